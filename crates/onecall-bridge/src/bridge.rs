@@ -1,0 +1,160 @@
+//! All servers together: one catalog of their tools, and calls to them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use onecall_catalog::Catalog;
+use onecall_config::ServerConfig;
+use onecall_core::{
+    BoxFuture, CallableName, Resolution, ServerName, ToolCall, ToolError, ToolHost, ToolSpec,
+    ToolValue,
+};
+use tokio::sync::{Notify, watch};
+
+use crate::guard::Guard;
+use crate::server::{Server, stopped};
+use crate::status::ServerStatus;
+
+/// How many names to suggest for one that does not exist.
+const SUGGESTIONS: usize = 3;
+
+/// The downstream servers. Dropping it stops them, without waiting for their end.
+pub struct Bridge {
+    /// In the order of the configuration.
+    servers: Vec<Arc<Server>>,
+    by_name: HashMap<ServerName, Arc<Server>>,
+    snapshot: watch::Receiver<Snapshot>,
+    stop: watch::Sender<bool>,
+    /// Held by the task of every server that is not gone yet.
+    running: watch::Receiver<()>,
+}
+
+/// The tools of all servers at one moment.
+#[derive(Default)]
+struct Snapshot {
+    catalog: Arc<Catalog>,
+    /// How many servers may still bring tools.
+    connecting: usize,
+}
+
+impl Bridge {
+    /// Starts every server in the background and returns at once. Must be called
+    /// inside a tokio runtime.
+    pub fn start(servers: Vec<ServerConfig>, guard: Guard) -> Arc<Self> {
+        let changed = Arc::new(Notify::new());
+        let servers: Vec<Arc<Server>> = servers
+            .into_iter()
+            .map(|config| Arc::new(Server::new(config, Arc::clone(&changed))))
+            .collect();
+        let (stop, stopping) = watch::channel(false);
+        let (held, running) = watch::channel(());
+        let held = Arc::new(held);
+        for server in &servers {
+            let (server, guard) = (Arc::clone(server), guard.clone());
+            let (stopping, held) = (stopping.clone(), Arc::clone(&held));
+            tokio::spawn(async move {
+                server.live(guard, stopping).await;
+                drop(held);
+            });
+        }
+        let first = Snapshot { catalog: Arc::default(), connecting: servers.len() };
+        let (publish, snapshot) = watch::channel(first);
+        tokio::spawn(keep_snapshot(servers.clone(), changed, publish, stopping));
+        let by_name =
+            servers.iter().map(|server| (server.name().clone(), Arc::clone(server))).collect();
+        Arc::new(Self { servers, by_name, snapshot, stop, running })
+    }
+
+    /// Waits until no server is still connecting, then gives the tools of all.
+    /// Each server has a deadline of its own, so this ends.
+    pub async fn catalog(&self) -> Arc<Catalog> {
+        let mut snapshot = self.snapshot.clone();
+        // An error means that everything has stopped: nothing to wait for.
+        let _ = snapshot.wait_for(|snapshot| snapshot.connecting == 0).await;
+        Arc::clone(&snapshot.borrow().catalog)
+    }
+
+    /// How each server is doing now, in the order of the configuration.
+    #[must_use]
+    pub fn status(&self) -> Vec<ServerStatus> {
+        self.servers.iter().map(|server| server.status()).collect()
+    }
+
+    /// Stops every server and returns when all are gone.
+    pub async fn shutdown(&self) {
+        self.stop.send_replace(true);
+        let mut running = self.running.clone();
+        while running.changed().await.is_ok() {}
+    }
+
+    /// Looks a tool up, waiting for it only while a server may still bring it.
+    async fn find(&self, name: &CallableName) -> Option<Arc<ToolSpec>> {
+        let find = |snapshot: &Snapshot| snapshot.catalog.get(name.as_str()).cloned();
+        if let Some(spec) = find(&self.snapshot.borrow()) {
+            return Some(spec);
+        }
+        let mut snapshot = self.snapshot.clone();
+        let settled = |snapshot: &Snapshot| snapshot.connecting == 0 || find(snapshot).is_some();
+        let _ = snapshot.wait_for(settled).await;
+        find(&snapshot.borrow())
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+    }
+}
+
+impl ToolHost for Bridge {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+        Box::pin(async move {
+            if let Some(spec) = self.find(name).await {
+                return Resolution::Callable(spec);
+            }
+            let catalog = Arc::clone(&self.snapshot.borrow().catalog);
+            Resolution::Unknown { nearest: catalog.nearest(name.as_str(), SUGGESTIONS) }
+        })
+    }
+
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        Box::pin(async move {
+            let spec = self.find(&call.name).await;
+            let server = spec.as_ref().and_then(|spec| self.by_name.get(&spec.server));
+            let (Some(spec), Some(server)) = (&spec, server) else {
+                return Err(ToolError::failed(&call.name, "no connected server has this tool"));
+            };
+            let value = server.call(&spec.tool, &call.arguments).await;
+            value.map_err(|message| ToolError::failed(&call.name, message))
+        })
+    }
+}
+
+/// Builds the catalog anew whenever a server changed. Changes that happen while
+/// one is built are taken together.
+async fn keep_snapshot(
+    servers: Vec<Arc<Server>>,
+    changed: Arc<Notify>,
+    publish: watch::Sender<Snapshot>,
+    mut stopping: watch::Receiver<bool>,
+) {
+    loop {
+        tokio::select! {
+            () = changed.notified() => {}
+            () = stopped(&mut stopping) => break,
+        }
+        let servers = servers.clone();
+        // Thousands of tools take long enough to be in the way of other tasks.
+        let built = tokio::task::spawn_blocking(move || build(&servers)).await;
+        if let Ok(snapshot) = built {
+            publish.send_replace(snapshot);
+        }
+    }
+}
+
+fn build(servers: &[Arc<Server>]) -> Snapshot {
+    // Counted first: a server that settles meanwhile brings its tools next time.
+    let connecting = servers.iter().filter(|server| server.is_connecting()).count();
+    let tools = servers.iter().map(|server| (server.name().clone(), server.tools().to_vec()));
+    Snapshot { catalog: Arc::new(Catalog::build(tools)), connecting }
+}

@@ -1,0 +1,67 @@
+//! Why a server did not become usable, and why a request to it has no answer.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// JSON-RPC's code for a method the other side does not know.
+pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+
+/// Why a server has no tools for us. The display text is the `reason` of its status.
+#[derive(Debug, Error)]
+pub(crate) enum StartError {
+    #[error(
+        "command '{command}' was not found; check that it is installed and on PATH, \
+         or give its full path"
+    )]
+    CommandNotFound { command: String },
+    #[error("command '{command}' may not be executed; check its permissions")]
+    NotExecutable { command: String },
+    #[error("its working directory '{}' does not exist; check 'cwd'", path.display())]
+    NoWorkingDirectory { path: PathBuf },
+    #[error("command '{command}' could not be started: {source}")]
+    NotStarted { command: String, source: io::Error },
+    #[error("transport '{transport}' is not supported yet; use a stdio server")]
+    UnsupportedTransport { transport: &'static str },
+    #[error("did not answer within {}s", limit.as_secs_f64())]
+    TimedOut { limit: Duration },
+    #[error("{ending} during the handshake{last_words}")]
+    Ended { ending: String, last_words: String },
+    #[error("'{method}' failed: {source}")]
+    Request { method: &'static str, source: RequestError },
+    #[error("its answer to '{method}' is not valid: {detail}")]
+    InvalidAnswer { method: &'static str, detail: String },
+}
+
+/// Why one request has no answer. The connection lives on unless it says [`Closed`](Self::Closed).
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum RequestError {
+    #[error("{message} (code {code})")]
+    Refused { code: i64, message: String },
+    #[error("no answer within {}s", limit.as_secs_f64())]
+    NoAnswer { limit: Duration },
+    #[error("the answer is larger than {} MiB", limit_bytes / (1024 * 1024))]
+    TooLarge { limit_bytes: usize },
+    #[error("the answer is not valid JSON: {detail}")]
+    NotJson { detail: String },
+    #[error("the request was not sent: {0}")]
+    NotSent(#[from] SendError),
+    /// Every request, pending or new, fails with this reason.
+    #[error("{reason}")]
+    Closed { reason: Arc<str> },
+}
+
+/// Why a line could not be handed to a server. Nothing of it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(crate) enum SendError {
+    #[error(
+        "the server does not read its input, and no more than {} MiB may wait for it",
+        limit_bytes / (1024 * 1024)
+    )]
+    Backlog { limit_bytes: usize },
+    #[error("the server has closed its input")]
+    Closed,
+}

@@ -1,0 +1,95 @@
+//! The first words with a server: who are you, which revision do you speak,
+//! what tools do you have.
+
+use onecall_catalog::ToolDefinition;
+use onecall_core::ServerName;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use tracing::{debug, warn};
+
+use crate::error::{METHOD_NOT_FOUND, RequestError, StartError};
+use crate::listing;
+use crate::plain::plain;
+use crate::request::{self, Request};
+use crate::rpc::Peer;
+
+/// Revisions whose tools all work the way we expect.
+const KNOWN_VERSIONS: [&str; 5] =
+    ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+
+/// The longest name or version of a server that is shown.
+const MAX_SHOWN: usize = 200;
+
+/// What a server said about itself.
+pub(crate) struct Greeting {
+    pub server_name: String,
+    pub server_version: String,
+    pub protocol: String,
+    pub tools: Vec<ToolDefinition>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InitializeResult {
+    protocol_version: String,
+    #[serde(default)]
+    capabilities: Capabilities,
+    #[serde(default)]
+    server_info: Implementation,
+}
+
+#[derive(Default, Deserialize)]
+struct Capabilities {
+    tools: Option<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Implementation {
+    name: String,
+    version: String,
+}
+
+/// Introduces us, and learns the server's tools. Takes no longer than whoever
+/// awaits it allows.
+pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, StartError> {
+    let method = Request::Initialize.method();
+    let answer = peer.request(Request::Initialize, None, read_initialize).await;
+    let result = answer
+        .map_err(|source| StartError::Request { method, source })?
+        .map_err(|detail| StartError::InvalidAnswer { method, detail })?;
+    let protocol = plain(&result.protocol_version, MAX_SHOWN);
+    if !KNOWN_VERSIONS.contains(&&*result.protocol_version) {
+        warn!(%server, protocol, "the server speaks a protocol revision we do not know; trying");
+    }
+    peer.notify(&request::initialized())
+        .map_err(|source| StartError::Request { method: "notifications/initialized", source })?;
+    let tools = match (listing::list(peer, server).await, result.capabilities.tools) {
+        // Some servers have tools and do not say so, so the others are asked too.
+        (
+            Err(StartError::Request {
+                source: RequestError::Refused { code: METHOD_NOT_FOUND, .. },
+                ..
+            }),
+            None,
+        ) => {
+            debug!(%server, "the server has no tools");
+            Vec::new()
+        }
+        (tools, _) => tools?,
+    };
+    Ok(Greeting {
+        server_name: plain(&result.server_info.name, MAX_SHOWN),
+        server_version: plain(&result.server_info.version, MAX_SHOWN),
+        protocol,
+        tools,
+    })
+}
+
+fn read_initialize(result: &RawValue) -> Result<InitializeResult, String> {
+    if !result.get().starts_with('{') {
+        return Err("it is not an object".to_owned());
+    }
+    serde_json::from_str(result.get()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,222 @@
+//! What a server says to us, taken apart without copying. A server is not
+//! trusted: anything that makes no sense is named as such and nothing more.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::RequestError;
+
+/// One message of a server.
+#[derive(Debug)]
+pub(crate) enum Message<'a> {
+    /// The answer to our request `id`.
+    Answer { id: u64, outcome: Result<&'a RawValue, RequestError> },
+    /// A request that expects an answer with this id.
+    Request { id: &'a RawValue, method: Cow<'a, str> },
+    /// Something we are told.
+    Notification { method: Cow<'a, str> },
+    /// Valid JSON that is none of these.
+    Nonsense,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<Method<'a>>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// Borrows where it can, which a bare `Cow` inside an `Option` does not.
+#[derive(Deserialize)]
+struct Method<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[derive(Deserialize)]
+struct ErrorBody {
+    code: i64,
+    message: String,
+}
+
+/// Takes a batch apart, a JSON array of messages.
+pub(crate) fn batch(json: &[u8]) -> Result<Vec<Message<'_>>, serde_json::Error> {
+    let batch: Vec<&RawValue> = serde_json::from_slice(json)?;
+    let messages = batch.into_iter().map(|message| one(message.get().as_bytes()));
+    Ok(messages.map(|message| message.unwrap_or(Message::Nonsense)).collect())
+}
+
+/// Takes one message apart, which must be a JSON object.
+pub(crate) fn one(json: &[u8]) -> Result<Message<'_>, serde_json::Error> {
+    if !json.trim_ascii_start().starts_with(b"{") {
+        // Serde would read an array as the fields of the envelope in order.
+        serde_json::from_slice::<serde::de::IgnoredAny>(json)?;
+        return Ok(Message::Nonsense);
+    }
+    let envelope: Envelope<'_> = serde_json::from_slice(json)?;
+    Ok(match (envelope.method, envelope.id) {
+        (Some(Method(method)), None) => Message::Notification { method },
+        (Some(Method(method)), Some(id)) if is_request_id(id) => Message::Request { id, method },
+        (None, Some(id)) => match number(id.get()) {
+            Some(id) => Message::Answer { id, outcome: outcome(envelope.result, envelope.error) },
+            None => Message::Nonsense,
+        },
+        _ => Message::Nonsense,
+    })
+}
+
+fn outcome<'a>(
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+) -> Result<&'a RawValue, RequestError> {
+    let Some(error) = error else { return Ok(result.unwrap_or(RawValue::NULL)) };
+    Err(match serde_json::from_str::<ErrorBody>(error.get()) {
+        Ok(ErrorBody { code, message }) => RequestError::Refused { code, message },
+        Err(_) => RequestError::Refused { code: 0, message: error.get().to_owned() },
+    })
+}
+
+/// An id that can be sent back: a string or number of reasonable length.
+fn is_request_id(id: &RawValue) -> bool {
+    let id = id.get();
+    id.len() <= 1024 && id.starts_with(|first: char| matches!(first, '"' | '-' | '0'..='9'))
+}
+
+/// One of our ids, which some servers send back as a string.
+fn number(id: &str) -> Option<u64> {
+    id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id).parse().ok()
+}
+
+/// Finds out which request a line answers that is not read as JSON, from its
+/// first and last bytes. `None` rather than a guess: a wrong answer would fail
+/// somebody else's call.
+pub(crate) fn answered_id(head: &[u8], tail: &[u8]) -> Option<u64> {
+    id_in_head(head).or_else(|| id_in_tail(tail))
+}
+
+/// Reads `"id": N` among the outermost object's own keys.
+fn id_in_head(head: &[u8]) -> Option<u64> {
+    let mut rest = head.trim_ascii_start().strip_prefix(b"{")?;
+    let mut depth = 1_u32;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.checked_sub(1)?,
+            b'"' => {
+                let (string, after) = rest.split_at_checked(string_length(rest)?)?;
+                rest = after.strip_prefix(b"\"")?;
+                if depth == 1
+                    && string == b"id"
+                    && let Some(value) = rest.trim_ascii_start().strip_prefix(b":")
+                {
+                    return leading_number(value).map(|(id, _)| id);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Reads an `"id": N` that only the outermost object's closing brace, or the
+/// protocol's version and that brace, comes after.
+fn id_in_tail(tail: &[u8]) -> Option<u64> {
+    let key = br#""id""#;
+    let at = tail.windows(key.len()).rposition(|window| window == key)?;
+    let value = tail.get(at + key.len()..)?.trim_ascii_start().strip_prefix(b":")?;
+    let (id, rest) = leading_number(value)?;
+    let rest: Vec<u8> = rest.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    (rest == b"}" || rest == br#","jsonrpc":"2.0"}"#).then_some(id)
+}
+
+/// The length of a string whose opening quote has been read.
+fn string_length(bytes: &[u8]) -> Option<usize> {
+    let mut escaped = false;
+    bytes.iter().position(|&byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    })
+}
+
+/// A number, plain or in quotes, and what follows it.
+fn leading_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let bytes = bytes.trim_ascii_start();
+    let quoted = bytes.strip_prefix(b"\"");
+    let bytes = quoted.unwrap_or(bytes);
+    let digits = bytes.iter().position(|byte| !byte.is_ascii_digit())?;
+    let (digits, rest) = bytes.split_at_checked(digits)?;
+    let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    let rest = if quoted.is_some() { rest.strip_prefix(b"\"")? } else { rest };
+    Some((number, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message in short, for comparing.
+    fn kind(line: &str) -> String {
+        let line = line.as_bytes();
+        let messages =
+            if line.starts_with(b"[") { batch(line) } else { one(line).map(|one| vec![one]) };
+        let Ok(messages) = messages else { return "not JSON".to_owned() };
+        let kinds: Vec<String> = messages
+            .into_iter()
+            .map(|message| match message {
+                Message::Answer { id, outcome: Ok(result) } => format!("{id} = {result}"),
+                Message::Answer { id, outcome: Err(error) } => format!("{id} ! {error}"),
+                Message::Request { id, method } => format!("{method} as {id}"),
+                Message::Notification { method } => format!("{method}"),
+                Message::Nonsense => "nonsense".to_owned(),
+            })
+            .collect();
+        kinds.join("; ")
+    }
+
+    #[test]
+    fn messages_are_told_apart() {
+        assert_eq!(kind(r#"{"jsonrpc":"2.0","id":3,"result":{"a":[1]}}"#), r#"3 = {"a":[1]}"#);
+        assert_eq!(kind(r#"{"result":1,"id":"3"}"#), "3 = 1");
+        assert_eq!(kind(r#"{"id":3,"result":null}"#), "3 = null");
+        assert_eq!(kind(r#"{"id":3,"error":{"code":-1,"message":"no"}}"#), "3 ! no (code -1)");
+        assert_eq!(kind(r#"{"id":3,"error":"no"}"#), r#"3 ! "no" (code 0)"#);
+        assert_eq!(kind(r#"{"id":"a","method":"ping"}"#), r#"ping as "a""#);
+        assert_eq!(kind(r#"{"method":"x","params":{}}"#), "x");
+        assert_eq!(kind(r#"[{"id":1,"result":2},{"method":"x"}]"#), "1 = 2; x");
+    }
+
+    #[test]
+    fn nonsense_is_named_and_nothing_more() {
+        assert_eq!(kind("Server listening on stdio"), "not JSON");
+        assert_eq!(kind(r#"{"id":3,"result":NaN}"#), "not JSON");
+        assert_eq!(kind("42"), "nonsense");
+        assert_eq!(kind(r#"{"level":"info"}"#), "nonsense");
+        assert_eq!(kind(r#"{"id":null,"error":{"code":-32700,"message":"parse"}}"#), "nonsense");
+        assert_eq!(kind(r#"{"id":-1,"result":1}"#), "nonsense");
+        assert_eq!(kind(r#"{"id":{"a":1},"method":"ping"}"#), "nonsense");
+        assert_eq!(kind(r#"[[1,"ping",2]]"#), "nonsense");
+        assert_eq!(kind("[]"), "");
+        assert_eq!(kind(&"[".repeat(100_000)), "not JSON");
+    }
+
+    #[test]
+    fn the_id_of_an_unread_answer_is_found_or_not_guessed() {
+        let id = |head: &str, tail: &str| answered_id(head.as_bytes(), tail.as_bytes());
+        assert_eq!(id(r#"{"jsonrpc":"2.0","id":12,"result":{"cont"#, ""), Some(12));
+        assert_eq!(id(r#" { "id" : "12", "result":"#, ""), Some(12));
+        assert_eq!(id(r#"{"result":{"id":5,"x":[{"id":6},"#, r#"aa"}},"id":7}"#), Some(7));
+        assert_eq!(id(r#"{"result":"#, r#"aa"}, "id": 7, "jsonrpc": "2.0" }"#), Some(7));
+        assert_eq!(id(r#"{"result":{"id":5,"x":"#, r#"[{"id":7}]}}"#), None);
+        assert_eq!(id(r#"{"result":{"id":5,"#, r#""id":7}}"#), None);
+        assert_eq!(id(r#"{"a":"\",\"id\":3","#, ""), None);
+        assert_eq!(id(r#"{"a":"id","b":3"#, ""), None);
+        assert_eq!(id(r#"{"id":12"#, ""), None);
+        assert_eq!(id("", ""), None);
+    }
+}

@@ -1,0 +1,28 @@
+//! The side of the gateway that talks to downstream MCP servers: it starts them,
+//! lists their tools, calls them and leaves none of them behind.
+//!
+//! A server is not trusted. Whatever it sends or fails to send ends in an error
+//! of the call concerned, never in a panic, a hang or memory without bound.
+//! Values pass through as text; only the program that asked for them parses them.
+
+mod bridge;
+mod error;
+mod group;
+mod guard;
+mod handshake;
+mod incoming;
+mod lines;
+mod listing;
+mod plain;
+mod request;
+mod result;
+mod rpc;
+mod server;
+mod status;
+mod stderr;
+mod stdio;
+mod writer;
+
+pub use bridge::Bridge;
+pub use guard::{Guard, run_guard};
+pub use status::{ServerState, ServerStatus};

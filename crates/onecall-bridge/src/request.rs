@@ -1,0 +1,188 @@
+//! What we say to a server, as JSON-RPC lines. Arguments of a tool go out as the
+//! program wrote them, never parsed and never re-encoded.
+
+use std::io::Write as _;
+
+use onecall_core::ToolName;
+use serde_json::value::RawValue;
+
+use crate::error::METHOD_NOT_FOUND;
+
+/// The protocol revision we ask for; a server may answer with an older one.
+const PROTOCOL_VERSION: &str = "2025-11-25";
+
+/// A request that waits for an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Request<'a> {
+    Initialize,
+    ListTools { cursor: Option<&'a str> },
+    CallTool { tool: &'a ToolName, arguments: &'a RawValue },
+}
+
+impl Request<'_> {
+    /// The method's name on the wire.
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::Initialize => "initialize",
+            Self::ListTools { .. } => "tools/list",
+            Self::CallTool { .. } => "tools/call",
+        }
+    }
+
+    /// Whether the server should be told when nobody waits any more. The
+    /// protocol forbids to cancel the first request.
+    pub fn is_cancellable(&self) -> bool {
+        !matches!(self, Self::Initialize)
+    }
+
+    /// The whole line, its newline included.
+    pub fn line(&self, id: u64) -> Vec<u8> {
+        let room = match self {
+            Self::CallTool { arguments, .. } => arguments.get().len(),
+            Self::Initialize | Self::ListTools { .. } => 0,
+        };
+        let mut line = Line::new(room + 160);
+        line.raw(r#"{"jsonrpc":"2.0","id":"#).number(id);
+        line.raw(r#","method":""#).raw(self.method()).raw(r#"","params":{"#);
+        match self {
+            Self::Initialize => {
+                line.raw(r#""protocolVersion":"#).text(PROTOCOL_VERSION);
+                line.raw(r#","capabilities":{},"clientInfo":{"name":"onecall","version":"#);
+                line.text(env!("CARGO_PKG_VERSION")).raw("}");
+            }
+            Self::ListTools { cursor: None } => {}
+            Self::ListTools { cursor: Some(cursor) } => {
+                line.raw(r#""cursor":"#).text(cursor);
+            }
+            Self::CallTool { tool, arguments } => {
+                line.raw(r#""name":"#).text(tool.as_str());
+                line.raw(r#","arguments":"#).json(arguments);
+            }
+        }
+        line.raw("}}").end()
+    }
+}
+
+/// Says that we are ready for requests, which ends the handshake.
+pub(crate) fn initialized() -> Vec<u8> {
+    Line::new(64).raw(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).end()
+}
+
+/// Says that nobody waits for request `id` any more.
+pub(crate) fn cancelled(id: u64, reason: &str) -> Vec<u8> {
+    let mut line = Line::new(160);
+    line.raw(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
+    line.number(id).raw(r#","reason":"#).text(reason).raw("}}").end()
+}
+
+/// Answers a ping of the server. `id` is what the server gave it.
+pub(crate) fn pong(id: &RawValue) -> Vec<u8> {
+    let mut line = Line::new(64);
+    line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id).raw(r#","result":{}}"#).end()
+}
+
+/// Tells the server that we do not serve its request.
+pub(crate) fn refusal(id: &RawValue, method: &str) -> Vec<u8> {
+    let mut line = Line::new(192);
+    line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id);
+    line.raw(r#","error":{"code":"#).raw(&METHOD_NOT_FOUND.to_string());
+    line.raw(r#","message":"#).text(&format!("onecall does not offer '{method}' to servers"));
+    line.raw("}}").end()
+}
+
+/// A line being written; what is appended can never end it early.
+struct Line(Vec<u8>);
+
+impl Line {
+    fn new(room: usize) -> Self {
+        Self(Vec::with_capacity(room))
+    }
+
+    /// Our own text, already JSON.
+    fn raw(&mut self, json: &str) -> &mut Self {
+        self.0.extend_from_slice(json.as_bytes());
+        self
+    }
+
+    fn number(&mut self, number: u64) -> &mut Self {
+        // Writing to a vector cannot fail.
+        let _ = write!(self.0, "{number}");
+        self
+    }
+
+    fn text(&mut self, text: &str) -> &mut Self {
+        // Encoding a string into a vector cannot fail.
+        let _ = serde_json::to_writer(&mut self.0, text);
+        self
+    }
+
+    /// Someone's JSON. Line breaks in it can only stand between tokens (within a
+    /// string they are escaped), where a space means the same.
+    fn json(&mut self, json: &RawValue) -> &mut Self {
+        let start = self.0.len();
+        self.raw(json.get());
+        if json.get().contains(['\n', '\r']) {
+            for byte in self.0.iter_mut().skip(start) {
+                if matches!(byte, b'\n' | b'\r') {
+                    *byte = b' ';
+                }
+            }
+        }
+        self
+    }
+
+    fn end(&mut self) -> Vec<u8> {
+        self.0.push(b'\n');
+        std::mem::take(&mut self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(line: Vec<u8>) -> String {
+        String::from_utf8(line).unwrap()
+    }
+
+    #[test]
+    fn arguments_go_out_as_they_came() {
+        let arguments = r#"{"n": 123456789012345678901234567890, "f": 1.10, "s": "a\nb"}"#;
+        let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
+        let request =
+            Request::CallTool { tool: &ToolName::new("say \"hi\""), arguments: &arguments };
+        assert_eq!(
+            text(request.line(7)),
+            concat!(
+                r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"say \"hi\"","#,
+                r#""arguments":{"n": 123456789012345678901234567890, "f": 1.10, "s": "a\nb"}}}"#,
+                "\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_line_stays_one_line() {
+        let arguments = RawValue::from_string("{\r\n \"a\":\n 1}".to_owned()).unwrap();
+        let request = Request::CallTool { tool: &ToolName::new("a\nb"), arguments: &arguments };
+        let line = text(request.line(1));
+        assert_eq!(line.find(['\n', '\r']), Some(line.len() - 1));
+        assert!(line.contains(r#""arguments":{   "a":  1}"#), "{line}");
+    }
+
+    #[test]
+    fn everything_we_say_is_json() {
+        let id = RawValue::from_string("\"x\"".to_owned()).unwrap();
+        for line in [
+            Request::Initialize.line(1),
+            Request::ListTools { cursor: None }.line(2),
+            Request::ListTools { cursor: Some("\"\n") }.line(3),
+            initialized(),
+            cancelled(4, "it's \"late\""),
+            pong(&id),
+            refusal(&id, "roots/list\""),
+        ] {
+            serde_json::from_slice::<serde_json::Value>(&line).unwrap();
+        }
+    }
+}

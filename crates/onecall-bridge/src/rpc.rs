@@ -1,0 +1,266 @@
+//! The JSON-RPC peer of one server: numbers the requests, matches the answers
+//! and answers what the server asks. It knows no transport: lines leave through
+//! an [`Outlet`] and come in through [`Peer::receive`], so every transport (a
+//! pipe, HTTP, …) is an outlet and a task that feeds the peer.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onecall_core::ServerName;
+use serde_json::value::RawValue;
+use tokio::sync::{Notify, oneshot};
+use tracing::{debug, warn};
+
+use crate::error::{RequestError, SendError};
+use crate::incoming::{self, Message};
+use crate::lines::{Edges, Line};
+use crate::plain::plain;
+use crate::request::{self, Request};
+
+/// The longest line taken from a server. A longer one fails its call and is
+/// skipped without being stored.
+pub(crate) const MAX_LINE: usize = 64 * 1024 * 1024;
+
+/// How long a request that cannot be sent waits for the reason.
+const CAUSE: Duration = Duration::from_secs(2);
+
+/// The way to a server.
+pub(crate) trait Outlet: Send + Sync {
+    /// Sends a whole line, or nothing of it. Never waits.
+    fn send(&self, line: &[u8], weight: Weight) -> Result<(), SendError>;
+}
+
+/// How much room a line may claim where it has to queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    /// What a program waits for.
+    Call,
+    /// Our answers to requests of the server, which may as well get lost.
+    Courtesy,
+}
+
+/// Takes the answer on the reader's task, where it can still be read in place,
+/// and passes what it made of it on to the one who waits.
+type Waiter = Box<dyn FnOnce(Result<&RawValue, RequestError>) + Send>;
+
+/// Our end of the conversation with one server.
+pub(crate) struct Peer {
+    server: ServerName,
+    outlet: Box<dyn Outlet>,
+    next_id: AtomicU64,
+    pending: Mutex<Pending>,
+    tools_changed: Notify,
+    /// Set by the first line that made no sense; later ones are not news.
+    noise_reported: AtomicBool,
+}
+
+enum Pending {
+    Open(HashMap<u64, Waiter>),
+    /// No answer will ever come, for this reason.
+    Closed(Arc<str>),
+}
+
+impl Peer {
+    pub fn new(server: ServerName, outlet: impl Outlet + 'static) -> Self {
+        Self {
+            server,
+            outlet: Box::new(outlet),
+            next_id: AtomicU64::new(1),
+            pending: Mutex::new(Pending::Open(HashMap::new())),
+            tools_changed: Notify::new(),
+            noise_reported: AtomicBool::new(false),
+        }
+    }
+
+    /// Sends `request` and waits for the answer, which `decode` reads in place.
+    /// If the limit passes or the future is dropped, the server is told.
+    pub async fn request<T: Send + 'static>(
+        &self,
+        request: Request<'_>,
+        limit: Option<Duration>,
+        decode: fn(&RawValue) -> T,
+    ) -> Result<T, RequestError> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let line = request.line(id);
+        let (sender, receiver) = oneshot::channel();
+        self.expect(
+            id,
+            Box::new(move |answer| {
+                // Nobody waits any more: nothing to do.
+                let _ = sender.send(answer.map(decode));
+            }),
+        )?;
+        if let Err(error) = self.outlet.send(&line, Weight::Call) {
+            // A server that stopped listening is most likely about to end, and
+            // how it ended says more than that it did.
+            let cause = match error {
+                SendError::Closed => tokio::time::timeout(CAUSE, receiver).await.ok(),
+                SendError::Backlog { .. } => None,
+            };
+            self.take(id);
+            return cause.and_then(Result::ok).unwrap_or_else(|| Err(error.into()));
+        }
+        drop(line);
+        let mut ticket = Ticket {
+            peer: self,
+            id,
+            cancellable: request.is_cancellable(),
+            reason: "nobody waits for the answer any more".to_owned(),
+        };
+        let answer = match limit {
+            None => receiver.await,
+            Some(limit) => match tokio::time::timeout(limit, receiver).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    let error = RequestError::NoAnswer { limit };
+                    ticket.reason = error.to_string();
+                    return Err(error);
+                }
+            },
+        };
+        // A waiter is only dropped unused when the peer itself goes away.
+        answer.unwrap_or_else(|_| Err(RequestError::Closed { reason: "it was stopped".into() }))
+    }
+
+    /// Sends a notification.
+    pub fn notify(&self, line: &[u8]) -> Result<(), RequestError> {
+        Ok(self.outlet.send(line, Weight::Call)?)
+    }
+
+    /// Returns when the server has said that its tools changed since the last
+    /// time. However often it said so, that is once.
+    pub async fn tools_changed(&self) {
+        self.tools_changed.notified().await;
+    }
+
+    /// Takes in a line of the server.
+    pub fn receive(&self, line: Line<'_>) {
+        match line {
+            Line::Whole(line) if line.trim_ascii().is_empty() => {}
+            Line::Whole(line) if line.trim_ascii_start().starts_with(b"[") => {
+                match incoming::batch(line) {
+                    Ok(messages) => messages.into_iter().for_each(|message| self.handle(message)),
+                    Err(error) => self.receive_unreadable(line, &error),
+                }
+            }
+            Line::Whole(line) => match incoming::one(line) {
+                Ok(message) => self.handle(message),
+                Err(error) => self.receive_unreadable(line, &error),
+            },
+            Line::TooLong(Edges { head, tail }) => {
+                self.noise("a line that is too long", &head);
+                if let Some(waiter) =
+                    incoming::answered_id(&head, &tail).and_then(|id| self.take(id))
+                {
+                    waiter(Err(RequestError::TooLarge { limit_bytes: MAX_LINE }));
+                }
+            }
+        }
+    }
+
+    /// Fails every request, pending or new, with `reason`. The first reason stays.
+    pub fn close(&self, reason: &str) {
+        let mut pending = self.lock();
+        let Pending::Open(waiters) = &mut *pending else { return };
+        let waiters = std::mem::take(waiters);
+        let reason: Arc<str> = reason.into();
+        *pending = Pending::Closed(Arc::clone(&reason));
+        drop(pending);
+        for waiter in waiters.into_values() {
+            waiter(Err(RequestError::Closed { reason: Arc::clone(&reason) }));
+        }
+    }
+
+    fn handle(&self, message: Message<'_>) {
+        match message {
+            Message::Answer { id, outcome } => match self.take(id) {
+                Some(waiter) => waiter(outcome),
+                None if id >= self.next_id.load(Ordering::Relaxed) => {
+                    self.noise("an answer to a request that was never made", b"");
+                }
+                // A second answer, or one to a call that was cancelled meanwhile.
+                None => debug!(server = %self.server, id, "an answer nobody waits for was ignored"),
+            },
+            Message::Request { id, method } => {
+                let line = if method == "ping" {
+                    request::pong(id)
+                } else {
+                    let method = plain(&method, 100);
+                    debug!(server = %self.server, method, "a request of the server was refused");
+                    request::refusal(id, &method)
+                };
+                if let Err(error) = self.outlet.send(&line, Weight::Courtesy) {
+                    debug!(server = %self.server, %error, "an answer to the server was dropped");
+                }
+            }
+            Message::Notification { method } if method == "notifications/tools/list_changed" => {
+                self.tools_changed.notify_one();
+            }
+            Message::Notification { .. } => {}
+            Message::Nonsense => self.noise("JSON that is no message", b""),
+        }
+    }
+
+    /// A broken answer fails its call at once instead of at its deadline; any
+    /// other text on the wrong stream is only noise.
+    fn receive_unreadable(&self, line: &[u8], error: &serde_json::Error) {
+        self.noise("a line that is not JSON", line);
+        if let Some(waiter) = incoming::answered_id(line, line).and_then(|id| self.take(id)) {
+            waiter(Err(RequestError::NotJson { detail: error.to_string() }));
+        }
+    }
+
+    fn noise(&self, what: &str, line: &[u8]) {
+        let start = String::from_utf8_lossy(line.get(..200.min(line.len())).unwrap_or_default());
+        let start = plain(&start, 100);
+        if self.noise_reported.swap(true, Ordering::Relaxed) {
+            debug!(server = %self.server, start, "the server wrote {what} to its stdout; ignored");
+        } else {
+            warn!(
+                server = %self.server, start,
+                "the server wrote {what} to its stdout; ignored, as further ones will be"
+            );
+        }
+    }
+
+    fn expect(&self, id: u64, waiter: Waiter) -> Result<(), RequestError> {
+        match &mut *self.lock() {
+            Pending::Open(waiters) => {
+                waiters.insert(id, waiter);
+                Ok(())
+            }
+            Pending::Closed(reason) => Err(RequestError::Closed { reason: Arc::clone(reason) }),
+        }
+    }
+
+    fn take(&self, id: u64) -> Option<Waiter> {
+        match &mut *self.lock() {
+            Pending::Open(waiters) => waiters.remove(&id),
+            Pending::Closed(_) => None,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Held while a request waits; dropped unanswered, it forgets the request and
+/// tells the server.
+struct Ticket<'a> {
+    peer: &'a Peer,
+    id: u64,
+    cancellable: bool,
+    reason: String,
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        if self.peer.take(self.id).is_some() && self.cancellable {
+            // If it cannot be told, it will answer for nothing.
+            let _ = self.peer.outlet.send(&request::cancelled(self.id, &self.reason), Weight::Call);
+        }
+    }
+}

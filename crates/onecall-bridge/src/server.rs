@@ -1,0 +1,211 @@
+//! One server's life, from its start to its end: connecting, ready, failed. Its
+//! tools stay known after its death, so that a call to them can say what happened.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use onecall_catalog::ToolDefinition;
+use onecall_config::{ServerConfig, Transport};
+use onecall_core::{ServerName, ToolName, ToolValue};
+use serde_json::value::RawValue;
+use tokio::sync::{Notify, watch};
+use tokio::time::{sleep, timeout};
+use tracing::{info, warn};
+
+use crate::error::StartError;
+use crate::guard::Guard;
+use crate::handshake::{self, Greeting};
+use crate::listing;
+use crate::plain::plain;
+use crate::request::Request;
+use crate::result::tool_value;
+use crate::rpc::Peer;
+use crate::status::{ServerState, ServerStatus};
+use crate::stdio::Connection;
+
+/// The least time between two listings that a server asks for. However often it
+/// says that its tools changed, this is how often we look.
+const REFRESH_PAUSE: Duration = Duration::from_millis(500);
+
+/// How much of a reason is shown, in characters: a server may have its say in it.
+const MAX_REASON: usize = 2_000;
+
+/// One configured server.
+pub(crate) struct Server {
+    config: ServerConfig,
+    now: Mutex<Now>,
+    /// Rung when the tools or the state change.
+    changed: Arc<Notify>,
+}
+
+/// What is true of a server at the moment.
+struct Now {
+    state: ServerState,
+    tools: Arc<Vec<ToolDefinition>>,
+    peer: Option<Arc<Peer>>,
+}
+
+impl Server {
+    pub fn new(config: ServerConfig, changed: Arc<Notify>) -> Self {
+        let now = Now { state: ServerState::Connecting, tools: Arc::default(), peer: None };
+        Self { config, now: Mutex::new(now), changed }
+    }
+
+    pub fn name(&self) -> &ServerName {
+        &self.config.name
+    }
+
+    pub fn status(&self) -> ServerStatus {
+        ServerStatus {
+            name: self.config.name.clone(),
+            transport: transport_label(&self.config.transport),
+            state: self.lock().state.clone(),
+        }
+    }
+
+    pub fn is_connecting(&self) -> bool {
+        matches!(self.lock().state, ServerState::Connecting)
+    }
+
+    pub fn tools(&self) -> Arc<Vec<ToolDefinition>> {
+        Arc::clone(&self.lock().tools)
+    }
+
+    /// Calls one of its tools; an error is what the program reads.
+    pub async fn call(&self, tool: &ToolName, arguments: &RawValue) -> Result<ToolValue, String> {
+        let peer = self.lock().peer.clone();
+        let Some(peer) = peer else {
+            return Err(format!("server '{}' is not connected", self.config.name));
+        };
+        let request = Request::CallTool { tool, arguments };
+        match peer.request(request, Some(self.config.call_timeout), tool_value).await {
+            Ok(value) => value,
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Runs the server until it ends or `stop` says so; returns when it is gone.
+    pub async fn live(&self, guard: Guard, mut stop: watch::Receiver<bool>) {
+        let mut connection = match self.connect(guard) {
+            Ok(connection) => connection,
+            Err(error) => return self.fail(&error.to_string()),
+        };
+        let peer = Arc::clone(connection.peer());
+        tokio::select! {
+            reason = self.serve(&mut connection) => self.fail(&reason),
+            () = stopped(&mut stop) => self.become_failed("was stopped"),
+        }
+        peer.close(&format!("server '{}' was stopped", self.config.name));
+        connection.stop().await;
+    }
+
+    fn connect(&self, guard: Guard) -> Result<Connection, StartError> {
+        match &self.config.transport {
+            Transport::Stdio(transport) => Connection::start(&self.config.name, transport, guard),
+            other @ (Transport::Http(_) | Transport::Sse(_)) => {
+                Err(StartError::UnsupportedTransport { transport: transport_label(other) })
+            }
+        }
+    }
+
+    /// Brings the server up and keeps it until it ends; says why it did.
+    async fn serve(&self, connection: &mut Connection) -> String {
+        let started = Instant::now();
+        let peer = Arc::clone(connection.peer());
+        match self.greet(connection).await {
+            Ok(greeting) => self.become_ready(greeting, &peer, started.elapsed()),
+            Err(error) => return error.to_string(),
+        }
+        let ending = tokio::select! {
+            ending = connection.ended() => ending,
+            ending = self.refresh_forever(&peer) => ending,
+        };
+        peer.close(&format!("server '{}' {ending}", self.config.name));
+        format!("{ending}{}", connection.last_words())
+    }
+
+    async fn greet(&self, connection: &mut Connection) -> Result<Greeting, StartError> {
+        let peer = Arc::clone(connection.peer());
+        let limit = self.config.connect_timeout;
+        tokio::select! {
+            greeting = timeout(limit, handshake::greet(&peer, &self.config.name)) => {
+                greeting.unwrap_or(Err(StartError::TimedOut { limit }))
+            }
+            ending = connection.ended() => {
+                Err(StartError::Ended { ending, last_words: connection.last_words() })
+            }
+        }
+    }
+
+    /// Lists the tools again whenever the server says that they changed.
+    async fn refresh_forever<T>(&self, peer: &Peer) -> T {
+        let server = &self.config.name;
+        loop {
+            peer.tools_changed().await;
+            let limit = self.config.connect_timeout;
+            let listed = timeout(limit, listing::list(peer, server)).await;
+            match listed.unwrap_or(Err(StartError::TimedOut { limit })) {
+                Ok(tools) => {
+                    info!(%server, tools = tools.len(), "the server changed its tools");
+                    self.update_tools(tools);
+                }
+                Err(error) => warn!(%server, "the changed tools could not be listed: {error}"),
+            }
+            sleep(REFRESH_PAUSE).await;
+        }
+    }
+
+    fn become_ready(&self, greeting: Greeting, peer: &Arc<Peer>, took: Duration) {
+        let Greeting { server_name, server_version, protocol, tools } = greeting;
+        info!(
+            server = %self.config.name, tools = tools.len(), took = ?took,
+            "connected to {server_name} {server_version}"
+        );
+        let mut now = self.lock();
+        let count = tools.len();
+        now.state =
+            ServerState::Ready { server_name, server_version, protocol, tools: count, took };
+        now.tools = Arc::new(tools);
+        now.peer = Some(Arc::clone(peer));
+        drop(now);
+        self.changed.notify_one();
+    }
+
+    fn update_tools(&self, listed: Vec<ToolDefinition>) {
+        let mut now = self.lock();
+        if let ServerState::Ready { tools, .. } = &mut now.state {
+            *tools = listed.len();
+        }
+        now.tools = Arc::new(listed);
+        drop(now);
+        self.changed.notify_one();
+    }
+
+    fn fail(&self, reason: &str) {
+        let reason = plain(reason, MAX_REASON);
+        warn!(server = %self.config.name, "the server is not available: {reason}");
+        self.become_failed(&reason);
+    }
+
+    fn become_failed(&self, reason: &str) {
+        self.lock().state = ServerState::Failed { reason: reason.to_owned() };
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn transport_label(transport: &Transport) -> &'static str {
+    match transport {
+        Transport::Stdio(_) => "stdio",
+        Transport::Http(_) => "http",
+        Transport::Sse(_) => "sse",
+    }
+}
+
+/// Returns once everything is to stop, or nobody is left who could say so.
+pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}

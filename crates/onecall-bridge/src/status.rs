@@ -1,0 +1,41 @@
+//! What is known about a server at one moment, for people to read.
+
+use std::time::Duration;
+
+use onecall_core::ServerName;
+
+/// A configured server and how it is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerStatus {
+    /// Its name in the configuration.
+    pub name: ServerName,
+    /// How it is reached: `stdio`, `http` or `sse`.
+    pub transport: &'static str,
+    /// How it is doing.
+    pub state: ServerState,
+}
+
+/// How a server is doing. Text in it comes from the server and is safe to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerState {
+    /// It was started and has not listed its tools yet.
+    Connecting,
+    /// Its tools can be called.
+    Ready {
+        /// What it calls itself.
+        server_name: String,
+        /// Which version of itself it claims to be.
+        server_version: String,
+        /// The protocol revision it speaks.
+        protocol: String,
+        /// How many tools it has.
+        tools: usize,
+        /// From its start to its list of tools.
+        took: Duration,
+    },
+    /// It never got ready, or has ended since.
+    Failed {
+        /// What happened.
+        reason: String,
+    },
+}

@@ -1,0 +1,142 @@
+//! All tools that can be called at one moment.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+use onecall_core::{CallableName, ServerName, ToolAnnotations, ToolName, ToolSpec};
+use serde_json::Value;
+
+use crate::naming::callable_names;
+use crate::nearest::NameIndex;
+use crate::search::SearchIndex;
+
+/// Characters of a description that are kept; nothing after the catalog cuts it again.
+const DESCRIPTION_CHARS: usize = 4_000;
+const CUT_MARK: &str = " …";
+
+/// A tool as a server lists it, before it has a callable name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolDefinition {
+    /// What the server calls it.
+    pub tool: ToolName,
+    /// The server's own words about it.
+    pub description: Option<String>,
+    /// JSON Schema of the arguments.
+    pub input_schema: Value,
+    /// JSON Schema of the structured result, where the server declares one.
+    pub output_schema: Option<Value>,
+    /// What the server hints about its effects.
+    pub annotations: ToolAnnotations,
+}
+
+/// The callable tools of all servers at one moment; it never changes, a new listing
+/// makes a new catalog.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    /// Sorted by callable name; no two have the same.
+    tools: Vec<Arc<ToolSpec>>,
+    /// Built when first used, so that a catalog nobody asks costs nothing.
+    name_index: OnceLock<NameIndex>,
+    search_index: OnceLock<SearchIndex>,
+}
+
+impl Catalog {
+    /// Names the tools of all servers. Of two tools with the same raw name on the
+    /// same server, the first counts.
+    pub fn build(servers: impl IntoIterator<Item = (ServerName, Vec<ToolDefinition>)>) -> Self {
+        let mut raw_names = Vec::new();
+        let mut definitions = Vec::new();
+        let mut seen = HashSet::new();
+        for (server, listed) in servers {
+            for definition in listed {
+                let raw_name = (server.clone(), definition.tool.clone());
+                if seen.insert(raw_name.clone()) {
+                    raw_names.push(raw_name);
+                    definitions.push(definition);
+                }
+            }
+        }
+
+        let callable = callable_names(&raw_names);
+        let mut tools: Vec<Arc<ToolSpec>> = callable
+            .into_iter()
+            .zip(raw_names)
+            .zip(definitions)
+            .map(|((callable, (server, tool)), definition)| {
+                Arc::new(ToolSpec {
+                    callable,
+                    server,
+                    tool,
+                    description: definition.description.map(cut_description),
+                    input_schema: definition.input_schema,
+                    output_schema: definition.output_schema,
+                    annotations: definition.annotations,
+                })
+            })
+            .collect();
+        tools.sort_by(|a, b| a.callable.cmp(&b.callable));
+        Self { tools, ..Self::default() }
+    }
+
+    /// The tool a program calls by this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<ToolSpec>> {
+        let position = self.tools.binary_search_by(|tool| tool.callable.as_str().cmp(name)).ok()?;
+        self.tools.get(position)
+    }
+
+    /// All callable names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &CallableName> {
+        self.tools.iter().map(|tool| &tool.callable)
+    }
+
+    /// All tools, sorted by callable name.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
+        self.tools.iter()
+    }
+
+    /// How many tools there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether there is no tool at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// At most `limit` callable names that look like `name`, best first; none if
+    /// nothing comes close.
+    #[must_use]
+    pub fn nearest(&self, name: &str, limit: usize) -> Vec<CallableName> {
+        let index = self.name_index.get_or_init(|| NameIndex::build(&self.tools));
+        let found = index.nearest(name, limit).into_iter();
+        found.filter_map(|position| Some(self.tools.get(position)?.callable.clone())).collect()
+    }
+
+    /// At most `limit` tools that match `query`, best first; all of them in the
+    /// order of their names if the query is empty.
+    #[must_use]
+    pub fn search(&self, query: &str, limit: usize) -> Vec<&Arc<ToolSpec>> {
+        if query.trim().is_empty() {
+            return self.tools.iter().take(limit).collect();
+        }
+        let index = self.search_index.get_or_init(|| SearchIndex::build(&self.tools));
+        let found = index.search(query, limit).into_iter();
+        found.filter_map(|position| self.tools.get(position)).collect()
+    }
+}
+
+fn cut_description(mut description: String) -> String {
+    if description.chars().nth(DESCRIPTION_CHARS).is_none() {
+        return description;
+    }
+    let kept = DESCRIPTION_CHARS - CUT_MARK.chars().count();
+    if let Some((end, _)) = description.char_indices().nth(kept) {
+        description.truncate(end);
+        description.push_str(CUT_MARK);
+    }
+    description
+}

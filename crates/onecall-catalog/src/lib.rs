@@ -1,0 +1,18 @@
+//! Pure functions over tool definitions: which name a program calls a tool by,
+//! which tools a query or a misspelt name means, and how a call to one is written.
+//!
+//! Every string in a definition was chosen by a server that may be hostile. It is
+//! data here: bounded before it is compared, escaped before it is shown.
+
+mod catalog;
+mod literal;
+mod naming;
+mod nearest;
+mod python_type;
+mod search;
+mod signature;
+mod tokens;
+mod vocabulary;
+
+pub use catalog::{Catalog, ToolDefinition};
+pub use signature::python_signature;

@@ -1,0 +1,224 @@
+//! Which tools a query means: BM25F over the words of names, descriptions and
+//! parameters, with a second look at query words that no tool has.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use onecall_core::ToolSpec;
+
+use crate::tokens::{stems, words};
+use crate::vocabulary::{Term, Vocabulary};
+
+/// The parts of a tool that are searched. A word counts `weight` times in a field;
+/// `length_share` says how much less it counts in a longer one.
+const FIELDS: [Field; 4] = [
+    Field { weight: 4.0, length_share: 0.5 }, // tool name
+    Field { weight: 2.0, length_share: 0.0 }, // server name
+    Field { weight: 1.0, length_share: 0.4 }, // description
+    Field { weight: 1.0, length_share: 0.3 }, // parameter names
+];
+
+/// Occurrences of a word in one field that count: a server must not win by repeating it.
+const OCCURRENCES: f32 = 2.0;
+
+/// How soon further occurrences stop counting, the usual `k1` of BM25.
+const SATURATION: f32 = 1.2;
+
+/// Words that only resemble the query's count less than its own.
+const GUESS_WEIGHT: f32 = 0.5;
+
+/// Bounds on what comes from outside; far above what a person or a model writes.
+const QUERY_CHARS: usize = 500;
+const NAME_CHARS: usize = 256;
+const PARAMETERS: usize = 100;
+
+struct Field {
+    weight: f32,
+    length_share: f32,
+}
+
+/// Everything search needs to know about the tools, which it names by their position.
+#[derive(Debug)]
+pub(crate) struct SearchIndex {
+    vocabulary: Vocabulary,
+    /// For each term, the tools that have it and how much it counts there.
+    postings: Vec<Vec<Posting>>,
+    tool_count: usize,
+}
+
+#[derive(Debug)]
+struct Posting {
+    tool: usize,
+    frequency: f32,
+}
+
+impl SearchIndex {
+    pub(crate) fn build(tools: &[Arc<ToolSpec>]) -> Self {
+        let mut counts = Counts::default();
+        for (position, tool) in tools.iter().enumerate() {
+            counts.add(position, tool);
+        }
+        counts.into_index(tools.len())
+    }
+
+    /// Positions of at most `limit` tools that share a word with the query, best
+    /// first; equally good ones stay in the order of the tools.
+    pub(crate) fn search(&self, query: &str, limit: usize) -> Vec<usize> {
+        let mut scores = vec![0.0_f32; self.tool_count];
+        for (term, weight) in self.query_terms(query) {
+            self.add_scores(&mut scores, term, weight);
+        }
+        let mut found: Vec<(usize, f32)> =
+            scores.into_iter().enumerate().filter(|(_, score)| *score > 0.0).collect();
+        let better = |a: &(usize, f32), b: &(usize, f32)| -> Ordering {
+            b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
+        };
+        if limit < found.len() {
+            found.select_nth_unstable_by(limit, better);
+            found.truncate(limit);
+        }
+        found.sort_unstable_by(better);
+        found.into_iter().map(|(tool, _)| tool).collect()
+    }
+
+    fn query_terms(&self, query: &str) -> Vec<(Term, f32)> {
+        let query = query.trim();
+        // Every tool has this prefix, so it says nothing.
+        let query = query.strip_prefix("mcp__").unwrap_or(query);
+        let mut terms: Vec<(Term, f32)> = Vec::new();
+        for stems in words(start_of(query, QUERY_CHARS)).map(stems) {
+            let known: Vec<_> = stems.iter().filter_map(|stem| self.vocabulary.get(stem)).collect();
+            let found: Vec<_> = if known.is_empty() {
+                let guesses = stems.iter().flat_map(|stem| self.vocabulary.resembling(stem));
+                guesses.map(|term| (term, GUESS_WEIGHT)).collect()
+            } else {
+                known.into_iter().map(|term| (term, 1.0)).collect()
+            };
+            // A word said twice means no more than once, and must not cost more.
+            for (term, weight) in found {
+                if !terms.iter().any(|(other, _)| *other == term) {
+                    terms.push((term, weight));
+                }
+            }
+        }
+        terms
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts of tools, and only for ranking")]
+    fn add_scores(&self, scores: &mut [f32], term: Term, weight: f32) {
+        let postings = self.postings.get(term).map(Vec::as_slice).unwrap_or_default();
+        let with = postings.len() as f32;
+        let without = (self.tool_count - postings.len()) as f32;
+        let rarity = (1.0 + (without + 0.5) / (with + 0.5)).ln();
+        for posting in postings {
+            if let Some(score) = scores.get_mut(posting.tool) {
+                let saturated = posting.frequency / (posting.frequency + SATURATION);
+                *score += weight * rarity * saturated;
+            }
+        }
+    }
+}
+
+/// How often each term occurs in each field of each tool.
+#[derive(Default)]
+struct Counts<'a> {
+    /// The terms of each word met so far; prose repeats itself.
+    words: HashMap<&'a str, Vec<Term>>,
+    terms: HashMap<String, Term>,
+    /// For each term, the tools that have it, in order.
+    occurrences: Vec<Vec<(usize, [f32; FIELDS.len()])>>,
+    /// For each tool, the number of terms in each field.
+    lengths: Vec<[f32; FIELDS.len()]>,
+}
+
+impl<'a> Counts<'a> {
+    fn add(&mut self, position: usize, tool: &'a ToolSpec) {
+        self.lengths.push([0.0; FIELDS.len()]);
+        let description = tool.description.as_deref().unwrap_or_default();
+        for (field, text) in [
+            start_of(tool.tool.as_str(), NAME_CHARS),
+            start_of(tool.server.as_str(), NAME_CHARS),
+            description,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            self.add_text(position, field, text);
+        }
+        for parameter in tool.parameters().into_iter().take(PARAMETERS) {
+            self.add_text(position, FIELDS.len() - 1, start_of(parameter, NAME_CHARS));
+        }
+    }
+
+    fn add_text(&mut self, position: usize, field: usize, text: &'a str) {
+        for word in words(text) {
+            let terms = match self.words.entry(word) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let terms = stems(word).into_iter().map(|stem| {
+                        let next = self.terms.len();
+                        *self.terms.entry(stem).or_insert(next)
+                    });
+                    new.insert(terms.collect())
+                }
+            };
+            self.occurrences.resize_with(self.terms.len(), Vec::new);
+            for &term in terms.iter() {
+                let Some(occurrences) = self.occurrences.get_mut(term) else { continue };
+                if occurrences.last().is_none_or(|(last, _)| *last != position) {
+                    occurrences.push((position, [0.0; FIELDS.len()]));
+                }
+                let count = occurrences.last_mut().and_then(|(_, counts)| counts.get_mut(field));
+                let length = self.lengths.last_mut().and_then(|lengths| lengths.get_mut(field));
+                if let (Some(count), Some(length)) = (count, length) {
+                    *count = (*count + 1.0).min(OCCURRENCES);
+                    *length += 1.0;
+                }
+            }
+        }
+    }
+
+    fn into_index(self, tool_count: usize) -> SearchIndex {
+        let mean = self.mean_lengths();
+        let frequency = |tool: usize, counts: [f32; FIELDS.len()]| -> f32 {
+            let lengths = self.lengths.get(tool).copied().unwrap_or_default();
+            FIELDS
+                .iter()
+                .zip(counts)
+                .zip(lengths.into_iter().zip(mean))
+                .map(|((field, count), (length, mean))| {
+                    let share = field.length_share;
+                    field.weight * count / (1.0 - share + share * length / mean)
+                })
+                .sum()
+        };
+        let postings = self
+            .occurrences
+            .iter()
+            .map(|tools| {
+                let posting =
+                    |&(tool, counts)| Posting { tool, frequency: frequency(tool, counts) };
+                tools.iter().map(posting).collect()
+            })
+            .collect();
+        SearchIndex { vocabulary: Vocabulary::new(self.terms), postings, tool_count }
+    }
+
+    /// At least one, so that it can be divided by.
+    #[expect(clippy::cast_precision_loss, reason = "a count of tools, and only for ranking")]
+    fn mean_lengths(&self) -> [f32; FIELDS.len()] {
+        let mut mean = [0.0; FIELDS.len()];
+        for lengths in &self.lengths {
+            for (sum, length) in mean.iter_mut().zip(lengths) {
+                *sum += length;
+            }
+        }
+        mean.map(|sum: f32| (sum / self.lengths.len() as f32).max(1.0))
+    }
+}
+
+fn start_of(text: &str, characters: usize) -> &str {
+    text.char_indices().nth(characters).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+}

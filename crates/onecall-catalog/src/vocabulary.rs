@@ -1,0 +1,108 @@
+//! The terms that occur in any tool, and the ones that resemble a term that does not.
+
+use std::collections::HashMap;
+
+use strsim::osa_distance;
+
+/// A term, by its number.
+pub(crate) type Term = usize;
+
+/// Guesses for one unknown word.
+const GUESSES: usize = 4;
+
+/// Shorter words resemble too much.
+const SHORTEST_GUESSED: usize = 3;
+
+#[derive(Debug)]
+pub(crate) struct Vocabulary {
+    numbers: HashMap<String, Term>,
+    /// The same terms sorted, each with what rules most of them out at once.
+    sketches: Vec<Sketch>,
+}
+
+#[derive(Debug)]
+struct Sketch {
+    text: String,
+    term: Term,
+    characters: usize,
+    letters: u64,
+}
+
+impl Vocabulary {
+    pub(crate) fn new(numbers: HashMap<String, Term>) -> Self {
+        let mut sketches: Vec<Sketch> = numbers
+            .iter()
+            .map(|(text, term)| Sketch {
+                text: text.clone(),
+                term: *term,
+                characters: text.chars().count(),
+                letters: letters(text),
+            })
+            .collect();
+        sketches.sort_unstable_by(|a, b| a.text.cmp(&b.text));
+        Self { numbers, sketches }
+    }
+
+    pub(crate) fn get(&self, text: &str) -> Option<Term> {
+        self.numbers.get(text).copied()
+    }
+
+    /// The few terms nearest to a misspelt or shortened word.
+    pub(crate) fn resembling(&self, text: &str) -> Vec<Term> {
+        let characters = text.chars().count();
+        if characters < SHORTEST_GUESSED {
+            return Vec::new();
+        }
+        let shortened = self.shortened(text);
+        if shortened.is_empty() { self.misspelt(text, characters) } else { shortened }
+    }
+
+    fn misspelt(&self, text: &str, characters: usize) -> Vec<Term> {
+        let mut allowed = match characters {
+            ..4 => return Vec::new(),
+            4..8 => 1,
+            _ => 2,
+        };
+        let own_letters = letters(text);
+        let mut nearest = Vec::new();
+        for sketch in &self.sketches {
+            // One edit adds or takes away at most two letters from the set.
+            if sketch.characters.abs_diff(characters) > allowed
+                || differing_letters(sketch.letters, own_letters) > allowed * 2
+            {
+                continue;
+            }
+            let distance = osa_distance(text, &sketch.text);
+            if distance < allowed {
+                allowed = distance;
+                nearest.clear();
+            }
+            if distance == allowed && nearest.len() < GUESSES {
+                nearest.push(sketch.term);
+            }
+        }
+        nearest
+    }
+
+    /// `repo` for `repository`: the shortest terms that start like this.
+    fn shortened(&self, text: &str) -> Vec<Term> {
+        let start = self.sketches.partition_point(|sketch| sketch.text.as_str() < text);
+        let mut longer: Vec<&Sketch> = self
+            .sketches
+            .iter()
+            .skip(start)
+            .take_while(|sketch| sketch.text.starts_with(text))
+            .collect();
+        longer.sort_by_key(|sketch| sketch.characters);
+        longer.into_iter().take(GUESSES).map(|sketch| sketch.term).collect()
+    }
+}
+
+fn differing_letters(a: u64, b: u64) -> usize {
+    usize::try_from((a ^ b).count_ones()).unwrap_or(usize::MAX)
+}
+
+/// The set of characters of a text, folded into the bits of a number.
+fn letters(text: &str) -> u64 {
+    text.chars().fold(0, |set, character| set | 1 << (u32::from(character) % 64))
+}

@@ -1,0 +1,61 @@
+//! What a catalog holds.
+
+use onecall_catalog::{Catalog, ToolDefinition};
+use onecall_core::{ServerName, ToolAnnotations, ToolName};
+use serde_json::json;
+
+fn tool(name: &str, description: &str) -> ToolDefinition {
+    ToolDefinition {
+        tool: ToolName::new(name),
+        description: Some(description.to_owned()),
+        input_schema: json!({ "type": "object" }),
+        output_schema: None,
+        annotations: ToolAnnotations::default(),
+    }
+}
+
+fn description(catalog: &Catalog, name: &str) -> Option<String> {
+    catalog.get(name)?.description.clone()
+}
+
+#[test]
+fn tools_are_sorted_and_found_by_callable_name() {
+    let catalog = Catalog::build([
+        (ServerName::new("z"), vec![tool("b", ""), tool("a", "")]),
+        (ServerName::new("m-n"), vec![tool("x.y", "")]),
+    ]);
+    let names: Vec<_> = catalog.names().map(ToString::to_string).collect();
+    assert_eq!(names, ["mcp__m_n__x_y", "mcp__z__a", "mcp__z__b"]);
+    assert_eq!(catalog.len(), 3);
+    assert!(catalog.tools().map(|tool| &tool.callable).eq(catalog.names()));
+    let found = catalog.get("mcp__m_n__x_y").map(|tool| (tool.server.as_str(), tool.tool.as_str()));
+    assert_eq!(found, Some(("m-n", "x.y")));
+    assert_eq!(catalog.get("mcp__m-n__x.y"), None);
+}
+
+#[test]
+fn an_empty_catalog_is_empty() {
+    let catalog = Catalog::default();
+    assert!(catalog.is_empty());
+    assert_eq!(catalog.get(""), None);
+}
+
+#[test]
+fn the_first_of_two_equal_tools_counts() {
+    let catalog = Catalog::build([
+        (ServerName::new("s"), vec![tool("t", "first"), tool("t", "second")]),
+        (ServerName::new("s"), vec![tool("t", "third")]),
+    ]);
+    assert_eq!(catalog.len(), 1);
+    assert_eq!(description(&catalog, "mcp__s__t"), Some("first".to_owned()));
+}
+
+#[test]
+fn descriptions_are_cut_on_a_character() {
+    let short = "é".repeat(4_000);
+    let long = "é".repeat(4_001);
+    let catalog =
+        Catalog::build([(ServerName::new("s"), vec![tool("short", &short), tool("long", &long)])]);
+    assert_eq!(description(&catalog, "mcp__s__short"), Some(short));
+    assert_eq!(description(&catalog, "mcp__s__long"), Some(format!("{} …", "é".repeat(3_998))));
+}

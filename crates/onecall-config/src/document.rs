@@ -1,0 +1,131 @@
+//! A file as a tree in which every node knows its place, whether it was YAML or JSON.
+
+use std::borrow::Cow;
+
+use crate::error::Problem;
+use crate::{json, yaml};
+
+/// Deeper than any valid configuration; keeps recursion over the tree harmless.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+/// A place in the file, counted from one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Position {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+impl Position {
+    pub(crate) const START: Self = Self { line: 1, column: 1 };
+}
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) at: Position,
+    pub(crate) value: Value,
+}
+
+#[derive(Debug)]
+pub(crate) enum Value {
+    Scalar(Scalar),
+    List(Vec<Node>),
+    /// In the order of the file. Keys may be any node and may repeat.
+    Mapping(Vec<(Node, Node)>),
+}
+
+/// A leaf, with the text that the user wrote: `0x10` stays `0x10` in a variable.
+#[derive(Debug)]
+pub(crate) struct Scalar {
+    pub(crate) text: String,
+    pub(crate) kind: ScalarKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ScalarKind {
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    Float(f64),
+    Text,
+}
+
+impl Scalar {
+    pub(crate) fn text(text: String) -> Self {
+        Self { text, kind: ScalarKind::Text }
+    }
+
+    /// An unquoted scalar, resolved by YAML's core schema, of which JSON's literals
+    /// and numbers are a part.
+    pub(crate) fn plain(text: &str) -> Self {
+        let resolved = saphyr::Scalar::parse_from_cow(Cow::Borrowed(text));
+        Self { text: text.to_owned(), kind: ScalarKind::of(&resolved) }
+    }
+}
+
+impl ScalarKind {
+    pub(crate) fn of(scalar: &saphyr::Scalar<'_>) -> Self {
+        match scalar {
+            saphyr::Scalar::Null => Self::Null,
+            saphyr::Scalar::Boolean(value) => Self::Boolean(*value),
+            saphyr::Scalar::Integer(value) => Self::Integer(*value),
+            saphyr::Scalar::FloatingPoint(value) => Self::Float(value.into_inner()),
+            saphyr::Scalar::String(_) => Self::Text,
+        }
+    }
+}
+
+impl Node {
+    pub(crate) fn null(at: Position) -> Self {
+        let scalar = Scalar { text: String::new(), kind: ScalarKind::Null };
+        Self { at, value: Value::Scalar(scalar) }
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(&self.value, Value::Scalar(Scalar { kind: ScalarKind::Null, .. }))
+    }
+
+    /// What the node is, for messages that must not show the value itself.
+    pub(crate) fn describe(&self) -> &'static str {
+        match &self.value {
+            Value::List(_) => "a list",
+            Value::Mapping(_) => "a mapping",
+            Value::Scalar(scalar) => match scalar.kind {
+                ScalarKind::Null => "null",
+                ScalarKind::Boolean(_) => "a boolean",
+                ScalarKind::Integer(_) | ScalarKind::Float(_) => "a number",
+                ScalarKind::Text => "text",
+            },
+        }
+    }
+}
+
+/// Reads `text`, YAML or JSON.
+///
+/// JSON has a reader of its own, although YAML contains it on paper: the YAML parser
+/// refuses tabs and surrogate pairs. Text that only looks like JSON is left to YAML.
+pub(crate) fn read(text: &str, is_named_json: bool) -> Result<Node, Problem> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if !text.trim_start().starts_with('{') {
+        return yaml::read(text);
+    }
+    json::read(text).or_else(|json_problem| {
+        yaml::read(text).map_err(
+            |yaml_problem| {
+                if is_named_json { json_problem } else { yaml_problem }
+            },
+        )
+    })
+}
+
+pub(crate) fn too_deep(at: Position) -> Problem {
+    Problem::new(at, format!("the file is nested more than {MAX_DEPTH} levels deep"))
+        .with_help("a configuration needs five levels; check the brackets and the indentation")
+}
+
+pub(crate) fn given_twice(key: &str, first_line: usize, second: Position) -> Problem {
+    Problem::new(
+        second,
+        format!("key '{key}' is given twice, on line {first_line} and on line {}", second.line),
+    )
+    .with_help("remove or rename one of them")
+}

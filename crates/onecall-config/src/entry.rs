@@ -1,0 +1,316 @@
+//! Reads one server's entry.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::document::{Node, Position};
+use crate::error::{Problem, Report};
+use crate::expand::{Environment, ExpandError, expand, expand_path};
+use crate::model::{RemoteTransport, Secret, StdioTransport, Transport};
+use crate::reader::{self, Entry, Section};
+
+pub(crate) const KEYS: [&str; 12] = [
+    "name",
+    "transport",
+    "type",
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "headers",
+    "disabled",
+    "connect_timeout_seconds",
+    "call_timeout_seconds",
+];
+
+/// The server that local tools live in.
+const RESERVED_NAME: &str = "local";
+
+pub(crate) struct EntryReader<'n> {
+    /// What messages call the entry.
+    pub(crate) label: String,
+    pub(crate) at: Position,
+    pub(crate) section: Section<'n>,
+    pub(crate) environment: &'n Environment<'n>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Stdio,
+    Http,
+    Sse,
+}
+
+impl Kind {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "stdio" => Some(Self::Stdio),
+            // Clients do not agree on how to write it.
+            "http" | "streamable-http" | "streamable_http" | "streamableHttp" => Some(Self::Http),
+            "sse" => Some(Self::Sse),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::Sse => "sse",
+        }
+    }
+}
+
+impl<'n> EntryReader<'n> {
+    /// The server's name and where it is given: as the entry's key, or inside it.
+    pub(crate) fn name(
+        &self,
+        key: Option<&Entry<'n>>,
+        report: &mut Report,
+    ) -> Option<(&'n str, Position)> {
+        let inside = self.section.get("name");
+        let (name, at) = match (key, inside) {
+            (Some(key), None) => (key.key, key.at),
+            (Some(key), Some(node)) => {
+                if reader::text(node, &self.what("name"), report)? != key.key {
+                    let message = format!("{} has another name inside its entry", self.label);
+                    let help = "the key is the name; remove 'name'";
+                    report.add(Problem::new(node.at, message).with_help(help));
+                }
+                (key.key, key.at)
+            }
+            (None, Some(node)) => (reader::text(node, &self.what("name"), report)?, node.at),
+            (None, None) => {
+                let problem = Problem::new(self.at, "this server has no name");
+                report.add(problem.with_help("give it a 'name'"));
+                return None;
+            }
+        };
+        if name.trim().is_empty() {
+            report.add(Problem::new(at, "a server's name must not be empty"));
+            return None;
+        }
+        if name == RESERVED_NAME {
+            let message = "the server name 'local' is reserved for local tools";
+            report.add(Problem::new(at, message).with_help("choose another name"));
+            return None;
+        }
+        Some((name, at))
+    }
+
+    pub(crate) fn is_disabled(&self, report: &mut Report) -> bool {
+        self.section
+            .get("disabled")
+            .and_then(|node| reader::boolean(node, &self.what("disabled"), report))
+            .unwrap_or(false)
+    }
+
+    pub(crate) fn seconds(&self, key: &str, default: u64, report: &mut Report) -> Duration {
+        self.section
+            .get(key)
+            .and_then(|node| reader::seconds(node, &self.what(key), report))
+            .unwrap_or(Duration::from_secs(default))
+    }
+
+    pub(crate) fn transport(&self, report: &mut Report) -> Option<Transport> {
+        let kind = self.kind(report)?;
+        let (foreign, home): (&[&str], _) = match kind {
+            Kind::Stdio => (&["url", "headers"], "http and sse servers"),
+            Kind::Http | Kind::Sse => (&["command", "args", "env", "cwd"], "stdio servers"),
+        };
+        for entry in foreign.iter().filter_map(|key| self.section.entry(key)) {
+            let message =
+                format!("'{}' is for {home}, but {} uses {}", entry.key, self.label, kind.name());
+            report.add(Problem::new(entry.at, message).with_help("remove it"));
+        }
+        match kind {
+            Kind::Stdio => self.stdio(report).map(Transport::Stdio),
+            Kind::Http => self.remote(kind, report).map(Transport::Http),
+            Kind::Sse => self.remote(kind, report).map(Transport::Sse),
+        }
+    }
+
+    /// As the entry says, else as its other keys suggest.
+    fn kind(&self, report: &mut Report) -> Option<Kind> {
+        let command = self.section.entry("command");
+        let url = self.section.entry("url");
+        if let (Some(command), Some(url)) = (command, url) {
+            let message = format!("{} has both a 'command' and a 'url'", self.label);
+            let help = "a command starts a local server, a url reaches a remote one; keep one";
+            report.add(Problem::new(command.at.max(url.at), message).with_help(help));
+            return None;
+        }
+        let transport = self.explicit_kind("transport", report);
+        let alias = self.explicit_kind("type", report);
+        match transport.or(alias) {
+            Some(kind) if alias.is_some_and(|alias| alias != kind) => {
+                let message = format!("{} has a 'type' and another 'transport'", self.label);
+                let problem = Problem::new(self.at, message);
+                report.add(problem.with_help("they mean the same; keep one"));
+                None
+            }
+            Some(kind) => Some(kind),
+            None if command.is_some() => Some(Kind::Stdio),
+            None if url.is_some() => Some(Kind::Http),
+            None => {
+                let message = format!("{} has neither a 'command' nor a 'url'", self.label);
+                report.add(Problem::new(self.at, message));
+                None
+            }
+        }
+    }
+
+    fn explicit_kind(&self, key: &str, report: &mut Report) -> Option<Kind> {
+        let node = self.section.get(key)?;
+        let text = reader::text(node, &self.what(key), report)?;
+        let kind = Kind::parse(text);
+        if kind.is_none() {
+            let message = format!("{} must be stdio, http or sse, not '{text}'", self.what(key));
+            let problem = Problem::new(node.at, message);
+            report.add(match reader::nearest(text, &["stdio", "http", "sse"]) {
+                Some(nearest) => problem.with_help(format!("did you mean '{nearest}'?")),
+                None => problem,
+            });
+        }
+        kind
+    }
+
+    fn stdio(&self, report: &mut Report) -> Option<StdioTransport> {
+        let command = self.required("command", Kind::Stdio, report).and_then(|node| {
+            let what = self.what("command");
+            let text = reader::text(node, &what, report)?;
+            let command =
+                self.expanded(node, &what, expand_path(text, self.environment), report)?;
+            if command.trim().is_empty() {
+                report.add(Problem::new(node.at, format!("{what} must not be empty")));
+                return None;
+            }
+            Some(command)
+        });
+        let args = self.args(report);
+        let env = self.values("env", is_variable_name, |value| !value.contains('\0'), report);
+        let cwd = self.section.get("cwd").and_then(|node| {
+            let what = self.what("cwd");
+            let text = reader::text(node, &what, report)?;
+            self.expanded(node, &what, expand_path(text, self.environment), report)
+        });
+        Some(StdioTransport { command: command?, args, env, cwd: cwd.map(PathBuf::from) })
+    }
+
+    fn args(&self, report: &mut Report) -> Vec<String> {
+        let what = self.what("args");
+        let Some(node) = self.section.get("args").filter(|node| !node.is_null()) else {
+            return Vec::new();
+        };
+        let items = reader::list(node, &what, report).unwrap_or_default();
+        let each = format!("each of {what}");
+        let mut argument = |item: &Node| {
+            let text = reader::written(item, &each, report)?;
+            self.expanded(item, &what, expand(text, self.environment), report)
+        };
+        items.iter().filter_map(&mut argument).collect()
+    }
+
+    fn remote(&self, kind: Kind, report: &mut Report) -> Option<RemoteTransport> {
+        let url = self.required("url", kind, report).and_then(|node| {
+            let what = self.what("url");
+            let text = reader::text(node, &what, report)?;
+            let url = self.expanded(node, &what, expand(text, self.environment), report)?;
+            if !is_http_url(&url) {
+                let message = format!("{what} must be an http:// or https:// address");
+                report.add(Problem::new(node.at, message));
+                return None;
+            }
+            Some(url)
+        });
+        let is_value = |value: &str| !value.contains(|c: char| c.is_control() && c != '\t');
+        let headers = self.values("headers", is_header_name, is_value, report);
+        Some(RemoteTransport { url: url?, headers })
+    }
+
+    fn required(&self, key: &str, kind: Kind, report: &mut Report) -> Option<&'n Node> {
+        let node = self.section.get(key);
+        if node.is_none() {
+            let message = format!("{} uses {} and needs a '{key}'", self.label, kind.name());
+            report.add(Problem::new(self.at, message));
+        }
+        node
+    }
+
+    /// A mapping of names to secrets. Invalid names are not shown: who writes
+    /// `TOKEN=abc` as a name has put the secret there.
+    fn values(
+        &self,
+        key: &str,
+        is_name: fn(&str) -> bool,
+        is_value: impl Fn(&str) -> bool,
+        report: &mut Report,
+    ) -> BTreeMap<String, Secret> {
+        let what = self.what(key);
+        let entries = self.section.get(key).and_then(|node| reader::entries(node, &what, report));
+        let mut values = BTreeMap::new();
+        for entry in entries.unwrap_or_default() {
+            if !is_name(entry.key) {
+                report.add(Problem::new(entry.at, format!("a name in {what} is not valid")));
+                continue;
+            }
+            let what = format!("'{}' in {what}", entry.key);
+            let Some(text) = reader::written(entry.value, &what, report) else { continue };
+            let value = expand(text, self.environment);
+            let Some(value) = self.expanded(entry.value, &what, value, report) else { continue };
+            if !is_value(&value) {
+                let message = format!("{what} holds a character that is not allowed");
+                let help = "line breaks and other control characters cannot be sent";
+                report.add(Problem::new(entry.value.at, message).with_help(help));
+                continue;
+            }
+            values.insert(entry.key.to_owned(), Secret::new(value));
+        }
+        values
+    }
+
+    fn expanded(
+        &self,
+        node: &Node,
+        what: &str,
+        result: Result<String, ExpandError>,
+        report: &mut Report,
+    ) -> Option<String> {
+        match result {
+            // No program can be started with one.
+            Ok(text) if text.contains('\0') => {
+                report.add(Problem::new(node.at, format!("{what} holds a NUL character")));
+                None
+            }
+            Ok(text) => Some(text),
+            Err(error) => {
+                let message = format!("{error} (in {what})");
+                report.add(Problem::new(node.at, message).with_help(error.help()));
+                None
+            }
+        }
+    }
+
+    fn what(&self, key: &str) -> String {
+        format!("'{key}' of {}", self.label)
+    }
+}
+
+fn is_variable_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
+}
+
+fn is_header_name(name: &str) -> bool {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_token)
+}
+
+fn is_http_url(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else { return false };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https")
+        && !host.is_empty()
+        && !url.contains(|c: char| c.is_whitespace() || c.is_control())
+}

@@ -1,0 +1,152 @@
+//! What can be wrong with a configuration. Messages never carry values, which may
+//! be secrets; they name keys, servers and variables.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::document::Position;
+
+/// Nobody reads more than this, and a hostile file must not make us keep millions.
+const MAX_PROBLEMS: usize = 100;
+
+/// Why there is no configuration.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// A file that was asked for by name is not there.
+    #[error(
+        "configuration file '{path}' (from {origin}) does not exist; correct the path or create the file",
+        path = path.display()
+    )]
+    NotFound {
+        /// The path as it was given.
+        path: PathBuf,
+        /// What named it: `--config` or a variable.
+        origin: &'static str,
+    },
+    /// The file is there but cannot be read.
+    #[error("cannot read configuration file '{path}': {source}", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not plausibly a configuration.
+    #[error(
+        "configuration file '{path}' is larger than 4 MiB; check that it is the right file",
+        path = path.display()
+    )]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file was read and says something wrong.
+    #[error(transparent)]
+    Invalid(#[from] ConfigErrors),
+}
+
+/// Everything wrong with one configuration file, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigErrors {
+    file: PathBuf,
+    problems: Vec<Problem>,
+    omitted: usize,
+}
+
+/// One thing wrong with a configuration file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// Counted from one.
+    pub line: usize,
+    /// Counted from one, in characters.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What would put it right, without the word "help".
+    pub help: Option<String>,
+}
+
+impl ConfigErrors {
+    /// The file that the problems are in.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The problems, at least one.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                formatter.write_str("\n")?;
+            }
+            let Problem { line, column, message, help } = problem;
+            write!(formatter, "{}:{line}:{column}: {message}", self.file.display())?;
+            if let Some(help) = help {
+                write!(formatter, "\n  help: {help}")?;
+            }
+        }
+        if self.omitted > 0 {
+            write!(formatter, "\nand {} more problems", self.omitted)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigErrors {}
+
+impl Problem {
+    pub(crate) fn new(at: Position, message: impl Into<String>) -> Self {
+        Self { line: at.line, column: at.column, message: message.into(), help: None }
+    }
+
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Collects problems while a file is read.
+#[derive(Default)]
+pub(crate) struct Report {
+    problems: Vec<Problem>,
+    omitted: usize,
+}
+
+impl Report {
+    pub(crate) fn add(&mut self, problem: Problem) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(problem);
+        } else {
+            self.omitted += 1;
+        }
+    }
+
+    /// `value` if nothing was wrong.
+    pub(crate) fn finish<T>(mut self, value: T, file: &Path) -> Result<T, ConfigErrors> {
+        if self.problems.is_empty() {
+            return Ok(value);
+        }
+        self.problems.sort();
+        self.problems.dedup();
+        Err(ConfigErrors {
+            file: file.to_path_buf(),
+            problems: self.problems,
+            omitted: self.omitted,
+        })
+    }
+}
+
+impl ConfigErrors {
+    pub(crate) fn single(file: &Path, problem: Problem) -> Self {
+        Self { file: file.to_path_buf(), problems: vec![problem], omitted: 0 }
+    }
+}

@@ -1,0 +1,30 @@
+//! The configuration: where it is found, whether it may be read, and what it says.
+//! A configuration that comes out of here is complete and valid; everything wrong
+//! with a file is reported at once, each problem with its line and a suggestion.
+
+mod document;
+mod entry;
+mod error;
+mod expand;
+mod json;
+mod load;
+mod locate;
+mod model;
+mod outline;
+mod parse;
+mod pattern;
+mod reader;
+mod recursion;
+mod server;
+mod trust;
+mod yaml;
+
+pub use error::{ConfigError, ConfigErrors, Problem};
+pub use load::{Loaded, load};
+pub use locate::{Directories, Found, Located, MAX_FILE_BYTES, Surroundings, locate, read_file};
+pub use model::{
+    Config, RemoteTransport, Secret, ServerConfig, StdioTransport, ToolPattern, ToolPolicy,
+    Transport,
+};
+pub use pattern::PatternError;
+pub use trust::{TrustError, TrustStore};

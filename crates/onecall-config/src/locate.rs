@@ -1,0 +1,213 @@
+//! Finds the configuration file, and reads it once: the bytes that were checked are
+//! the bytes that are used.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::ConfigError;
+use crate::trust::{TrustError, TrustStore};
+
+/// A larger file is surely not a configuration.
+pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The variables that name a configuration file; the second is an older spelling.
+const VARIABLES: [&str; 2] = ["ONECALL_CONFIG", "PTC_MCP_CONFIG"];
+
+/// Looked for in the working directory, in this order.
+const LOCAL_NAMES: [&str; 2] = ["onecall.yaml", "config.yaml"];
+
+/// What the search depends on, apart from the file system.
+pub struct Surroundings<'a> {
+    /// Looks up an environment variable.
+    pub environment: &'a dyn Fn(&str) -> Option<String>,
+    /// Where onecall was started.
+    pub working_directory: PathBuf,
+    /// The user's own directories.
+    pub directories: Directories,
+    /// The program that is running, to recognise entries that would start it again.
+    pub executable: Option<PathBuf>,
+}
+
+impl Surroundings<'static> {
+    /// Those of this process.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let environment = &|name: &str| std::env::var(name).ok();
+        Self {
+            environment,
+            working_directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+            directories: Directories::from_environment(environment),
+            executable: std::env::current_exe().ok(),
+        }
+    }
+}
+
+/// The user's directories, without the `onecall` below them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Directories {
+    /// Where the user keeps configurations.
+    pub config: Option<PathBuf>,
+    /// Where programs keep what they remember for the user.
+    pub state: Option<PathBuf>,
+}
+
+impl Directories {
+    /// By the XDG rules: the variable if it is an absolute path, else below `HOME`.
+    #[must_use]
+    pub fn from_environment(environment: &dyn Fn(&str) -> Option<String>) -> Self {
+        let absolute =
+            |name| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let below_home = |path| absolute("HOME").map(|home| home.join(path));
+        Self {
+            config: absolute("XDG_CONFIG_HOME").or_else(|| below_home(".config")),
+            state: absolute("XDG_STATE_HOME").or_else(|| below_home(".local/state")),
+        }
+    }
+}
+
+/// The outcome of the search.
+#[derive(Debug, Default)]
+pub struct Located {
+    /// The file to use, if there is one.
+    pub found: Option<Found>,
+    /// What the user should know, a line each.
+    pub warnings: Vec<String>,
+}
+
+/// A configuration file that may be used.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it held when it was chosen.
+    pub bytes: Vec<u8>,
+}
+
+/// Looks for the configuration: `explicit`, else the file named by a variable, else a
+/// trusted file in the working directory, else the user's own.
+///
+/// # Errors
+/// If a file that was named does not exist, or the chosen one cannot be read.
+pub fn locate(
+    explicit: Option<&Path>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Located, ConfigError> {
+    if let Some((path, origin)) = named_file(explicit, surroundings) {
+        let found = read_named(surroundings.working_directory.join(path), origin)?;
+        return Ok(Located { found: Some(found), warnings: Vec::new() });
+    }
+    let mut warnings = Vec::new();
+    for name in LOCAL_NAMES {
+        let path = surroundings.working_directory.join(name);
+        if !path.is_file() {
+            continue;
+        }
+        match check_local(&path, surroundings.directories.state.as_deref()) {
+            Ok(bytes) => return Ok(Located { found: Some(Found { path, bytes }), warnings }),
+            Err(reason) => warnings.extend(reason.warnings(&path)),
+        }
+    }
+    let user_file = surroundings
+        .directories
+        .config
+        .as_ref()
+        .map(|directory| directory.join("onecall").join("config.yaml"))
+        .filter(|path| path.exists());
+    let found = match user_file {
+        Some(path) => Some(Found { bytes: read_file(&path)?, path }),
+        None => None,
+    };
+    Ok(Located { found, warnings })
+}
+
+/// Reads a file of at most [`MAX_FILE_BYTES`].
+///
+/// # Errors
+/// If it cannot be read or is larger.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, ConfigError> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes =
+        read().map_err(|source| ConfigError::Unreadable { path: path.to_path_buf(), source })?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_FILE_BYTES) {
+        Ok(bytes)
+    } else {
+        Err(ConfigError::TooLarge { path: path.to_path_buf() })
+    }
+}
+
+fn named_file(
+    explicit: Option<&Path>,
+    surroundings: &Surroundings<'_>,
+) -> Option<(PathBuf, &'static str)> {
+    let from_variable = |name| {
+        let value = (surroundings.environment)(name).filter(|value| !value.is_empty())?;
+        Some((PathBuf::from(value), name))
+    };
+    explicit
+        .map(|path| (path.to_path_buf(), "--config"))
+        .or_else(|| VARIABLES.into_iter().find_map(from_variable))
+}
+
+fn read_named(path: PathBuf, origin: &'static str) -> Result<Found, ConfigError> {
+    match read_file(&path) {
+        Ok(bytes) => Ok(Found { path, bytes }),
+        Err(ConfigError::Unreadable { path, source })
+            if source.kind() == io::ErrorKind::NotFound =>
+        {
+            Err(ConfigError::NotFound { path, origin })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Why a file in the working directory is passed over.
+enum Reason {
+    Untrusted,
+    Changed,
+    NoStateDirectory,
+    Store(TrustError),
+    Unreadable(ConfigError),
+}
+
+fn check_local(path: &Path, state: Option<&Path>) -> Result<Vec<u8>, Reason> {
+    let store = TrustStore::at(state.ok_or(Reason::NoStateDirectory)?);
+    if !store.is_known(path).map_err(Reason::Store)? {
+        return Err(Reason::Untrusted);
+    }
+    let bytes = read_file(path).map_err(Reason::Unreadable)?;
+    match store.is_trusted(path, &bytes).map_err(Reason::Store)? {
+        true => Ok(bytes),
+        false => Err(Reason::Changed),
+    }
+}
+
+impl Reason {
+    fn warnings(&self, path: &Path) -> Vec<String> {
+        let shown = path.display();
+        let command = format!("`onecall trust {}`", shell_word(path));
+        let skipped = |why: &str| {
+            format!("'{shown}' is not read: {why}; read it yourself, then run {command}")
+        };
+        match self {
+            Self::Untrusted => vec![skipped("it is not trusted, and it could start programs")],
+            Self::Changed => vec![skipped("it has changed since you trusted it")],
+            Self::NoStateDirectory => vec![format!(
+                "'{shown}' is not read: without HOME or XDG_STATE_HOME there is no record of trust; name it with --config"
+            )],
+            Self::Store(error) => vec![error.to_string(), skipped("it is not trusted")],
+            Self::Unreadable(error) => vec![error.to_string()],
+        }
+    }
+}
+
+/// The path as one word of a shell command.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%,:=".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,131 @@
+//! The configuration as the rest of the program sees it: complete, validated,
+//! with every default filled in.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use onecall_core::{Limits, ServerName};
+
+/// Everything a configuration file can say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// The servers to bridge, in the order of the file.
+    pub servers: Vec<ServerConfig>,
+    /// Which of their tools programs may call.
+    pub tools: ToolPolicy,
+    /// What one program may use.
+    pub execution: Limits,
+}
+
+/// One downstream MCP server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// Unique among the servers.
+    pub name: ServerName,
+    /// How to reach it.
+    pub transport: Transport,
+    /// How long starting and listing tools may take before it counts as failed.
+    pub connect_timeout: Duration,
+    /// How long one tool call may take.
+    pub call_timeout: Duration,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A child process that speaks on its standard streams.
+    Stdio(StdioTransport),
+    /// Streamable HTTP.
+    Http(RemoteTransport),
+    /// HTTP with server-sent events, as before protocol revision 2025-03-26.
+    Sse(RemoteTransport),
+}
+
+/// A child process to start.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StdioTransport {
+    /// Looked up on `PATH` if it has no slash.
+    pub command: String,
+    /// Passed as they are; no shell is involved.
+    pub args: Vec<String>,
+    /// Added to the minimal base environment.
+    pub env: BTreeMap<String, Secret>,
+    /// Working directory; ours if absent.
+    pub cwd: Option<PathBuf>,
+}
+
+/// A remote endpoint.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RemoteTransport {
+    /// `http://` or `https://`.
+    pub url: String,
+    /// Sent with every request.
+    pub headers: BTreeMap<String, Secret>,
+}
+
+// Tokens are often passed as arguments, and in any part of a URL but its host.
+impl fmt::Debug for StdioTransport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("StdioTransport")
+            .field("command", &self.command)
+            .field("args", &format_args!("[{} hidden]", self.args.len()))
+            .field("env", &self.env)
+            .field("cwd", &self.cwd)
+            .finish()
+    }
+}
+
+impl fmt::Debug for RemoteTransport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let after_scheme = self.url.split_once("://").map_or("", |(_, rest)| rest);
+        let authority = after_scheme.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = authority.rsplit('@').next().unwrap_or_default();
+        formatter
+            .debug_struct("RemoteTransport")
+            .field("host", &host)
+            .field("headers", &self.headers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A value that must not be shown: its debug text is a placeholder.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Hides `value` from debug output.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// The value itself, for the one place that needs it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[secret]")
+    }
+}
+
+/// Which tools programs may call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolPolicy {
+    /// Every tool of every server.
+    #[default]
+    AllowAll,
+    /// Only tools that match one of these patterns.
+    Allow(Vec<ToolPattern>),
+    /// Every tool that matches none of these patterns.
+    Block(Vec<ToolPattern>),
+}
+
+/// A callable name in which `*` stands for any run of characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolPattern(pub(crate) String);

@@ -1,0 +1,158 @@
+//! A first pass over YAML that builds no tree. The parser copies what an alias stands
+//! for, and goes into nested blocks by recursion: a small hostile file could take all
+//! memory or the whole stack. Such files are found here before the real pass meets them.
+
+use std::hash::{Hash, Hasher};
+
+use saphyr::{AnnotatedMapping, LoadableYamlNode, Marker, Tag, Yaml};
+
+use crate::document::{MAX_DEPTH, Position, too_deep};
+use crate::error::Problem;
+use crate::yaml::{position, syntax_problem};
+
+/// How far from the margin a node may begin. Every nested block begins further right
+/// than its parent, or as far right if it is a list in a mapping, so this bounds the
+/// parser's recursion; for brackets it has a bound of its own.
+const MAX_INDENT: usize = 200;
+
+/// Refuses YAML that is nested too deep or uses aliases.
+pub(crate) fn check(text: &str) -> Result<(), Problem> {
+    // A lone carriage return is a line break in YAML, though nobody's editor counts it.
+    for (index, line) in text.split('\n').enumerate() {
+        if line.split('\r').any(|line| is_indented_more_than(MAX_INDENT, line)) {
+            return Err(too_deep(Position { line: index + 1, column: 1 }));
+        }
+    }
+    let documents = Outline::load_from_str(text).map_err(|error| syntax_problem(&error))?;
+    for document in documents {
+        if let Some(at) = document.alias {
+            return Err(Problem::new(at, "an alias (*name) is used in what begins here")
+                .with_help("aliases are not supported; write the value out in each place"));
+        }
+        if document.depth > MAX_DEPTH {
+            return Err(too_deep(document.at));
+        }
+    }
+    Ok(())
+}
+
+/// Several blocks can be opened on one line, as in `- - a`; all of those indicators
+/// count as indentation of what comes after them.
+fn is_indented_more_than(limit: usize, line: &str) -> bool {
+    let mut characters = line.chars().peekable();
+    let mut width = 0;
+    while let Some(character) = characters.next() {
+        let opens_block = matches!(character, '-' | '?' | ':')
+            && characters.peek().is_none_or(|next| next.is_whitespace());
+        if !character.is_whitespace() && !opens_block {
+            return false;
+        }
+        width += 1;
+        if width > limit {
+            // Trailing spaces on an empty line hold nothing.
+            return !line.trim().is_empty();
+        }
+    }
+    false
+}
+
+/// What is worth knowing about a node. Children are forgotten once their collection
+/// is complete, so an outline is never deep.
+struct Outline {
+    at: Position,
+    depth: usize,
+    /// Where the collection begins in which an alias was used.
+    alias: Option<Position>,
+    is_collection: bool,
+    is_copy: bool,
+    children: Vec<Outline>,
+    /// Never filled: keys and values are both counted as children.
+    mapping: AnnotatedMapping<'static, Outline>,
+}
+
+impl Outline {
+    fn leaf() -> Self {
+        Self {
+            at: Position::START,
+            depth: 0,
+            alias: None,
+            is_collection: false,
+            is_copy: false,
+            children: Vec::new(),
+            mapping: AnnotatedMapping::new(),
+        }
+    }
+}
+
+/// The loader clones a node when it has an anchor, to keep the clone, and when an alias
+/// refers to it, to use the clone. So a clone in the tree is an alias, and clones can
+/// stay empty.
+impl Clone for Outline {
+    fn clone(&self) -> Self {
+        Self { is_copy: true, ..Self::leaf() }
+    }
+}
+
+// The loader wants keys that hash; an outline is never put into a map.
+impl PartialEq for Outline {
+    fn eq(&self, _: &Self) -> bool {
+        false
+    }
+}
+
+impl Eq for Outline {}
+
+impl Hash for Outline {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl<'input> LoadableYamlNode<'input> for Outline {
+    type HashKey = Self;
+
+    fn from_bare_yaml(yaml: Yaml<'input>) -> Self {
+        let is_collection = matches!(yaml, Yaml::Sequence(_) | Yaml::Mapping(_));
+        Self { is_collection, ..Self::leaf() }
+    }
+
+    fn is_sequence(&self) -> bool {
+        self.is_collection
+    }
+
+    fn is_mapping(&self) -> bool {
+        false
+    }
+
+    fn is_badvalue(&self) -> bool {
+        false
+    }
+
+    fn sequence_mut(&mut self) -> &mut Vec<Self> {
+        &mut self.children
+    }
+
+    fn mapping_mut(&mut self) -> &mut AnnotatedMapping<'static, Self> {
+        &mut self.mapping
+    }
+
+    fn into_tagged(self, _: std::borrow::Cow<'input, Tag>) -> Self {
+        self
+    }
+
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::leaf())
+    }
+
+    fn with_start_marker(mut self, marker: Marker) -> Self {
+        self.at = position(&marker);
+        self
+    }
+
+    fn with_end_marker(mut self, _: Marker) -> Self {
+        for child in std::mem::take(&mut self.children) {
+            self.depth = self.depth.max(child.depth + 1);
+            let alias = if child.is_copy { Some(self.at) } else { child.alias };
+            self.alias = self.alias.or(alias);
+        }
+        self
+    }
+}

@@ -1,0 +1,159 @@
+//! From the text of a configuration file to a [`Config`].
+
+use std::path::Path;
+
+use onecall_core::Limits;
+
+use crate::document::{self, Node};
+use crate::error::{ConfigErrors, Problem, Report};
+use crate::expand::Environment;
+use crate::model::{Config, ToolPattern, ToolPolicy};
+use crate::reader::{self, Section};
+use crate::server::{ServerReader, Shape};
+
+const MEBIBYTE: u64 = 1024 * 1024;
+
+impl Config {
+    /// Reads the text of a configuration file, YAML or JSON. `file` is only named in
+    /// problems; `environment` looks up the variables that the text refers to.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, not only the first thing.
+    pub fn parse(
+        text: &str,
+        file: &Path,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigErrors> {
+        let is_named_json = file.extension().is_some_and(|extension| extension == "json");
+        let document = document::read(text, is_named_json)
+            .map_err(|problem| ConfigErrors::single(file, problem))?;
+        let mut report = Report::default();
+        let config = read_config(&document, environment, &mut report);
+        report.finish(config, file)
+    }
+
+    /// Like [`Config::parse`], from the bytes of the file.
+    ///
+    /// # Errors
+    /// If the bytes are not UTF-8, or as for [`Config::parse`].
+    pub fn parse_bytes(
+        bytes: &[u8],
+        file: &Path,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigErrors> {
+        match str::from_utf8(bytes) {
+            Ok(text) => Self::parse(text, file, environment),
+            Err(error) => {
+                let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+                Err(ConfigErrors::single(file, not_utf8(&String::from_utf8_lossy(valid))))
+            }
+        }
+    }
+}
+
+fn not_utf8(valid: &str) -> Problem {
+    let last_line = valid.rsplit('\n').next().unwrap_or_default();
+    let line = valid.matches('\n').count() + 1;
+    let at = document::Position { line, column: last_line.chars().count() + 1 };
+    Problem::new(at, "the file is not valid UTF-8 from here on").with_help("save it as UTF-8")
+}
+
+fn read_config(document: &Node, environment: &Environment<'_>, report: &mut Report) -> Config {
+    let keys = ["servers", "mcpServers", "tools", "execution"];
+    let Some(top) = Section::open(document, "the configuration", &keys, report) else {
+        return Config::default();
+    };
+    let mut reader = ServerReader::new(environment, report);
+    let servers = match (top.entry("servers"), top.entry("mcpServers")) {
+        (Some(one), Some(other)) => {
+            let (first, second) = if one.at < other.at { (one, other) } else { (other, one) };
+            let message = format!(
+                "'{}' and '{}' are both given, on line {} and on line {}",
+                first.key, second.key, first.at.line, second.at.line
+            );
+            let help = "move the servers of one into the other";
+            report.add(Problem::new(second.at, message).with_help(help));
+            Vec::new()
+        }
+        (Some(servers), None) => reader.servers(servers, Shape::ListOrMapping),
+        (None, Some(servers)) => reader.servers(servers, Shape::Mapping),
+        (None, None) => Vec::new(),
+    };
+    let tools = top.get("tools").and_then(|node| read_policy(node, report));
+    let execution = top.get("execution").and_then(|node| read_limits(node, report));
+    Config { servers, tools: tools.unwrap_or_default(), execution: execution.unwrap_or_default() }
+}
+
+fn read_policy(node: &Node, report: &mut Report) -> Option<ToolPolicy> {
+    let section = Section::open(node, "tools", &["allow", "block"], report)?;
+    match (section.entry("allow"), section.entry("block")) {
+        (None, None) => None,
+        (Some(allow), None) => {
+            read_patterns(allow.value, "'allow' in tools", report).map(ToolPolicy::Allow)
+        }
+        (None, Some(block)) => {
+            read_patterns(block.value, "'block' in tools", report).map(ToolPolicy::Block)
+        }
+        (Some(allow), Some(block)) => {
+            let message = format!(
+                "tools has both 'allow' (line {}) and 'block' (line {})",
+                allow.at.line, block.at.line
+            );
+            report.add(Problem::new(allow.at.max(block.at), message).with_help("keep one of them"));
+            None
+        }
+    }
+}
+
+fn read_patterns(node: &Node, what: &str, report: &mut Report) -> Option<Vec<ToolPattern>> {
+    let mut patterns = Vec::new();
+    for item in reader::list(node, what, report)? {
+        let Some(text) = reader::written(item, &format!("a pattern of {what}"), report) else {
+            continue;
+        };
+        match ToolPattern::parse(text) {
+            Ok(pattern) => patterns.push(pattern),
+            Err(error) => {
+                let message = format!("{error}: '{text}' of {what}");
+                let help = "patterns match callable names, such as mcp__internal_apis__delete_*";
+                report.add(Problem::new(item.at, message).with_help(help));
+            }
+        }
+    }
+    Some(patterns)
+}
+
+fn read_limits(node: &Node, report: &mut Report) -> Option<Limits> {
+    let keys = [
+        "timeout_seconds",
+        "max_output_bytes",
+        "memory_mb",
+        "max_tool_calls",
+        "max_parallel_calls",
+    ];
+    let section = Section::open(node, "execution", &keys, report)?;
+    let mut limits = Limits::default();
+    let timeout = section.get("timeout_seconds");
+    if let Some(timeout) =
+        timeout.and_then(|node| reader::seconds(node, "'timeout_seconds' in execution", report))
+    {
+        limits.timeout = timeout;
+    }
+    let mut number = |key: &str, range| {
+        let what = format!("'{key}' in execution");
+        section.get(key).and_then(|node| reader::whole_number(node, &what, range, report))
+    };
+    if let Some(bytes) = number("max_output_bytes", 1..=100 * MEBIBYTE) {
+        limits.max_output_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    }
+    if let Some(mebibytes) = number("memory_mb", 16..=1_048_576) {
+        limits.memory_bytes = mebibytes * MEBIBYTE;
+    }
+    if let Some(calls) = number("max_tool_calls", 0..=10_000_000) {
+        limits.max_tool_calls = calls;
+    }
+    if let Some(calls) = number("max_parallel_calls", 1..=10_000) {
+        limits.max_parallel_calls = usize::try_from(calls).unwrap_or(usize::MAX);
+    }
+    Some(limits)
+}

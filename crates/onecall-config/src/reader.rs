@@ -1,0 +1,200 @@
+//! Takes typed values out of the tree and reports what does not fit. A function that
+//! returns `None` has reported why.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use crate::document::{Node, Position, Scalar, ScalarKind, Value, given_twice};
+use crate::error::{Problem, Report};
+
+const MAX_SECONDS: u64 = 86_400;
+
+/// One key of a mapping with its value.
+pub(crate) struct Entry<'n> {
+    pub(crate) key: &'n str,
+    pub(crate) at: Position,
+    pub(crate) value: &'n Node,
+}
+
+/// The entries of a mapping in the order of the file, each key once; null is empty.
+pub(crate) fn entries<'n>(
+    node: &'n Node,
+    what: &str,
+    report: &mut Report,
+) -> Option<Vec<Entry<'n>>> {
+    let pairs = match &node.value {
+        Value::Mapping(pairs) => pairs,
+        _ if node.is_null() => return Some(Vec::new()),
+        _ => return mismatch(node, what, "a mapping", report),
+    };
+    let mut first_lines = HashMap::new();
+    let mut entries = Vec::with_capacity(pairs.len());
+    for (key, value) in pairs {
+        let text = match &key.value {
+            Value::Scalar(Scalar { text, kind }) if *kind != ScalarKind::Null => text.as_str(),
+            _ => {
+                let message = format!("a key in {what} must be text, not {}", key.describe());
+                report.add(Problem::new(key.at, message));
+                continue;
+            }
+        };
+        match first_lines.get(text) {
+            Some(line) => report.add(given_twice(text, *line, key.at)),
+            None => {
+                first_lines.insert(text, key.at.line);
+                entries.push(Entry { key: text, at: key.at, value });
+            }
+        }
+    }
+    Some(entries)
+}
+
+/// A mapping whose keys are known in advance.
+pub(crate) struct Section<'n> {
+    entries: Vec<Entry<'n>>,
+}
+
+impl<'n> Section<'n> {
+    /// Opens `node`, which is called `what` in messages. Unknown keys are reported and
+    /// do not keep the rest from being read.
+    pub(crate) fn open(
+        node: &'n Node,
+        what: &str,
+        valid: &[&str],
+        report: &mut Report,
+    ) -> Option<Self> {
+        let entries = entries(node, what, report)?;
+        for entry in entries.iter().filter(|entry| !valid.contains(&entry.key)) {
+            let help = match nearest(entry.key, valid) {
+                Some(key) => format!("did you mean '{key}'?"),
+                None => format!("valid keys are {}", valid.join(", ")),
+            };
+            let message = format!("unknown key '{}' in {what}", entry.key);
+            report.add(Problem::new(entry.at, message).with_help(help));
+        }
+        Some(Self { entries })
+    }
+
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry<'n>> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
+        self.entry(key).map(|entry| entry.value)
+    }
+}
+
+/// The candidate that was probably meant: a few slips away, or a longer form.
+pub(crate) fn nearest<'k>(word: &str, candidates: &[&'k str]) -> Option<&'k str> {
+    // Comparing costs the product of the lengths, and a key can be megabytes long.
+    if word.len() > 64 {
+        return None;
+    }
+    let lower = word.to_lowercase();
+    let distance = |candidate: &str| {
+        strsim::damerau_levenshtein(&lower.replace('-', "_"), &candidate.to_lowercase())
+    };
+    candidates
+        .iter()
+        .copied()
+        .map(|candidate| (distance(candidate), candidate))
+        .filter(|(distance, candidate)| {
+            distance * 3 <= candidate.len().max(word.len())
+                || (lower.len() >= 4 && candidate.to_lowercase().contains(&lower))
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Text and nothing else.
+pub(crate) fn text<'n>(node: &'n Node, what: &str, report: &mut Report) -> Option<&'n str> {
+    match &node.value {
+        Value::Scalar(Scalar { text, kind: ScalarKind::Text }) => Some(text),
+        _ => mismatch(node, what, "text", report),
+    }
+}
+
+/// Text, or a number or boolean as it was written: people write `PORT: 8080`.
+pub(crate) fn written<'n>(node: &'n Node, what: &str, report: &mut Report) -> Option<&'n str> {
+    match &node.value {
+        Value::Scalar(Scalar { text, kind }) if *kind != ScalarKind::Null => Some(text),
+        _ => {
+            let message = format!("{what} must be text, not {}", node.describe());
+            let problem = Problem::new(node.at, message);
+            report.add(if node.is_null() {
+                problem.with_help("write \"\" for an empty value")
+            } else {
+                problem
+            });
+            None
+        }
+    }
+}
+
+pub(crate) fn boolean(node: &Node, what: &str, report: &mut Report) -> Option<bool> {
+    match node.value {
+        Value::Scalar(Scalar { kind: ScalarKind::Boolean(value), .. }) => Some(value),
+        _ => mismatch(node, what, "true or false", report),
+    }
+}
+
+pub(crate) fn list<'n>(node: &'n Node, what: &str, report: &mut Report) -> Option<&'n [Node]> {
+    match &node.value {
+        Value::List(items) => Some(items),
+        _ => mismatch(node, what, "a list", report),
+    }
+}
+
+pub(crate) fn seconds(node: &Node, what: &str, report: &mut Report) -> Option<Duration> {
+    let duration = match node.value {
+        Value::Scalar(Scalar { kind: ScalarKind::Integer(value), .. }) => {
+            u64::try_from(value).ok().map(Duration::from_secs)
+        }
+        Value::Scalar(Scalar { kind: ScalarKind::Float(value), .. }) => {
+            Duration::try_from_secs_f64(value).ok()
+        }
+        _ => None,
+    };
+    let allowed =
+        |duration: &Duration| !duration.is_zero() && *duration <= Duration::from_secs(MAX_SECONDS);
+    duration.filter(allowed).or_else(|| {
+        let range = format!("{what} must be a number above 0 and at most {MAX_SECONDS}");
+        out_of_range(node, range, report)
+    })
+}
+
+pub(crate) fn whole_number(
+    node: &Node,
+    what: &str,
+    range: RangeInclusive<u64>,
+    report: &mut Report,
+) -> Option<u64> {
+    let number = match node.value {
+        Value::Scalar(Scalar { kind: ScalarKind::Integer(value), .. }) => u64::try_from(value).ok(),
+        _ => None,
+    };
+    number.filter(|number| range.contains(number)).or_else(|| {
+        let range =
+            format!("{what} must be a whole number from {} to {}", range.start(), range.end());
+        out_of_range(node, range, report)
+    })
+}
+
+fn out_of_range<T>(node: &Node, mut message: String, report: &mut Report) -> Option<T> {
+    if node.describe() != "a number" {
+        message = format!("{message}, not {}", node.describe());
+    }
+    report.add(Problem::new(node.at, message));
+    None
+}
+
+fn mismatch<T>(node: &Node, what: &str, expected: &str, report: &mut Report) -> Option<T> {
+    let message = format!("{what} must be {expected}, not {}", node.describe());
+    let problem = Problem::new(node.at, message);
+    report.add(match (expected, node.describe()) {
+        ("text", "a number" | "a boolean") => problem.with_help("put it in quotes"),
+        _ => problem,
+    });
+    None
+}

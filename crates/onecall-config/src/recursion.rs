@@ -1,0 +1,38 @@
+//! Recognises a server entry that would start onecall itself, which would start itself
+//! again without end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::locate::Surroundings;
+use crate::model::{StdioTransport, Transport};
+
+/// Whether this server is onecall, serving.
+pub(crate) fn starts_onecall(transport: &Transport, surroundings: &Surroundings<'_>) -> bool {
+    let Transport::Stdio(StdioTransport { command, args, .. }) = transport else { return false };
+    let serves = args.first().is_none_or(|first| first == "serve");
+    serves && (is_named_onecall(command) || is_this_program(command, surroundings))
+}
+
+fn is_named_onecall(command: &str) -> bool {
+    let name = Path::new(command).file_name();
+    name.is_some_and(|name| name == "onecall" || name == "onecall.exe")
+}
+
+/// By the file itself, so that a link or another name does not hide it.
+fn is_this_program(command: &str, surroundings: &Surroundings<'_>) -> bool {
+    let executable = surroundings.executable.as_ref().and_then(|path| fs::canonicalize(path).ok());
+    let resolved = resolve(command, surroundings).and_then(|path| fs::canonicalize(path).ok());
+    executable.is_some() && executable == resolved
+}
+
+fn resolve(command: &str, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
+    let is_bare = Path::new(command).components().count() == 1 && !command.contains('/');
+    if !is_bare {
+        return Some(surroundings.working_directory.join(command));
+    }
+    let search = (surroundings.environment)("PATH")?;
+    std::env::split_paths(&search)
+        .map(|directory| surroundings.working_directory.join(directory).join(command))
+        .find(|path| path.is_file())
+}

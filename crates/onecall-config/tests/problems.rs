@@ -1,0 +1,437 @@
+//! The exact words for everything that can be wrong, one row for each rule.
+
+use std::path::Path;
+
+use onecall_config::Config;
+
+fn environment(name: &str) -> Option<String> {
+    match name {
+        "SECRET" => Some("hunter2".into()),
+        "BREAK" => Some("hunter2\nX: y".into()),
+        _ => None,
+    }
+}
+
+fn problems(text: &str) -> String {
+    Config::parse(text, Path::new("c.yaml"), &environment)
+        .map_or_else(|errors| errors.to_string(), |config| format!("{config:?}"))
+}
+
+/// Each row: a text, and what follows `c.yaml:` for its only problem.
+fn assert_rows(rows: &[(&str, &str)]) {
+    let wrong: Vec<String> = rows
+        .iter()
+        .map(|(text, expected)| (text, format!("c.yaml:{expected}"), problems(text)))
+        .filter(|(_, expected, actual)| actual != expected)
+        .map(|(text, expected, actual)| {
+            format!("{text}\n  expected {expected}\n  got      {actual}")
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn files() {
+    assert_rows(&[
+        ("- a", "1:1: the configuration must be a mapping, not a list"),
+        ("\n\n  text", "3:3: the configuration must be a mapping, not text"),
+        ("a: b: c", "1:5: not valid YAML: mapping values are not allowed in this context"),
+        (
+            "servers:\n\t- a",
+            "2:2: not valid YAML: tabs disallowed within this context (block indentation)",
+        ),
+        (
+            "servers: []\n---\ntools: {}\n",
+            "3:1: the file has a second YAML document\n  help: keep one document, without '---' between parts",
+        ),
+        ("[a]: b", "1:1: a key in the configuration must be text, not a list"),
+        ("~: b", "1:1: a key in the configuration must be text, not null"),
+        (
+            "servers: !x []",
+            "1:10: a tag (!name) that cannot be used here\n  help: remove the tag; quote the value if it is meant as text",
+        ),
+    ]);
+}
+
+#[test]
+fn bytes_that_are_not_text() {
+    let errors =
+        Config::parse_bytes(b"servers: []\n# \xc3\xa9 \xff", Path::new("c.yaml"), &environment)
+            .unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        "c.yaml:2:5: the file is not valid UTF-8 from here on\n  help: save it as UTF-8"
+    );
+}
+
+#[test]
+fn keys() {
+    assert_rows(&[
+        (
+            "server: []",
+            "1:1: unknown key 'server' in the configuration\n  help: did you mean 'servers'?",
+        ),
+        (
+            "mcpservers: {}",
+            "1:1: unknown key 'mcpservers' in the configuration\n  help: did you mean 'mcpServers'?",
+        ),
+        (
+            "zzz: 1",
+            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution",
+        ),
+        (
+            "execution:\n  timeout: 3",
+            "2:3: unknown key 'timeout' in execution\n  help: did you mean 'timeout_seconds'?",
+        ),
+        (
+            "execution: {timeoutSeconds: 3}",
+            "1:13: unknown key 'timeoutSeconds' in execution\n  help: did you mean 'timeout_seconds'?",
+        ),
+        (
+            "tools: {deny: []}",
+            "1:9: unknown key 'deny' in tools\n  help: valid keys are allow, block",
+        ),
+        (
+            "servers: [{name: a, command: x, arg: []}]",
+            "1:33: unknown key 'arg' in server 'a'\n  help: did you mean 'args'?",
+        ),
+        (
+            "servers: {a: {command: x, <<: {}}}",
+            "1:27: unknown key '<<' in server 'a'\n  help: valid keys are name, transport, type, command, args, env, cwd, url, headers, disabled, connect_timeout_seconds, call_timeout_seconds",
+        ),
+        (
+            "servers: {a: {command: x, disabled: true, arg: 1}}",
+            "1:43: unknown key 'arg' in server 'a'\n  help: did you mean 'args'?",
+        ),
+        (
+            "servers:\n  a:\n    command: x\n    # command: z\n    args:\n      - command: q\n    command: y\n",
+            "7:5: key 'command' is given twice, on line 3 and on line 7\n  help: remove or rename one of them",
+        ),
+        (
+            "servers:\n  \"a\": {command: x}\n  b: {command: x}\n  a: {command: y}\n",
+            "4:3: key 'a' is given twice, on line 2 and on line 4\n  help: remove or rename one of them",
+        ),
+        (
+            "servers:\n  - name: a\n    command: x\n  - name: b\n    command: y\n    name: c\n",
+            "6:5: key 'name' is given twice, on line 4 and on line 6\n  help: remove or rename one of them",
+        ),
+        (
+            "tools: {allow: [], allow: [a]}",
+            "1:20: this key is given twice in one mapping\n  help: remove or rename one of them",
+        ),
+        (
+            r#"{"tools": {"allow": [], "allow": []}}"#,
+            "1:25: key 'allow' is given twice, on line 1 and on line 1\n  help: remove or rename one of them",
+        ),
+    ]);
+}
+
+#[test]
+fn lists_of_servers() {
+    assert_rows(&[
+        ("servers: x", "1:10: 'servers' must be a mapping, not text"),
+        ("servers: [a]", "1:11: this server must be a mapping, not text"),
+        ("mcpServers: [{name: a, command: x}]", "1:13: 'mcpServers' must be a mapping, not a list"),
+        (
+            "servers: {}\nmcpServers: {}",
+            "2:1: 'servers' and 'mcpServers' are both given, on line 1 and on line 2\n  help: move the servers of one into the other",
+        ),
+        ("servers: [{command: x}]", "1:11: this server has no name\n  help: give it a 'name'"),
+        ("servers: [{name: '', command: x}]", "1:18: a server's name must not be empty"),
+        ("servers: {' ': {command: x}}", "1:11: a server's name must not be empty"),
+        (
+            "servers: [{name: 1, command: x}]",
+            "1:18: 'name' of server '1' must be text, not a number\n  help: put it in quotes",
+        ),
+        (
+            "servers: {local: {command: x}}",
+            "1:11: the server name 'local' is reserved for local tools\n  help: choose another name",
+        ),
+        (
+            "servers:\n  - {name: a, command: x}\n  - {name: a, command: y}\n",
+            "3:12: server 'a' is given twice, on line 2 and on line 3\n  help: rename one of them",
+        ),
+        (
+            "servers: {a: {name: b, command: x}}",
+            "1:21: server 'a' has another name inside its entry\n  help: the key is the name; remove 'name'",
+        ),
+    ]);
+}
+
+#[test]
+fn transports() {
+    assert_rows(&[
+        ("servers: {a: }", "1:11: server 'a' has neither a 'command' nor a 'url'"),
+        (
+            "servers: {a: {command: x, url: 'http://h'}}",
+            "1:27: server 'a' has both a 'command' and a 'url'\n  help: a command starts a local server, a url reaches a remote one; keep one",
+        ),
+        ("servers: {a: {transport: stdio}}", "1:11: server 'a' uses stdio and needs a 'command'"),
+        ("servers: {a: {type: http}}", "1:11: server 'a' uses http and needs a 'url'"),
+        ("servers: {a: {type: sse}}", "1:11: server 'a' uses sse and needs a 'url'"),
+        (
+            "servers: {a: {transport: htttp, url: 'http://h'}}",
+            "1:26: 'transport' of server 'a' must be stdio, http or sse, not 'htttp'\n  help: did you mean 'http'?",
+        ),
+        (
+            "servers: {a: {type: websocket, url: 'http://h'}}",
+            "1:21: 'type' of server 'a' must be stdio, http or sse, not 'websocket'",
+        ),
+        (
+            "servers: {a: {transport: [], command: x}}",
+            "1:26: 'transport' of server 'a' must be text, not a list",
+        ),
+        (
+            "servers: {a: {transport: http, type: sse, url: 'http://h'}}",
+            "1:11: server 'a' has a 'type' and another 'transport'\n  help: they mean the same; keep one",
+        ),
+        (
+            "servers: {a: {url: 'http://h', args: []}}",
+            "1:32: 'args' is for stdio servers, but server 'a' uses http\n  help: remove it",
+        ),
+        (
+            "servers: {a: {url: 'http://h', env: {}}}",
+            "1:32: 'env' is for stdio servers, but server 'a' uses http\n  help: remove it",
+        ),
+        (
+            "servers: {a: {type: sse, url: 'http://h', cwd: /}}",
+            "1:43: 'cwd' is for stdio servers, but server 'a' uses sse\n  help: remove it",
+        ),
+        (
+            "servers: {a: {command: x, headers: {}}}",
+            "1:27: 'headers' is for http and sse servers, but server 'a' uses stdio\n  help: remove it",
+        ),
+        (
+            "servers: {a: {command: x, disabled: 1}}",
+            "1:37: 'disabled' of server 'a' must be true or false, not a number",
+        ),
+    ]);
+}
+
+#[test]
+fn values() {
+    assert_rows(&[
+        (
+            "servers: {a: {command: 7}}",
+            "1:24: 'command' of server 'a' must be text, not a number\n  help: put it in quotes",
+        ),
+        ("servers: {a: {command: }}", "1:22: 'command' of server 'a' must be text, not null"),
+        ("servers: {a: {command: ''}}", "1:24: 'command' of server 'a' must not be empty"),
+        (
+            "servers: {a: {command: \"a\\0\"}}",
+            "1:24: 'command' of server 'a' holds a NUL character",
+        ),
+        (
+            "servers: {a: {command: x, args: y}}",
+            "1:33: 'args' of server 'a' must be a list, not text",
+        ),
+        (
+            "servers: {a: {command: x, args: [[]]}}",
+            "1:34: each of 'args' of server 'a' must be text, not a list",
+        ),
+        (
+            "servers: {a: {command: x, args: [~]}}",
+            "1:34: each of 'args' of server 'a' must be text, not null\n  help: write \"\" for an empty value",
+        ),
+        (
+            "servers: {a: {command: x, env: [A=hunter2]}}",
+            "1:32: 'env' of server 'a' must be a mapping, not a list",
+        ),
+        (
+            "servers: {a: {command: x, env: {A=hunter2: 1}}}",
+            "1:33: a name in 'env' of server 'a' is not valid",
+        ),
+        (
+            "servers: {a: {command: x, env: {A: {}}}}",
+            "1:36: 'A' in 'env' of server 'a' must be text, not a mapping",
+        ),
+        (
+            "servers: {a: {command: x, env: {A: }}}",
+            "1:34: 'A' in 'env' of server 'a' must be text, not null\n  help: write \"\" for an empty value",
+        ),
+        (
+            "servers: {a: {command: x, cwd: 1}}",
+            "1:32: 'cwd' of server 'a' must be text, not a number\n  help: put it in quotes",
+        ),
+        (
+            "servers: {a: {url: 'ftp://h'}}",
+            "1:20: 'url' of server 'a' must be an http:// or https:// address",
+        ),
+        (
+            "servers: {a: {url: 'http://'}}",
+            "1:20: 'url' of server 'a' must be an http:// or https:// address",
+        ),
+        (
+            "servers: {a: {url: 'http://h/a b'}}",
+            "1:20: 'url' of server 'a' must be an http:// or https:// address",
+        ),
+        (
+            "servers: {a: {url: '${SECRET}'}}",
+            "1:20: 'url' of server 'a' must be an http:// or https:// address",
+        ),
+        (
+            "servers: {a: {url: 'http://h', headers: {'X hunter2': y}}}",
+            "1:42: a name in 'headers' of server 'a' is not valid",
+        ),
+        (
+            "servers: {a: {url: 'http://h', headers: {X: '${BREAK}'}}}",
+            "1:45: 'X' in 'headers' of server 'a' holds a character that is not allowed\n  help: line breaks and other control characters cannot be sent",
+        ),
+        (
+            "servers: {a: {command: x, connect_timeout_seconds: 0}}",
+            "1:52: 'connect_timeout_seconds' of server 'a' must be a number above 0 and at most 86400",
+        ),
+        (
+            "servers: {a: {command: x, call_timeout_seconds: 1m}}",
+            "1:49: 'call_timeout_seconds' of server 'a' must be a number above 0 and at most 86400, not text",
+        ),
+    ]);
+}
+
+#[test]
+fn variables() {
+    assert_rows(&[
+        (
+            "servers: {a: {command: '${NO}'}}",
+            "1:24: environment variable 'NO' is not set (in 'command' of server 'a')\n  help: set it before starting onecall, or write ${NO:-default}",
+        ),
+        (
+            "servers: {a: {command: ~/x}}",
+            "1:24: environment variable 'HOME' is not set (in 'command' of server 'a')\n  help: set it before starting onecall, or write ${HOME:-default}",
+        ),
+        (
+            "servers: {a: {command: x, args: ['${NO}']}}",
+            "1:34: environment variable 'NO' is not set (in 'args' of server 'a')\n  help: set it before starting onecall, or write ${NO:-default}",
+        ),
+        (
+            "servers: {a: {command: x, env: {K: 'hunter2${NO}'}}}",
+            "1:36: environment variable 'NO' is not set (in 'K' in 'env' of server 'a')\n  help: set it before starting onecall, or write ${NO:-default}",
+        ),
+        (
+            "servers: {a: {url: 'http://h', headers: {K: 'hunter2 ${hunter2'}}}",
+            "1:45: a '${' has no closing '}' (in 'K' in 'headers' of server 'a')\n  help: write ${NAME} or ${NAME:-default}, with a name of letters, digits and _",
+        ),
+        (
+            "servers: {a: {url: 'http://${hunter-2}'}}",
+            "1:20: a '${' is not followed by the name of a variable (in 'url' of server 'a')\n  help: write ${NAME} or ${NAME:-default}, with a name of letters, digits and _",
+        ),
+        (
+            "servers: {a: {command: x, cwd: '${A:-${B}}'}}",
+            "1:32: a default inside '${…}' contains another '${' (in 'cwd' of server 'a')\n  help: a default is plain text up to the next '}'",
+        ),
+    ]);
+}
+
+#[test]
+fn policies() {
+    assert_rows(&[
+        ("tools: []", "1:8: tools must be a mapping, not a list"),
+        (
+            "tools: {allow: [a], block: [b]}",
+            "1:21: tools has both 'allow' (line 1) and 'block' (line 1)\n  help: keep one of them",
+        ),
+        ("tools: {allow: }", "1:14: 'allow' in tools must be a list, not null"),
+        ("tools: {block: a}", "1:16: 'block' in tools must be a list, not text"),
+        ("tools: {block: [{}]}", "1:17: a pattern of 'block' in tools must be text, not a mapping"),
+        (
+            "tools: {block: ['']}",
+            "1:17: a tool pattern must not be empty: '' of 'block' in tools\n  help: patterns match callable names, such as mcp__internal_apis__delete_*",
+        ),
+        (
+            "tools: {allow: [mcp__a-b__c]}",
+            "1:17: a tool pattern may hold only letters, digits, '_' and '*': 'mcp__a-b__c' of 'allow' in tools\n  help: patterns match callable names, such as mcp__internal_apis__delete_*",
+        ),
+    ]);
+}
+
+#[test]
+fn limits() {
+    let timeout = "'timeout_seconds' in execution must be a number above 0 and at most 86400";
+    let output = "'max_output_bytes' in execution must be a whole number from 1 to 104857600";
+    let memory = "'memory_mb' in execution must be a whole number from 16 to 1048576";
+    let calls = "'max_tool_calls' in execution must be a whole number from 0 to 10000000";
+    let parallel = "'max_parallel_calls' in execution must be a whole number from 1 to 10000";
+    let rows = [
+        ("timeout_seconds: 0", timeout, ""),
+        ("timeout_seconds: -1", timeout, ""),
+        ("timeout_seconds: 86400.5", timeout, ""),
+        ("timeout_seconds: .nan", timeout, ""),
+        ("timeout_seconds: .inf", timeout, ""),
+        ("timeout_seconds: 1e-20", timeout, ""),
+        ("timeout_seconds: '5'", timeout, ", not text"),
+        ("timeout_seconds: ~", timeout, ", not null"),
+        ("max_output_bytes: 0", output, ""),
+        ("max_output_bytes: 104857601", output, ""),
+        ("max_output_bytes: 1.5", output, ""),
+        ("memory_mb: 15", memory, ""),
+        ("memory_mb: 1048577", memory, ""),
+        ("memory_mb: true", memory, ", not a boolean"),
+        ("max_tool_calls: -1", calls, ""),
+        ("max_tool_calls: 10000001", calls, ""),
+        ("max_tool_calls: 99999999999999999999", calls, ""),
+        ("max_parallel_calls: 0", parallel, ""),
+        ("max_parallel_calls: 10001", parallel, ""),
+        ("max_parallel_calls: []", parallel, ", not a list"),
+    ];
+    for (text, expected, suffix) in rows {
+        let column = 13 + text.find(' ').unwrap() + 1;
+        let expected = format!("c.yaml:1:{column}: {expected}{suffix}");
+        assert_eq!(problems(&format!("execution: {{{text}}}")), expected);
+    }
+    assert_rows(&[("execution: 3", "1:12: execution must be a mapping, not a number")]);
+}
+
+#[test]
+fn everything_wrong_at_once() {
+    let text = r#"
+servers:
+  - name: files
+    comand: node
+    args: node
+  - name: files
+    url: http://localhost
+    env: {TOKEN: "hunter2"}
+  - name: local
+    transport: htpp
+    url: localhost:8080
+    headers: {Authorization: "Bearer ${NOT_SET}"}
+  - transport: sse
+tools:
+  allow: ["mcp__a__*", "not a name"]
+  blok: []
+execution:
+  timeout: 30
+  memory_mb: lots
+  max_parallel_calls: 0
+loging: true
+"#;
+    insta::assert_snapshot!(problems(text), @r#"
+    c.yaml:3:5: server 'files' has neither a 'command' nor a 'url'
+    c.yaml:4:5: unknown key 'comand' in server 'files'
+      help: did you mean 'command'?
+    c.yaml:6:11: server 'files' is given twice, on line 3 and on line 6
+      help: rename one of them
+    c.yaml:8:5: 'env' is for stdio servers, but server 'files' uses http
+      help: remove it
+    c.yaml:9:11: the server name 'local' is reserved for local tools
+      help: choose another name
+    c.yaml:10:16: 'transport' of server 'local' must be stdio, http or sse, not 'htpp'
+      help: did you mean 'http'?
+    c.yaml:11:10: 'url' of server 'local' must be an http:// or https:// address
+    c.yaml:12:30: environment variable 'NOT_SET' is not set (in 'Authorization' in 'headers' of server 'local')
+      help: set it before starting onecall, or write ${NOT_SET:-default}
+    c.yaml:13:5: this server has no name
+      help: give it a 'name'
+    c.yaml:13:5: this server uses sse and needs a 'url'
+    c.yaml:15:24: a tool pattern may hold only letters, digits, '_' and '*': 'not a name' of 'allow' in tools
+      help: patterns match callable names, such as mcp__internal_apis__delete_*
+    c.yaml:16:3: unknown key 'blok' in tools
+      help: did you mean 'block'?
+    c.yaml:18:3: unknown key 'timeout' in execution
+      help: did you mean 'timeout_seconds'?
+    c.yaml:19:14: 'memory_mb' in execution must be a whole number from 16 to 1048576, not text
+    c.yaml:20:23: 'max_parallel_calls' in execution must be a whole number from 1 to 10000
+    c.yaml:21:1: unknown key 'loging' in the configuration
+      help: valid keys are servers, mcpServers, tools, execution
+    "#);
+}

@@ -1,0 +1,267 @@
+//! What valid configurations mean, one row for each rule.
+#![expect(clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use onecall_config::{
+    Config, RemoteTransport, Secret, ServerConfig, StdioTransport, ToolPattern, ToolPolicy,
+    Transport,
+};
+use onecall_core::{Limits, ServerName};
+
+fn environment(name: &str) -> Option<String> {
+    match name {
+        "HOME" => Some("/home/ada".into()),
+        "TOKEN" => Some("t0ken".into()),
+        "HOST" => Some("localhost:8080".into()),
+        _ => None,
+    }
+}
+
+fn parse(text: &str) -> Config {
+    Config::parse(text, Path::new("onecall.yaml"), &environment)
+        .unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+}
+
+fn secrets(pairs: &[(&str, &str)]) -> BTreeMap<String, Secret> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), Secret::new(*value))).collect()
+}
+
+fn server(name: &str, transport: Transport) -> ServerConfig {
+    ServerConfig {
+        name: ServerName::new(name),
+        transport,
+        connect_timeout: Duration::from_secs(10),
+        call_timeout: Duration::from_secs(60),
+    }
+}
+
+fn stdio(command: &str) -> StdioTransport {
+    StdioTransport { command: command.into(), args: vec![], env: BTreeMap::new(), cwd: None }
+}
+
+fn remote(url: &str) -> RemoteTransport {
+    RemoteTransport { url: url.into(), headers: BTreeMap::new() }
+}
+
+/// Compared piece by piece: a difference in a hidden value must be seen too.
+fn assert_servers(text: &str, expected: &[ServerConfig]) {
+    assert!(parse(text).servers == expected, "{text}\n{:#?}", parse(text).servers);
+}
+
+#[test]
+fn nothing_configured() {
+    let texts = [
+        "",
+        "\n\n",
+        "# only a comment\n",
+        "---\n",
+        "---\n# c\n...\n",
+        "null",
+        "~",
+        "{}",
+        "{ }\n",
+        "servers:",
+        "servers: null",
+        "servers: []",
+        "servers: {}",
+        "mcpServers:",
+        "mcpServers: {}",
+        "tools:\nexecution:\n",
+        "tools: {}\nexecution: {}\n",
+        "\u{feff}",
+        "\u{feff}servers: []",
+    ];
+    for text in texts {
+        assert_eq!(parse(text), Config::default(), "{text:?}");
+    }
+}
+
+#[test]
+fn the_example_of_the_design() {
+    let text = r#"
+servers:
+  - name: financial-data
+    transport: stdio
+    command: node
+    args: ["./financial-data-mcp/dist/index.js"]
+    env: { API_KEY: "${TOKEN}" }
+  - name: internal-apis
+    transport: sse
+    url: "http://localhost:8080/mcp"
+    headers: { Authorization: "Bearer ${TOKEN}" }
+tools:
+  block: ["mcp__internal_apis__delete_*"]
+execution:
+  timeout_seconds: 120
+  max_output_bytes: 65536
+  memory_mb: 512
+  max_tool_calls: 1000
+  max_parallel_calls: 32
+"#;
+    let financial = StdioTransport {
+        args: vec!["./financial-data-mcp/dist/index.js".into()],
+        env: secrets(&[("API_KEY", "t0ken")]),
+        ..stdio("node")
+    };
+    let internal = RemoteTransport {
+        headers: secrets(&[("Authorization", "Bearer t0ken")]),
+        ..remote("http://localhost:8080/mcp")
+    };
+    let expected = Config {
+        servers: vec![
+            server("financial-data", Transport::Stdio(financial)),
+            server("internal-apis", Transport::Sse(internal)),
+        ],
+        tools: ToolPolicy::Block(vec![ToolPattern::parse("mcp__internal_apis__delete_*").unwrap()]),
+        execution: Limits::default(),
+    };
+    assert!(parse(text) == expected, "{:#?}", parse(text));
+}
+
+#[test]
+fn shapes_and_transports() {
+    let command = || vec![server("a", Transport::Stdio(stdio("x")))];
+    let http = || vec![server("a", Transport::Http(remote("https://h/mcp")))];
+    let sse = || vec![server("a", Transport::Sse(remote("http://h")))];
+    let rows = [
+        ("servers: [{name: a, command: x}]", command()),
+        ("servers: {a: {command: x}}", command()),
+        ("servers: {a: {name: a, command: x}}", command()),
+        ("mcpServers: {a: {command: x}}", command()),
+        ("mcpServers: {a: {type: stdio, command: x}}", command()),
+        ("servers: [{name: a, transport: stdio, type: stdio, command: x}]", command()),
+        ("servers: {a: {command: x, args: , env: }}", command()),
+        ("servers: {a: {command: x, disabled: false}}", command()),
+        ("servers: {a: {url: 'https://h/mcp'}}", http()),
+        ("servers: {a: {transport: http, url: 'https://h/mcp'}}", http()),
+        ("servers: {a: {type: streamable-http, url: 'https://h/mcp'}}", http()),
+        ("servers: {a: {type: streamable_http, url: 'https://h/mcp'}}", http()),
+        ("servers: {a: {type: streamableHttp, url: 'https://h/mcp', headers: }}", http()),
+        ("servers: {a: {type: sse, url: 'http://h'}}", sse()),
+        ("servers: [{name: a, command: x, disabled: true}]", vec![]),
+        // A disabled entry may lack variables and share its name.
+        (
+            "servers: [{name: a, command: '${NO}', disabled: true}, {name: a, command: x}]",
+            command(),
+        ),
+        (
+            "servers: {a-b: {command: x}, a_b: {command: x}}",
+            vec![
+                server("a-b", Transport::Stdio(stdio("x"))),
+                server("a_b", Transport::Stdio(stdio("x"))),
+            ],
+        ),
+        ("servers: {1: {command: x}}", vec![server("1", Transport::Stdio(stdio("x")))]),
+    ];
+    for (text, expected) in rows {
+        assert_servers(text, &expected);
+    }
+}
+
+#[test]
+fn values_of_entries() {
+    let with = |transport| vec![server("a", Transport::Stdio(transport))];
+    let rows = [
+        ("{a: {command: ~/bin/x}}", with(stdio("/home/ada/bin/x"))),
+        ("{a: {command: ./x}}", with(stdio("./x"))),
+        ("{a: {command: '${NO:-node}'}}", with(stdio("node"))),
+        (
+            "{a: {command: x, cwd: '~/w/${TOKEN}'}}",
+            with(StdioTransport { cwd: Some(PathBuf::from("/home/ada/w/t0ken")), ..stdio("x") }),
+        ),
+        (
+            "{a: {command: x, args: [-p, 8080, 0x1F, 1.50, true, '~/x', $HOME, '${TOKEN}', '']}}",
+            with(StdioTransport {
+                args: ["-p", "8080", "0x1F", "1.50", "true", "~/x", "$HOME", "t0ken", ""]
+                    .map(String::from)
+                    .to_vec(),
+                ..stdio("x")
+            }),
+        ),
+        (
+            "{a: {command: ü, env: {PORT: 8080, ON: True, R: 1e3, E: '', Q: '8', Ü: é}}}",
+            with(StdioTransport {
+                env: secrets(&[
+                    ("PORT", "8080"),
+                    ("ON", "True"),
+                    ("R", "1e3"),
+                    ("E", ""),
+                    ("Q", "8"),
+                    ("Ü", "é"),
+                ]),
+                ..stdio("ü")
+            }),
+        ),
+        (
+            "{a: {url: 'http://${HOST}/mcp', headers: {X-Version: 2, x: \"a\tb\"}}}",
+            vec![server(
+                "a",
+                Transport::Http(RemoteTransport {
+                    headers: secrets(&[("X-Version", "2"), ("x", "a\tb")]),
+                    ..remote("http://localhost:8080/mcp")
+                }),
+            )],
+        ),
+        (
+            "{a: {command: x, connect_timeout_seconds: 0.5, call_timeout_seconds: 86400}}",
+            vec![ServerConfig {
+                connect_timeout: Duration::from_millis(500),
+                call_timeout: Duration::from_secs(86_400),
+                ..server("a", Transport::Stdio(stdio("x")))
+            }],
+        ),
+    ];
+    for (text, expected) in rows {
+        assert_servers(&format!("servers: {text}"), &expected);
+    }
+}
+
+#[test]
+fn limits() {
+    let default = Limits::default;
+    let rows = [
+        ("timeout_seconds: 0.25", Limits { timeout: Duration::from_millis(250), ..default() }),
+        ("timeout_seconds: 86400", Limits { timeout: Duration::from_secs(86_400), ..default() }),
+        ("max_output_bytes: 1", Limits { max_output_bytes: 1, ..default() }),
+        ("max_output_bytes: 104857600", Limits { max_output_bytes: 104_857_600, ..default() }),
+        ("memory_mb: 16", Limits { memory_bytes: 16 << 20, ..default() }),
+        ("memory_mb: 1048576", Limits { memory_bytes: 1 << 40, ..default() }),
+        ("max_tool_calls: 0", Limits { max_tool_calls: 0, ..default() }),
+        ("max_tool_calls: 10000000", Limits { max_tool_calls: 10_000_000, ..default() }),
+        ("max_parallel_calls: 10000", Limits { max_parallel_calls: 10_000, ..default() }),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(parse(&format!("execution: {{{text}}}")).execution, expected, "{text}");
+    }
+}
+
+#[test]
+fn policies() {
+    let pattern = |text| ToolPattern::parse(text).unwrap();
+    let rows = [
+        ("allow: [mcp__a__*, '*']", ToolPolicy::Allow(vec![pattern("mcp__a__*"), pattern("*")])),
+        ("allow: []", ToolPolicy::Allow(vec![])),
+        ("block: [x]", ToolPolicy::Block(vec![pattern("x")])),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(parse(&format!("tools: {{{text}}}")).tools, expected, "{text}");
+    }
+}
+
+#[test]
+fn debug_output_hides_secrets() {
+    let text = r#"
+servers:
+  a: {command: x, args: ["--key=${TOKEN}"], env: {K: "${TOKEN}"}}
+  b: {url: "https://user:${TOKEN}@h.example:1/p/${TOKEN}?k=${TOKEN}", headers: {K: "${TOKEN}"}}
+"#;
+    let shown: Vec<_> =
+        parse(text).servers.iter().map(|server| format!("{:?}", server.transport)).collect();
+    insta::assert_snapshot!(shown.join("\n"), @r#"
+    Stdio(StdioTransport { command: "x", args: [1 hidden], env: {"K": [secret]}, cwd: None })
+    Http(RemoteTransport { host: "h.example:1", headers: {"K": [secret]}, .. })
+    "#);
+}

@@ -1,0 +1,19 @@
+//! The words of the domain: what a tool, a call, a program and its outcome are,
+//! and [`ToolHost`], the callback that executes a tool for a program.
+//!
+//! Nothing here does I/O or knows of MCP, so every other crate can speak these
+//! words without learning where a tool lives or how a program runs.
+
+mod error;
+mod host;
+mod name;
+mod outcome;
+mod program;
+mod tool;
+
+pub use error::ToolError;
+pub use host::{BoxFuture, Resolution, ToolHost};
+pub use name::{CallableName, ServerName, ToolName};
+pub use outcome::{Failure, Outcome, Output};
+pub use program::{Limits, Program};
+pub use tool::{ToolAnnotations, ToolCall, ToolSpec, ToolValue};

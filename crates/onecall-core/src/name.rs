@@ -1,0 +1,55 @@
+//! Three kinds of names that must never be mixed up: a server's name in the
+//! configuration, a tool's name on its server, and the name a program calls.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+macro_rules! name_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Takes the name as it is.
+            pub fn new(name: impl Into<Arc<str>>) -> Self {
+                Self(name.into())
+            }
+
+            /// The name as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(&self.0)
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+name_type! {
+    /// A server's name as its configuration entry spells it.
+    ServerName
+}
+
+name_type! {
+    /// A tool's name as its server spells it; any string at all.
+    ToolName
+}
+
+name_type! {
+    /// The identifier a program calls: `mcp__<server>__<tool>`. Made only by the
+    /// catalog, which keeps it unique.
+    CallableName
+}

@@ -1,0 +1,292 @@
+//! The frames that cross between the gateway and a worker.
+//!
+//! A frame is a length (`u32`, little endian, counting what follows), a kind
+//! (one byte) and a payload. The gateway decodes frames of a process that runs
+//! foreign code, so decoding trusts nothing: every size has a cap, and a frame
+//! that does not parse is a [`ProtocolError`] that ends the worker.
+
+use thiserror::Error;
+
+/// No frame is longer than this; a tool call with larger arguments fails in the worker.
+pub(crate) const MAX_FRAME: usize = 64 * 1024 * 1024;
+
+/// What precedes the payload: length and kind.
+pub(crate) const HEADER: usize = 5;
+
+/// What a worker says to the gateway.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum FromWorker<'a> {
+    /// It waits for a program.
+    Ready,
+    /// The program calls a tool.
+    Call { id: u64, name: &'a str, arguments: &'a str },
+    /// The program no longer waits for a call.
+    CancelCall { id: u64 },
+    /// The program used a name that Python does not know.
+    Resolve { name: &'a str },
+    /// The program printed something.
+    Stdout(&'a [u8]),
+    /// The program wrote to stderr.
+    Stderr(&'a [u8]),
+    /// The program ran to its end.
+    Finished,
+    /// The program ended with this traceback.
+    Raised { traceback: &'a str },
+}
+
+mod kind {
+    pub(super) const READY: u8 = b'r';
+    pub(super) const CALL: u8 = b'c';
+    pub(super) const CANCEL_CALL: u8 = b'x';
+    pub(super) const RESOLVE: u8 = b'n';
+    pub(super) const STDOUT: u8 = b'o';
+    pub(super) const STDERR: u8 = b'e';
+    pub(super) const FINISHED: u8 = b'd';
+    pub(super) const RAISED: u8 = b't';
+    pub(super) const PROGRAM: u8 = b'P';
+    pub(super) const NAME: u8 = b'N';
+    pub(super) const VALUE_NOTHING: u8 = b'V';
+    pub(super) const VALUE_JSON: u8 = b'J';
+    pub(super) const VALUE_TEXT: u8 = b'T';
+    pub(super) const ERROR: u8 = b'E';
+}
+
+/// What the gateway says to a worker.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum ToWorker<'a> {
+    /// Run this, within this much memory.
+    Program { memory_bytes: u64, code: &'a str },
+    /// What a name means, as JSON: `{"parameters": […]}`, `{"blocked": true}` or
+    /// `{"nearest": […]}`.
+    Name { meaning: &'a str },
+    /// A call's answer.
+    Answer { id: u64, answer: Answer<'a> },
+}
+
+/// How a tool call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer<'a> {
+    /// No content.
+    Nothing,
+    /// A JSON document.
+    Json(&'a str),
+    /// JSON if it parses, else a string.
+    Text(&'a str),
+    /// The message of a `ToolError`.
+    Error(&'a str),
+}
+
+/// A frame that no honest peer sends.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub(crate) enum ProtocolError {
+    #[error("a frame of {0} bytes is over the limit")]
+    TooLong(usize),
+    #[error("an empty frame")]
+    Empty,
+    #[error("an unknown kind of frame: {0}")]
+    UnknownKind(u8),
+    #[error("a frame of kind {0} that is too short")]
+    TooShort(u8),
+    #[error("a frame of kind {0} with text that is not UTF-8")]
+    NotUtf8(u8),
+}
+
+/// The length of the first whole frame in `bytes`, header included; `None` if
+/// more bytes are needed.
+pub(crate) fn frame_length(bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
+    let Some(length) = bytes.first_chunk::<4>() else { return Ok(None) };
+    // Saturation is over the cap on every platform, so nothing is lost by it.
+    let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+    match length {
+        0 => Err(ProtocolError::Empty),
+        length if length > MAX_FRAME => Err(ProtocolError::TooLong(length)),
+        length if bytes.len() < length + 4 => Ok(None),
+        length => Ok(Some(length + 4)),
+    }
+}
+
+impl<'a> FromWorker<'a> {
+    /// Decodes one whole frame, header included.
+    pub(crate) fn decode(frame: &'a [u8]) -> Result<Self, ProtocolError> {
+        let (kind, payload) = split(frame)?;
+        Ok(match kind {
+            kind::READY => Self::Ready,
+            kind::CALL => {
+                let (id, rest) = take_u64(kind, payload)?;
+                let (length, rest) =
+                    rest.split_first_chunk::<2>().ok_or(ProtocolError::TooShort(kind))?;
+                let (name, arguments) = rest
+                    .split_at_checked(usize::from(u16::from_le_bytes(*length)))
+                    .ok_or(ProtocolError::TooShort(kind))?;
+                Self::Call { id, name: text(kind, name)?, arguments: text(kind, arguments)? }
+            }
+            kind::CANCEL_CALL => Self::CancelCall { id: take_u64(kind, payload)?.0 },
+            kind::RESOLVE => Self::Resolve { name: text(kind, payload)? },
+            kind::STDOUT => Self::Stdout(payload),
+            kind::STDERR => Self::Stderr(payload),
+            kind::FINISHED => Self::Finished,
+            kind::RAISED => Self::Raised { traceback: text(kind, payload)? },
+            unknown => return Err(ProtocolError::UnknownKind(unknown)),
+        })
+    }
+
+    /// Appends this frame to `buffer`.
+    pub(crate) fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), ProtocolError> {
+        match self {
+            Self::Ready => put(buffer, kind::READY, &[]),
+            Self::Call { id, name, arguments } => {
+                let length = u16::try_from(name.len())
+                    .map_err(|_| ProtocolError::TooLong(name.len()))?
+                    .to_le_bytes();
+                let parts = [&id.to_le_bytes()[..], &length, name.as_bytes(), arguments.as_bytes()];
+                put(buffer, kind::CALL, &parts)
+            }
+            Self::CancelCall { id } => put(buffer, kind::CANCEL_CALL, &[&id.to_le_bytes()]),
+            Self::Resolve { name } => put(buffer, kind::RESOLVE, &[name.as_bytes()]),
+            Self::Stdout(bytes) => put(buffer, kind::STDOUT, &[bytes]),
+            Self::Stderr(bytes) => put(buffer, kind::STDERR, &[bytes]),
+            Self::Finished => put(buffer, kind::FINISHED, &[]),
+            Self::Raised { traceback } => put(buffer, kind::RAISED, &[traceback.as_bytes()]),
+        }
+    }
+}
+
+impl<'a> ToWorker<'a> {
+    /// Decodes one whole frame, header included.
+    pub(crate) fn decode(frame: &'a [u8]) -> Result<Self, ProtocolError> {
+        let (kind, payload) = split(frame)?;
+        let answer = |make: fn(&'a str) -> Answer<'a>| {
+            let (id, rest) = take_u64(kind, payload)?;
+            Ok(Self::Answer { id, answer: make(text(kind, rest)?) })
+        };
+        match kind {
+            kind::PROGRAM => {
+                let (memory_bytes, code) = take_u64(kind, payload)?;
+                Ok(Self::Program { memory_bytes, code: text(kind, code)? })
+            }
+            kind::NAME => Ok(Self::Name { meaning: text(kind, payload)? }),
+            kind::VALUE_NOTHING => answer(|_| Answer::Nothing),
+            kind::VALUE_JSON => answer(Answer::Json),
+            kind::VALUE_TEXT => answer(Answer::Text),
+            kind::ERROR => answer(Answer::Error),
+            unknown => Err(ProtocolError::UnknownKind(unknown)),
+        }
+    }
+
+    /// Appends this frame to `buffer`.
+    pub(crate) fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), ProtocolError> {
+        match self {
+            Self::Program { memory_bytes, code } => {
+                put(buffer, kind::PROGRAM, &[&memory_bytes.to_le_bytes(), code.as_bytes()])
+            }
+            Self::Name { meaning } => put(buffer, kind::NAME, &[meaning.as_bytes()]),
+            Self::Answer { id, answer } => {
+                let (kind, text) = match answer {
+                    Answer::Nothing => (kind::VALUE_NOTHING, ""),
+                    Answer::Json(text) => (kind::VALUE_JSON, *text),
+                    Answer::Text(text) => (kind::VALUE_TEXT, *text),
+                    Answer::Error(text) => (kind::ERROR, *text),
+                };
+                put(buffer, kind, &[&id.to_le_bytes(), text.as_bytes()])
+            }
+        }
+    }
+}
+
+fn split(frame: &[u8]) -> Result<(u8, &[u8]), ProtocolError> {
+    match frame.split_at_checked(HEADER) {
+        Some(([.., kind], payload)) => Ok((*kind, payload)),
+        _ => Err(ProtocolError::Empty),
+    }
+}
+
+fn take_u64(kind: u8, payload: &[u8]) -> Result<(u64, &[u8]), ProtocolError> {
+    let (number, rest) = payload.split_first_chunk().ok_or(ProtocolError::TooShort(kind))?;
+    Ok((u64::from_le_bytes(*number), rest))
+}
+
+fn text(kind: u8, bytes: &[u8]) -> Result<&str, ProtocolError> {
+    str::from_utf8(bytes).map_err(|_| ProtocolError::NotUtf8(kind))
+}
+
+fn put(buffer: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) -> Result<(), ProtocolError> {
+    let length = 1 + parts.iter().map(|part| part.len()).sum::<usize>();
+    if length > MAX_FRAME {
+        return Err(ProtocolError::TooLong(length));
+    }
+    let prefix = u32::try_from(length).map_err(|_| ProtocolError::TooLong(length))?;
+    buffer.reserve(length + 4);
+    buffer.extend_from_slice(&prefix.to_le_bytes());
+    buffer.push(kind);
+    for part in parts {
+        buffer.extend_from_slice(part);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_a_worker_survive_the_way() {
+        let frames = [
+            FromWorker::Ready,
+            FromWorker::Call { id: 7, name: "mcp__a__b", arguments: r#"{"x":1}"# },
+            FromWorker::CancelCall { id: u64::MAX },
+            FromWorker::Resolve { name: "mcp__a__ü" },
+            FromWorker::Stdout(b"\xff\x00"),
+            FromWorker::Stderr(b""),
+            FromWorker::Finished,
+            FromWorker::Raised { traceback: "ValueError: x" },
+        ];
+        for frame in frames {
+            let mut bytes = Vec::new();
+            frame.encode(&mut bytes).unwrap();
+            assert_eq!(frame_length(&bytes), Ok(Some(bytes.len())));
+            assert_eq!(FromWorker::decode(&bytes), Ok(frame));
+        }
+    }
+
+    #[test]
+    fn frames_of_the_gateway_survive_the_way() {
+        let frames = [
+            ToWorker::Program { memory_bytes: 1 << 40, code: "print('é')" },
+            ToWorker::Name { meaning: r#"{"blocked":true}"# },
+            ToWorker::Answer { id: 1, answer: Answer::Nothing },
+            ToWorker::Answer { id: 2, answer: Answer::Json("[1]") },
+            ToWorker::Answer { id: 3, answer: Answer::Text("one") },
+            ToWorker::Answer { id: 4, answer: Answer::Error("'x' failed: no") },
+        ];
+        for frame in frames {
+            let mut bytes = Vec::new();
+            frame.encode(&mut bytes).unwrap();
+            assert_eq!(ToWorker::decode(&bytes), Ok(frame));
+        }
+    }
+
+    #[test]
+    fn every_prefix_of_a_frame_asks_for_more() {
+        let mut bytes = Vec::new();
+        FromWorker::Resolve { name: "mcp__a__b" }.encode(&mut bytes).unwrap();
+        for end in 0..bytes.len() {
+            assert_eq!(frame_length(&bytes[..end]), Ok(None), "after {end} bytes");
+        }
+    }
+
+    #[test]
+    fn hostile_frames_are_errors() {
+        let cases: [(&[u8], ProtocolError); 6] = [
+            (b"\0\0\0\0", ProtocolError::Empty),
+            (b"\xff\xff\xff\xff", ProtocolError::TooLong(0xffff_ffff)),
+            (b"\x01\0\0\0?", ProtocolError::UnknownKind(b'?')),
+            (b"\x02\0\0\0x1", ProtocolError::TooShort(b'x')),
+            (b"\x0d\0\0\0c12345678\xff\xffab", ProtocolError::TooShort(b'c')),
+            (b"\x02\0\0\0n\xff", ProtocolError::NotUtf8(b'n')),
+        ];
+        for (bytes, expected) in cases {
+            let result = frame_length(bytes).and_then(|_| FromWorker::decode(bytes).map(|_| ()));
+            assert_eq!(result, Err(expected), "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+"""Runs one program from its source to its outcome."""
+
+import ast
+import asyncio
+import atexit
+import inspect
+import io
+import linecache
+import sys
+import threading
+import traceback
+import types
+
+import _onecall_loop
+import _onecall_output
+import _onecall_tools
+from _onecall_tools import PROGRAM
+
+# Frames of these files are ours, and no business of a program's author.
+OURS = "<onecall>"
+
+
+def run(source):
+    """Runs the program; returns the text of its failure, or `None`."""
+    sys.stdin = sys.__stdin__ = io.StringIO("")
+    sys.stdout = sys.__stdout__ = _onecall_output.TextOutput(to_stderr=False)
+    sys.stderr = sys.__stderr__ = _onecall_output.TextOutput(to_stderr=True)
+    sys.argv = [PROGRAM]
+    linecache.cache[PROGRAM] = (len(source), None, source.splitlines(True), PROGRAM)
+    failure = None
+    try:
+        _execute(source)
+        threading._shutdown()
+    except SystemExit as exit:
+        if exit.code not in (None, 0):
+            failure = f"SystemExit: {exit.code}"
+    except BaseException as error:
+        failure = _describe(error)
+    try:
+        atexit._run_exitfuncs()
+    except BaseException as error:
+        failure = failure or _describe(error)
+    return _with_forgotten_calls(failure, source)
+
+
+def _execute(source):
+    module = types.ModuleType("__main__")
+    module.__file__ = PROGRAM
+    module.__builtins__ = _onecall_tools.names()
+    sys.modules["__main__"] = module
+    code = compile(
+        source, PROGRAM, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
+    )
+    if code.co_flags & inspect.CO_COROUTINE:
+        with asyncio.Runner(loop_factory=_onecall_loop.Loop) as runner:
+            runner.run(_await_module(code, module.__dict__))
+    else:
+        exec(code, module.__dict__)
+
+
+async def _await_module(code, namespace):
+    await eval(code, namespace)
+
+
+def _describe(error):
+    _hide_our_frames(error, set())
+    return "".join(traceback.format_exception(error)).rstrip("\n")
+
+
+def _hide_our_frames(error, seen):
+    if error is None or id(error) in seen:
+        return
+    seen.add(id(error))
+    reached = False
+    entries = []
+    entry = error.__traceback__
+    while entry is not None:
+        file = entry.tb_frame.f_code.co_filename
+        if file == PROGRAM and not reached:
+            # Whatever led to the program is how we run it.
+            entries.clear()
+            reached = True
+        if not file.startswith(OURS):
+            entries.append(entry)
+        entry = entry.tb_next
+    rebuilt = None
+    for entry in reversed(entries):
+        rebuilt = types.TracebackType(rebuilt, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    error.__traceback__ = rebuilt
+    _hide_our_frames(error.__cause__, seen)
+    _hide_our_frames(error.__context__, seen)
+    for inner in getattr(error, "exceptions", ()):
+        if isinstance(inner, BaseException):
+            _hide_our_frames(inner, seen)
+
+
+def _with_forgotten_calls(failure, source):
+    forgotten = _onecall_tools.never_awaited()
+    if not forgotten:
+        return failure
+    lines = source.splitlines()
+    notes = []
+    for name, line in forgotten[:5]:
+        shown = f"\n    {lines[line - 1].strip()}" if line and line <= len(lines) else ""
+        notes.append(
+            f"RuntimeError: {name}() on line {line} was never awaited, so it did not run{shown}\n"
+            f"Write: await {name}(...)"
+        )
+    if len(forgotten) > 5:
+        notes.append(f"... and {len(forgotten) - 5} more calls that were never awaited")
+    return "\n".join(([failure] if failure else []) + notes)

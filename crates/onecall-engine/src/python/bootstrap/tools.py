@@ -1,0 +1,112 @@
+"""The tools as functions, found by name when a program first uses them."""
+
+import builtins
+import inspect
+import itertools
+import sys
+from asyncio import events
+
+import _onecall as wire
+from _onecall_loop import backlog
+
+PROGRAM = "<program>"
+
+
+class ToolError(Exception):
+    """A tool call failed; the message says which and why."""
+
+
+ToolError.__module__ = "builtins"
+
+_call_ids = itertools.count(1)
+
+# Calls whose coroutine was made and has not begun, with the line that made it.
+_not_begun = {}
+
+
+async def _call(key, name, arguments):
+    _not_begun.pop(key, None)
+    wire.call(key, name, arguments)
+    _, succeeded, value = await events.get_running_loop().answer(key)
+    if succeeded:
+        return value
+    raise ToolError(value if succeeded is False else f"{name!r} failed: {value}")
+
+
+def _arguments(name, parameters, args, kwargs):
+    if len(args) == 1 and isinstance(args[0], dict):
+        return {**args[0], **kwargs}
+    if len(args) > len(parameters):
+        raise TypeError(
+            f"{name}() takes {len(parameters)} positional arguments but {len(args)} were given"
+        )
+    arguments = dict(zip(parameters, args))
+    for key in kwargs:
+        if key in arguments:
+            raise TypeError(f"{name}() got multiple values for argument {key!r}")
+    arguments.update(kwargs)
+    return arguments
+
+
+def _line_of_program():
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename != PROGRAM:
+        frame = frame.f_back
+    return frame.f_lineno if frame is not None else None
+
+
+def _function(name, parameters):
+    def tool(*args, **kwargs):
+        key = next(_call_ids)
+        call = _call(key, name, _arguments(name, parameters, args, kwargs))
+        _not_begun[key] = (call, name, _line_of_program())
+        return call
+
+    tool.__name__ = tool.__qualname__ = name
+    tool.__module__ = None
+    return tool
+
+
+def _blocked(name):
+    def tool(*_args, **_kwargs):
+        raise ToolError(f"{name!r} is not available in execute_program")
+
+    tool.__name__ = tool.__qualname__ = name
+    return tool
+
+
+class Names(dict):
+    """The builtins of a program, which learn a tool's name when it is first used."""
+
+    def __missing__(self, name):
+        meaning = wire.resolve(name, backlog)
+        if "parameters" in meaning:
+            tool = _function(name, meaning["parameters"])
+        elif "blocked" in meaning:
+            tool = _blocked(name)
+        elif meaning["nearest"]:
+            nearest = " or ".join(repr(near) for near in meaning["nearest"])
+            raise NameError(f"name {name!r} is not defined. Did you mean: {nearest}?", name=name)
+        else:
+            raise KeyError(name)
+        self[name] = tool
+        return tool
+
+
+def names():
+    """Fresh builtins for one program."""
+    names = Names(vars(builtins))
+    names["ToolError"] = ToolError
+    return names
+
+
+def never_awaited():
+    """`(name, line)` of each call that the program made and never awaited."""
+    forgotten = []
+    for call, name, line in list(_not_begun.values()):
+        # A task that was cancelled before its first step has closed its coroutine.
+        if inspect.getcoroutinestate(call) == inspect.CORO_CREATED:
+            forgotten.append((name, line))
+        call.close()
+    _not_begun.clear()
+    return forgotten

@@ -1,0 +1,108 @@
+"""The warm process that forks a worker for each program.
+
+The gateway speaks on stdin: `F` and an id, with a socket attached, asks for a worker
+on that socket; `K` and an id kills one. Each worker's end is answered with `X`, its
+id and its exit status. Nothing but this process may reap or kill its children, so an
+id never reaches a stranger.
+"""
+
+import gc
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+
+import _onecall as wire
+import _onecall_loop
+import _onecall_program
+
+REQUEST = struct.Struct("<cQ")
+EXIT = struct.Struct("<cQi")
+
+# Runs in every worker before its program arrives, so that the first touch of shared
+# memory and of cold code is not the program's to pay for.
+WARM_UP = """
+import asyncio, collections, datetime, json, math, re
+async def double(x):
+    await asyncio.sleep(0)
+    return {"x": x, "text": f"{x * 2:>8.2f}"}
+rows = await asyncio.gather(*(double(n) for n in range(3)))
+totals = collections.defaultdict(list)
+for row in sorted(rows, key=lambda row: -row["x"]):
+    totals[row["x"] % 2].append(json.loads(json.dumps(row)))
+try:
+    raise ValueError(re.sub("a+", "b", "aaa"))
+except ValueError as error:
+    print(error, max(totals), end="", file=None)
+class Point:
+    def __init__(self, x): self.x = x
+assert [point.x for point in map(Point, {1, 2})] and math.floor(1.5) == 1
+"""
+
+
+def serve():
+    """Forks workers until the gateway closes stdin."""
+    _onecall_loop.install()
+    control = socket.socket(fileno=0)
+    woken, waker = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(waker, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(waker)
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    poll.register(woken, select.POLLIN)
+    workers = {}
+    gc.collect()
+    gc.freeze()
+    while True:
+        ready = [fd for fd, _ in poll.poll()]
+        if woken in ready:
+            os.read(woken, 4096)
+            reap(control, workers)
+        if 0 in ready:
+            request, sockets, _, _ = socket.recv_fds(control, REQUEST.size, 1)
+            if len(request) < REQUEST.size:
+                os._exit(0)
+            kind, worker = REQUEST.unpack(request)
+            if kind == b"F":
+                pid = os.fork()
+                if pid == 0:
+                    become_worker(control, woken, waker, sockets[0])
+                os.close(sockets[0])
+                workers[pid] = worker
+            elif kind == b"K":
+                for pid, known in workers.items():
+                    if known == worker:
+                        os.kill(pid, signal.SIGKILL)
+
+
+def reap(control, workers):
+    while workers:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            break
+        worker = workers.pop(pid, None)
+        if worker is not None:
+            control.sendall(EXIT.pack(b"X", worker, status))
+
+
+def become_worker(control, woken, waker, connection):
+    """Never returns."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.close(woken)
+    os.close(waker)
+    control.detach()
+    os.dup2(connection, 0)
+    os.close(connection)
+    os.setsid()
+    wire.attach()
+    failure = _onecall_program.run(WARM_UP)
+    if failure is not None:
+        wire.finish(failure)
+        os._exit(1)
+    wire.finish(_onecall_program.run(wire.next_program()))
+    os._exit(0)

@@ -1,0 +1,334 @@
+//! One worker process, from its fork to the end of its program.
+//!
+//! The worker runs foreign code, so whatever it sends is taken for hostile: it
+//! can end itself by sending nonsense, and nothing else.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{AbortHandle, Abortable};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use onecall_core::{
+    BoxFuture, CallableName, Failure, Limits, Program, Resolution, ToolCall, ToolError, ToolHost,
+    ToolValue,
+};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::net::UnixStream;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::time::Instant;
+
+use crate::connection::Connection;
+use crate::pool::Engine;
+use crate::protocol::{Answer, FromWorker, ProtocolError, ToWorker};
+use crate::zygote::{WaitStatus, Zygote};
+
+/// Calls of one program that the gateway holds at once, under way or waiting for
+/// their turn; the program's socket is not read while there are more.
+const MAX_HELD_CALLS: usize = 1024;
+
+/// Bytes of arguments held likewise.
+const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
+
+/// How long to wait for the zygote's word on how a worker died.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Where a program's output goes, as it comes.
+pub trait ProgramOutput: Send {
+    /// The program printed this.
+    fn stdout(&mut self, bytes: &[u8]);
+    /// The program wrote this to stderr.
+    fn stderr(&mut self, bytes: &[u8]);
+}
+
+impl Engine {
+    /// Runs one program to its end. Dropping the future kills it.
+    pub async fn run(
+        &self,
+        program: &Program,
+        limits: &Limits,
+        host: &dyn ToolHost,
+        output: &mut dyn ProgramOutput,
+    ) -> Result<(), Failure> {
+        let worker = self
+            .worker()
+            .await
+            .map_err(|error| Failure::EngineUnavailable { reason: error.to_string() })?;
+        worker.run(program, limits, host, output).await
+    }
+}
+
+/// A worker process; it is killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    id: u64,
+    connection: Connection,
+    exit: oneshot::Receiver<WaitStatus>,
+    zygote: Arc<Zygote>,
+    turn: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.zygote.kill(self.id);
+    }
+}
+
+impl Worker {
+    pub(crate) fn new(
+        id: u64,
+        stream: UnixStream,
+        exit: oneshot::Receiver<WaitStatus>,
+        zygote: Arc<Zygote>,
+    ) -> Self {
+        Self { id, connection: Connection::new(stream), exit, zygote, turn: None }
+    }
+
+    /// Keeps a place among the programs that run at once.
+    pub(crate) fn hold(&mut self, turn: Option<OwnedSemaphorePermit>) {
+        self.turn = turn;
+    }
+
+    /// Waits until the worker has warmed up.
+    pub(crate) async fn ready(&mut self) -> Result<(), String> {
+        loop {
+            let step = self.connection.take_frame(|frame| match frame {
+                FromWorker::Ready => Some(Ok(())),
+                FromWorker::Raised { traceback } => Some(Err(traceback.to_owned())),
+                // The warm-up program's own frames.
+                _ => None,
+            });
+            match step {
+                Ok(Some(Some(end))) => return end,
+                Ok(Some(None)) => {}
+                Ok(None) => match self.connection.exchange().await {
+                    Ok(true) => {}
+                    Ok(false) => return Err(self.death(None).await),
+                    Err(error) => return Err(error.to_string()),
+                },
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+
+    async fn run(
+        mut self,
+        program: &Program,
+        limits: &Limits,
+        host: &dyn ToolHost,
+        output: &mut dyn ProgramOutput,
+    ) -> Result<(), Failure> {
+        let deadline = Instant::now() + limits.timeout;
+        let start = ToWorker::Program { memory_bytes: limits.memory_bytes, code: &program.code };
+        self.connection.send(&start).map_err(|error| Failure::Raised {
+            traceback: format!("the program is too large: {error}"),
+        })?;
+        let mut calls = Calls::default();
+        let mut resolving: Option<BoxFuture<'_, Resolution>> = None;
+        loop {
+            while resolving.is_none() && calls.has_room() {
+                let step = self.connection.take_frame(|frame| match frame {
+                    FromWorker::Stdout(bytes) => Ok(output.stdout(bytes)),
+                    FromWorker::Stderr(bytes) => Ok(output.stderr(bytes)),
+                    FromWorker::Call { id, name, arguments } => {
+                        calls.start(id, name, arguments, host)
+                    }
+                    FromWorker::CancelCall { id } => Ok(calls.cancel(id)),
+                    FromWorker::Resolve { name } => {
+                        let name = CallableName::new(name);
+                        resolving = Some(Box::pin(async move { host.resolve(&name).await }));
+                        Ok(())
+                    }
+                    FromWorker::Finished => Err(Ok(())),
+                    FromWorker::Raised { traceback } => {
+                        Err(Err(Failure::Raised { traceback: traceback.to_owned() }))
+                    }
+                    FromWorker::Ready => Err(Err(broke_protocol("a second ready"))),
+                });
+                match step {
+                    Ok(Some(Ok(()))) => {}
+                    Ok(Some(Err(end))) => return end,
+                    Ok(None) => break,
+                    Err(error) => return Err(broke_protocol(&error.to_string())),
+                }
+            }
+            let listening = resolving.is_none() && calls.has_room();
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(deadline) => {
+                    return Err(Failure::TimedOut { limit: limits.timeout });
+                }
+                Some((id, answer)) = calls.next(), if !self.connection.is_backed_up() => {
+                    self.answer(id, &answer).map_err(|error| broke_protocol(&error.to_string()))?;
+                }
+                Some(resolution) = conditional(resolving.as_mut()) => {
+                    resolving = None;
+                    self.tell_meaning(&resolution)
+                        .map_err(|error| broke_protocol(&error.to_string()))?;
+                }
+                alive = self.connection.exchange_when(listening) => match alive {
+                    Ok(true) => {}
+                    Ok(false) | Err(_) => {
+                        return Err(Failure::WorkerDied { reason: self.death(Some(limits)).await });
+                    }
+                },
+            }
+        }
+    }
+
+    fn answer(
+        &mut self,
+        id: u64,
+        answer: &Result<ToolValue, ToolError>,
+    ) -> Result<(), ProtocolError> {
+        let message;
+        let answer = match answer {
+            Ok(ToolValue::Nothing) => Answer::Nothing,
+            Ok(ToolValue::Json(json)) => Answer::Json(json.get()),
+            Ok(ToolValue::Text(text)) => Answer::Text(text),
+            Err(error) => {
+                message = error.to_string();
+                Answer::Error(&message)
+            }
+        };
+        match self.connection.send(&ToWorker::Answer { id, answer }) {
+            Err(error @ ProtocolError::TooLong(_)) => {
+                let message = format!("the tool's answer cannot be passed on: {error}");
+                let answer = Answer::Error(&message);
+                self.connection.send(&ToWorker::Answer { id, answer })
+            }
+            sent => sent,
+        }
+    }
+
+    fn tell_meaning(&mut self, resolution: &Resolution) -> Result<(), ProtocolError> {
+        let meaning = match resolution {
+            Resolution::Callable(spec) => json!({ "parameters": spec.parameters() }),
+            Resolution::Blocked => json!({ "blocked": true }),
+            Resolution::Unknown { nearest } => {
+                let nearest: Vec<_> = nearest.iter().map(CallableName::as_str).collect();
+                json!({ "nearest": nearest })
+            }
+        };
+        self.connection.send(&ToWorker::Name { meaning: &meaning.to_string() })
+    }
+
+    /// Says how the process died.
+    async fn death(&mut self, limits: Option<&Limits>) -> String {
+        let status = tokio::time::timeout(EXIT_TIMEOUT, &mut self.exit).await;
+        let memory = limits.map_or(String::new(), |limits| {
+            let megabytes = limits.memory_bytes / (1024 * 1024);
+            format!("; it may have used more than its {megabytes} MB of memory")
+        });
+        match status {
+            Ok(Ok(status)) => match (status.signal(), status.code()) {
+                (Some(signal), _) => {
+                    let name = signal_name(signal);
+                    format!("the program's process was ended by {name}{memory}")
+                }
+                (None, code) => {
+                    let code = code.unwrap_or_default();
+                    format!("the program ended its own process with exit code {code}")
+                }
+            },
+            Ok(Err(_)) => "the engine's zygote died".to_owned(),
+            Err(_) => "the program's process closed its connection".to_owned(),
+        }
+    }
+}
+
+fn broke_protocol(what: &str) -> Failure {
+    Failure::WorkerDied {
+        reason: format!(
+            "the program's process was ended because it broke the worker protocol: {what}"
+        ),
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    match signal {
+        4 => "SIGILL".to_owned(),
+        6 => "SIGABRT".to_owned(),
+        7 => "SIGBUS".to_owned(),
+        9 => "SIGKILL".to_owned(),
+        11 => "SIGSEGV".to_owned(),
+        15 => "SIGTERM".to_owned(),
+        24 => "SIGXCPU".to_owned(),
+        25 => "SIGXFSZ".to_owned(),
+        31 => "SIGSYS".to_owned(),
+        other => format!("signal {other}"),
+    }
+}
+
+async fn conditional<T>(future: Option<&mut BoxFuture<'_, T>>) -> Option<T> {
+    match future {
+        Some(future) => Some(future.await),
+        None => None,
+    }
+}
+
+type Answered = (u64, Result<ToolValue, ToolError>);
+
+/// The calls of one program that are not answered yet.
+#[derive(Default)]
+struct Calls<'a> {
+    running: FuturesUnordered<Abortable<BoxFuture<'a, Answered>>>,
+    held: HashMap<u64, Held>,
+    held_bytes: usize,
+}
+
+struct Held {
+    abort: AbortHandle,
+    bytes: usize,
+}
+
+impl<'a> Calls<'a> {
+    fn has_room(&self) -> bool {
+        self.held.len() < MAX_HELD_CALLS && self.held_bytes < MAX_HELD_BYTES
+    }
+
+    fn start(
+        &mut self,
+        id: u64,
+        name: &str,
+        arguments: &str,
+        host: &'a dyn ToolHost,
+    ) -> Result<(), Result<(), Failure>> {
+        if self.held.contains_key(&id) {
+            return Err(Err(broke_protocol("a call with the id of another")));
+        }
+        let bytes = name.len() + arguments.len();
+        let arguments = RawValue::from_string(arguments.to_owned())
+            .map_err(|_| Err(broke_protocol("arguments that are not JSON")))?;
+        let call = ToolCall { id, name: CallableName::new(name), arguments };
+        let future: BoxFuture<'a, Answered> = Box::pin(async move { (id, host.call(call).await) });
+        let (abort, registration) = AbortHandle::new_pair();
+        self.running.push(Abortable::new(future, registration));
+        self.held.insert(id, Held { abort, bytes });
+        self.held_bytes += bytes;
+        Ok(())
+    }
+
+    fn cancel(&mut self, id: u64) {
+        if let Some(held) = self.release(id) {
+            held.abort.abort();
+        }
+    }
+
+    fn release(&mut self, id: u64) -> Option<Held> {
+        let held = self.held.remove(&id)?;
+        self.held_bytes = self.held_bytes.saturating_sub(held.bytes);
+        Some(held)
+    }
+
+    /// The next answer; `None` if no call is running.
+    async fn next(&mut self) -> Option<Answered> {
+        loop {
+            if let Ok(answered) = self.running.next().await? {
+                self.release(answered.0);
+                return Some(answered);
+            }
+        }
+    }
+}

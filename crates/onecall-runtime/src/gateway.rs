@@ -1,0 +1,110 @@
+//! The whole gateway behind whatever face it has: bridged servers, policy, and
+//! programs that use them.
+
+use std::sync::Arc;
+
+use onecall_bridge::{Bridge, Guard, ServerStatus};
+use onecall_catalog::Catalog;
+use onecall_config::{Config, ToolPolicy};
+use onecall_core::{CallableName, Outcome, Program, ToolSpec};
+use onecall_engine::Engine;
+use thiserror::Error;
+
+use crate::layers::Policy;
+use crate::{Observer, Runtime};
+
+/// How many similar names an unknown one is answered with.
+const NEAREST: usize = 3;
+
+/// A running gateway.
+pub struct Gateway {
+    bridge: Arc<Bridge>,
+    policy: ToolPolicy,
+    runtime: Runtime,
+}
+
+/// No tool that programs may call has this name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("[Tool not found] '{name}' is not available in execute_program{}", did_you_mean(.nearest))]
+pub struct ToolNotFound {
+    /// What was asked for.
+    pub name: String,
+    /// What may have been meant.
+    pub nearest: Vec<CallableName>,
+}
+
+fn did_you_mean(nearest: &[CallableName]) -> String {
+    if nearest.is_empty() {
+        return String::new();
+    }
+    let names: Vec<_> = nearest.iter().map(|name| format!("'{name}'")).collect();
+    format!("\nDid you mean: {}?", names.join(", "))
+}
+
+impl Gateway {
+    /// Starts connecting to every server and returns at once. Must be called
+    /// inside a tokio runtime.
+    pub fn start(config: Config, engine: Engine, guard: Guard) -> Arc<Self> {
+        let bridge = Bridge::start(config.servers, guard);
+        let host = Policy::new(bridge.clone(), config.tools.clone());
+        let runtime = Runtime::new(engine, Arc::new(host), config.execution);
+        Arc::new(Self { bridge, policy: config.tools, runtime })
+    }
+
+    /// Starts the engine, so that the first program need not wait for it.
+    pub fn warm_up(&self) {
+        if let Err(error) = self.runtime.engine().warm_up() {
+            tracing::warn!("the engine cannot start: {error}");
+        }
+    }
+
+    /// Runs one program to its end; dropping the future kills it.
+    pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
+        self.runtime.run(program, observer).await
+    }
+
+    /// The tools programs may call, by name. Waits for servers that are still
+    /// connecting.
+    pub async fn tools(&self) -> Vec<Arc<ToolSpec>> {
+        let catalog = self.bridge.catalog().await;
+        catalog.tools().filter(|spec| self.permits(spec)).cloned().collect()
+    }
+
+    /// The tools that match `query` best, best first.
+    pub async fn search(&self, query: &str, limit: usize) -> Vec<Arc<ToolSpec>> {
+        let catalog = self.bridge.catalog().await;
+        let found = catalog.search(query, usize::MAX);
+        found.into_iter().filter(|spec| self.permits(spec)).take(limit).cloned().collect()
+    }
+
+    /// One tool by its callable name.
+    pub async fn inspect(&self, name: &str) -> Result<Arc<ToolSpec>, ToolNotFound> {
+        let catalog = self.bridge.catalog().await;
+        match catalog.get(name) {
+            Some(spec) if self.permits(spec) => Ok(Arc::clone(spec)),
+            _ => Err(ToolNotFound { name: name.to_owned(), nearest: self.nearest(&catalog, name) }),
+        }
+    }
+
+    /// How each server is doing. Waits for those that are still connecting.
+    pub async fn servers(&self) -> Vec<ServerStatus> {
+        self.bridge.catalog().await;
+        self.bridge.status()
+    }
+
+    /// Stops every server.
+    pub async fn shutdown(&self) {
+        self.bridge.shutdown().await;
+    }
+
+    fn permits(&self, spec: &ToolSpec) -> bool {
+        self.policy.permits(spec.callable.as_str())
+    }
+
+    fn nearest(&self, catalog: &Catalog, name: &str) -> Vec<CallableName> {
+        let mut nearest = catalog.nearest(name, NEAREST * 4);
+        nearest.retain(|near| near.as_str() != name && self.policy.permits(near.as_str()));
+        nearest.truncate(NEAREST);
+        nearest
+    }
+}

@@ -1,0 +1,11 @@
+//! The layers a tool call walks through, each a host around another host.
+
+mod observed;
+mod parallel;
+mod policy;
+mod quota;
+
+pub use observed::Observed;
+pub use parallel::Parallel;
+pub use policy::Policy;
+pub use quota::Quota;

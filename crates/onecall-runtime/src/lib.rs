@@ -1,0 +1,14 @@
+//! One program from start to [`Outcome`]: its limits, its output, and the stack of
+//! layers its tool calls walk through on their way to the host that executes them.
+
+mod capture;
+mod gateway;
+pub mod layers;
+mod observer;
+mod report;
+mod runtime;
+
+pub use gateway::{Gateway, ToolNotFound};
+pub use observer::{Observer, Silent};
+pub use report::report;
+pub use runtime::Runtime;

@@ -1,0 +1,77 @@
+//! The tools an agent is shown. Each word here costs the agent tokens in every
+//! request, so each has to earn its place.
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+/// Runs a program.
+pub(crate) const EXECUTE_PROGRAM: &str = "execute_program";
+/// Lists what programs can call.
+pub(crate) const LIST_CALLABLE_TOOLS: &str = "list_callable_tools";
+/// Describes one of them.
+pub(crate) const INSPECT_TOOL: &str = "inspect_tool";
+
+/// What the agent reads about the server as a whole.
+pub(crate) const INSTRUCTIONS: &str = "\
+Runs Python programs that call the tools of other MCP servers. When a task needs several tool \
+calls, or a result is large and you need only part of it, write one program instead of calling \
+tools one by one: intermediate results stay out of your context. Find tools with \
+list_callable_tools, read how to call one with inspect_tool, then run execute_program.";
+
+const EXECUTE_DESCRIPTION: &str = "\
+Runs a Python program in a sandbox and returns only what it prints. Tools of other MCP servers \
+are async functions named mcp__<server>__<tool> (see list_callable_tools): \
+`rows = await mcp__sales__orders(region=\"EU\")`. Top-level await works; run independent calls \
+with asyncio.gather. Results are plain Python values (JSON is already parsed). A failed call \
+raises ToolError. The Python standard library is there; files, network and state from earlier \
+programs are not. Filter and aggregate in the program and print the answer, not the data.";
+
+/// The definitions of all tools, in a fixed order.
+#[must_use]
+pub fn definitions() -> Vec<Tool> {
+    vec![
+        tool(
+            EXECUTE_PROGRAM,
+            EXECUTE_DESCRIPTION,
+            json!({
+                "type": "object",
+                "properties": {
+                    "code": { "type": "string", "description": "The Python program." }
+                },
+                "required": ["code"]
+            }),
+        )
+        .with_annotations(ToolAnnotations::new().destructive(true).open_world(true)),
+        tool(
+            LIST_CALLABLE_TOOLS,
+            "Lists the names of all tools that programs can call, as a JSON array.",
+            json!({ "type": "object", "properties": {} }),
+        )
+        .with_annotations(ToolAnnotations::new().read_only(true)),
+        tool(
+            INSPECT_TOOL,
+            "Shows one tool that programs can call: its signature, description and schemas.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "tool_name": {
+                        "type": "string",
+                        "description": "A name from list_callable_tools."
+                    }
+                },
+                "required": ["tool_name"]
+            }),
+        )
+        .with_annotations(ToolAnnotations::new().read_only(true)),
+    ]
+}
+
+fn tool(name: &'static str, description: &'static str, schema: Value) -> Tool {
+    let schema = match schema {
+        Value::Object(schema) => schema,
+        _ => JsonObject::new(),
+    };
+    Tool::new(name, description, Arc::new(schema))
+}

@@ -1,0 +1,136 @@
+//! Answers the agent's requests.
+
+use std::sync::Arc;
+
+use onecall_core::Program;
+use onecall_runtime::{Gateway, Silent, report};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
+
+use crate::definitions::{
+    EXECUTE_PROGRAM, INSPECT_TOOL, INSTRUCTIONS, LIST_CALLABLE_TOOLS, definitions,
+};
+use crate::description::describe;
+use crate::progress::{self, Progress};
+
+/// The MCP server an agent talks to.
+pub(crate) struct Handler {
+    gateway: Arc<Gateway>,
+}
+
+impl Handler {
+    pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
+        Self { gateway }
+    }
+
+    async fn execute(
+        &self,
+        arguments: &JsonObject,
+        context: RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        let code = match text_argument(arguments, EXECUTE_PROGRAM, "code") {
+            Ok(code) => code,
+            Err(message) => return failure(format!("[Script execution failed]\n{message}")),
+        };
+        let program = Program::new(code);
+        let outcome = match context.meta.get_progress_token() {
+            None => self.gateway.run(&program, &Silent).await,
+            Some(token) => {
+                let (progress, calls) = Progress::new();
+                tokio::select! {
+                    outcome = self.gateway.run(&program, &progress) => outcome,
+                    never = progress::report(calls, token, context.peer) => match never {},
+                }
+            }
+        };
+        let text = report(&outcome);
+        match outcome.result {
+            Ok(()) => success(text),
+            Err(_) => failure(text),
+        }
+    }
+
+    async fn list(&self) -> CallToolResult {
+        let tools = self.gateway.tools().await;
+        let names: Vec<Value> =
+            tools.iter().map(|spec| Value::from(spec.callable.as_str())).collect();
+        success(Value::from(names).to_string())
+    }
+
+    async fn inspect(&self, arguments: &JsonObject) -> CallToolResult {
+        let name = match text_argument(arguments, INSPECT_TOOL, "tool_name") {
+            Ok(name) => name,
+            Err(message) => return failure(message),
+        };
+        match self.gateway.inspect(name).await {
+            Ok(spec) => success(describe(&spec).to_string()),
+            Err(not_found) => failure(not_found.to_string()),
+        }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("onecall", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(definitions()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let cancelled = context.ct.clone();
+        let answer = async {
+            match request.name.as_ref() {
+                EXECUTE_PROGRAM => Ok(self.execute(&arguments, context).await),
+                LIST_CALLABLE_TOOLS => Ok(self.list().await),
+                INSPECT_TOOL => Ok(self.inspect(&arguments).await),
+                unknown => {
+                    let message = format!(
+                        "unknown tool '{unknown}'; this server has {EXECUTE_PROGRAM}, \
+                         {LIST_CALLABLE_TOOLS} and {INSPECT_TOOL}"
+                    );
+                    Err(ErrorData::invalid_params(message, None))
+                }
+            }
+        };
+        tokio::select! {
+            answer = answer => answer.map(Into::into),
+            // Leaving the program's future kills it. Nobody reads this answer.
+            () = cancelled.cancelled() => Ok(failure("cancelled".to_owned()).into()),
+        }
+    }
+}
+
+fn text_argument<'a>(arguments: &'a JsonObject, tool: &str, name: &str) -> Result<&'a str, String> {
+    match arguments.get(name) {
+        Some(Value::String(text)) => Ok(text),
+        Some(_) => Err(format!("{tool}: '{name}' must be a string")),
+        None => Err(format!("{tool}: '{name}' is missing")),
+    }
+}
+
+fn success(text: String) -> CallToolResult {
+    CallToolResult::success(vec![ContentBlock::text(text)])
+}
+
+fn failure(text: String) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(text)])
+}

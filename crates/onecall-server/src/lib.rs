@@ -1,0 +1,12 @@
+//! The MCP face of the gateway: the tools an agent sees, and the transport it
+//! speaks over.
+
+mod definitions;
+mod description;
+mod handler;
+mod progress;
+mod stdio;
+
+pub use definitions::definitions;
+pub use description::describe;
+pub use stdio::{ServeError, serve_stdio};

@@ -1,0 +1,96 @@
+//! What can be typed after `onecall`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Many tools, one call: runs programs over your other MCP servers.
+#[derive(Debug, Parser)]
+#[command(version, about, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Try it without any setup:\n  onecall demo")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options every command takes.
+#[derive(Args, Debug)]
+pub(crate) struct Global {
+    /// Configuration file; see the README for where it is looked for otherwise
+    #[arg(long, short, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// What to log to stderr: off, error, warn, info, debug, trace, or a filter as in RUST_LOG
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub(crate) log: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve MCP on stdin and stdout; this is what an agent's client starts
+    #[command(after_help = "Example, for Claude Code:\n  claude mcp add onecall -- onecall serve")]
+    Serve,
+    /// Run a program
+    #[command(after_help = "\
+Examples:
+  onecall run report.py
+  echo 'print(await mcp__time__now())' | onecall run -
+
+Exit codes: 0 it ran to its end, 1 it failed, 2 it could not be started, 124 it ran out of time")]
+    Run {
+        /// The program's file, or - for standard input
+        file: PathBuf,
+    },
+    /// List the tools that programs can call
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "\
+Examples:
+  onecall tools
+  onecall tools \"send a message\"
+  onecall tools show mcp__slack__post_message"
+    )]
+    Tools {
+        /// Words to search for
+        query: Vec<String>,
+        #[command(subcommand)]
+        command: Option<ToolsCommand>,
+    },
+    /// Check the configuration and connect to every server once
+    #[command(after_help = "Example:\n  onecall check --config onecall.yaml")]
+    Check,
+    /// Allow a configuration in a working directory to be used without --config
+    #[command(after_help = "\
+A configuration starts programs, so one that merely lies in the working directory is not
+used until you have read it and said so. Trust ends when the file changes.
+
+Example:
+  onecall trust onecall.yaml")]
+    Trust {
+        /// The file; onecall.yaml or config.yaml of the working directory if left out
+        file: Option<PathBuf>,
+    },
+    /// Show on built-in data what a program saves
+    #[command(after_help = "Example:\n  onecall demo")]
+    Demo,
+    /// Body of the process that forks program workers
+    #[command(hide = true)]
+    PythonZygote,
+    /// Body of the process that ends bridged servers if the gateway is killed
+    #[command(hide = true)]
+    Guard,
+    /// The MCP server of the demo
+    #[command(hide = true)]
+    DemoServer,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// Show one tool's signature, description and schemas
+    #[command(after_help = "Example:\n  onecall tools show mcp__slack__post_message")]
+    Show {
+        /// A name from `onecall tools`
+        name: String,
+    },
+}

@@ -1,0 +1,67 @@
+//! `onecall check`: is the configuration valid, and does every server answer?
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use onecall_bridge::{ServerState, ServerStatus};
+
+use crate::cli::Global;
+use crate::setup;
+use crate::terminal::Readable;
+
+/// Connects to every server once and prints how it went.
+pub(crate) fn check(global: &Global) -> anyhow::Result<ExitCode> {
+    let loaded = setup::load(global)?;
+    let source = match &loaded.source {
+        Some(path) => format!("configuration {} is valid", path.display()),
+        None => "no configuration file found; running with no servers".to_owned(),
+    };
+    let runtime = setup::tokio_runtime()?;
+    let servers = runtime.block_on(async {
+        let gateway = setup::gateway(loaded.config)?;
+        let servers = gateway.servers().await;
+        gateway.shutdown().await;
+        anyhow::Ok(servers)
+    })?;
+    let mut stdout = io::stdout().lock();
+    let readable = Readable::new(stdout.is_terminal());
+    writeln!(stdout, "{source}")?;
+    stdout.write_all(readable.text(&table(&servers)).as_bytes())?;
+    let all_ready = servers.iter().all(|server| matches!(server.state, ServerState::Ready { .. }));
+    Ok(if all_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn table(servers: &[ServerStatus]) -> String {
+    let mut rows = vec![["SERVER", "TRANSPORT", "TOOLS", "STATE"].map(str::to_owned)];
+    for server in servers {
+        let (tools, state) = match &server.state {
+            ServerState::Connecting => ("-".to_owned(), "still connecting".to_owned()),
+            ServerState::Ready { server_name, server_version, protocol, tools, took } => {
+                let about = format!(
+                    "ready in {} ms: {server_name} {server_version}, protocol {protocol}",
+                    took.as_millis()
+                );
+                (tools.to_string(), about)
+            }
+            ServerState::Failed { reason } => ("-".to_owned(), format!("failed: {reason}")),
+        };
+        rows.push([server.name.to_string(), server.transport.to_owned(), tools, state]);
+    }
+    if servers.is_empty() {
+        return String::new();
+    }
+    let mut widths = [0; 4];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let [name, transport, tools, _] = widths;
+    let mut table = String::new();
+    for [server, way, count, state] in &rows {
+        // What a server says may span lines; further ones stand under the first.
+        let state = state.replace('\n', &format!("\n{:1$}", "", name + transport + tools + 6));
+        table.push_str(&format!("{server:name$}  {way:transport$}  {count:>tools$}  {state}\n"));
+    }
+    table
+}

@@ -1,0 +1,60 @@
+//! One file per command.
+
+mod check;
+mod run;
+mod serve;
+mod tools;
+mod trust;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::cli::{Cli, Command, Global, ToolsCommand};
+use crate::{demo, logging};
+
+/// The command line, its configuration or a file it names is wrong.
+const EXIT_USAGE: u8 = 2;
+
+/// Does what the command line says.
+pub(crate) fn run(cli: Cli) -> ExitCode {
+    // The helper processes live and die with the gateway and log nothing.
+    match cli.command {
+        Command::PythonZygote => return onecall_engine::run_python_zygote(),
+        Command::Guard => {
+            return match onecall_bridge::run_guard() {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(_) => ExitCode::FAILURE,
+            };
+        }
+        _ => {}
+    }
+    match dispatch(cli.command, &cli.global) {
+        Ok(code) => code,
+        Err(error) => {
+            say(&format!("error: {error:#}"));
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
+}
+
+fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
+    logging::start(global.log.as_deref())?;
+    match command {
+        Command::Serve => serve::serve(global),
+        Command::Run { file } => run::run(&file, global),
+        Command::Tools { command: Some(ToolsCommand::Show { name }), .. } => {
+            tools::show(&name, global)
+        }
+        Command::Tools { query, command: None } => tools::list(&query.join(" "), global),
+        Command::Check => check::check(global),
+        Command::Trust { file } => trust::trust(file, global),
+        Command::Demo => demo::demo(),
+        Command::DemoServer => demo::serve(),
+        Command::PythonZygote | Command::Guard => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Writes a line to stderr. Nothing can be done about a stderr that is gone.
+pub(crate) fn say(line: &str) {
+    _ = writeln!(std::io::stderr(), "{line}");
+}

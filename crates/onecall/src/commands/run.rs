@@ -1,0 +1,167 @@
+//! `onecall run`: a program from a file, its output as it comes.
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use onecall_core::{Failure, Outcome, Program, ToolCall};
+use onecall_runtime::Observer;
+
+use crate::cli::Global;
+use crate::commands::say;
+use crate::setup;
+use crate::terminal::Readable;
+
+/// As `timeout(1)` has it.
+const EXIT_TIMED_OUT: u8 = 124;
+
+/// A larger file is no program.
+const MAX_PROGRAM_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Runs the program in `file`.
+pub(crate) fn run(file: &Path, global: &Global) -> anyhow::Result<ExitCode> {
+    let program = Program::new(read(file)?);
+    let config = setup::load(global)?.config;
+    let runtime = setup::tokio_runtime()?;
+    let live = Live::new();
+    let outcome = runtime.block_on(async {
+        let gateway = setup::gateway(config)?;
+        let outcome = tokio::select! {
+            outcome = gateway.run(&program, &live) => Some(outcome),
+            _ = tokio::signal::ctrl_c() => None,
+        };
+        gateway.shutdown().await;
+        anyhow::Ok(outcome)
+    });
+    live.finish();
+    runtime.shutdown_background();
+    match outcome? {
+        Some(outcome) => Ok(conclude(&outcome)),
+        None => {
+            say(&format!("interrupted after {} tool calls", live.calls_started()));
+            Ok(ExitCode::from(130))
+        }
+    }
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    let (name, mut source): (String, Box<dyn Read>) = match file.to_str() {
+        Some("-") => ("standard input".to_owned(), Box::new(io::stdin())),
+        _ => {
+            let opened = std::fs::File::open(file)
+                .with_context(|| format!("cannot read the program '{}'", file.display()))?;
+            (format!("'{}'", file.display()), Box::new(opened))
+        }
+    };
+    let mut bytes = Vec::new();
+    source
+        .by_ref()
+        .take(MAX_PROGRAM_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read the program from {name}"))?;
+    if bytes.len() as u64 > MAX_PROGRAM_BYTES {
+        bail!("the program in {name} is larger than {} MiB", MAX_PROGRAM_BYTES >> 20);
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        anyhow::anyhow!("the program in {name} is not UTF-8 text (byte {at} does not fit)")
+    })
+}
+
+fn conclude(outcome: &Outcome) -> ExitCode {
+    let seconds = outcome.duration.as_secs_f64();
+    let calls = match outcome.calls_completed {
+        1 => "1 tool call".to_owned(),
+        calls => format!("{calls} tool calls"),
+    };
+    match &outcome.result {
+        Ok(()) => {
+            say(&format!("onecall: done in {seconds:.2}s, {calls}"));
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            let text = failure.to_string();
+            say(&Readable::new(io::stderr().is_terminal()).text(&text));
+            say(&format!("onecall: failed after {seconds:.2}s, {calls} completed"));
+            match failure {
+                Failure::TimedOut { .. } => ExitCode::from(EXIT_TIMED_OUT),
+                Failure::EngineUnavailable { .. } => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+/// Shows what a program does while it does it.
+struct Live {
+    state: Mutex<State>,
+    /// Hidden where stderr is no terminal.
+    spinner: ProgressBar,
+}
+
+struct State {
+    stdout: Readable,
+    stderr: Readable,
+    calls: u64,
+}
+
+impl Live {
+    fn new() -> Self {
+        let spinner = if io::stderr().is_terminal() {
+            ProgressBar::new_spinner()
+                .with_style(ProgressStyle::default_spinner())
+                .with_message("starting")
+        } else {
+            ProgressBar::hidden()
+        };
+        spinner.enable_steady_tick(Duration::from_millis(100));
+        let state = State {
+            stdout: Readable::new(io::stdout().is_terminal()),
+            stderr: Readable::new(io::stderr().is_terminal()),
+            calls: 0,
+        };
+        Self { state: Mutex::new(state), spinner }
+    }
+
+    fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn calls_started(&self) -> u64 {
+        self.with_state(|state| state.calls)
+    }
+
+    fn finish(&self) {
+        self.spinner.finish_and_clear();
+    }
+}
+
+impl Observer for Live {
+    fn call_started(&self, call: &ToolCall) {
+        let calls = self.with_state(|state| {
+            state.calls += 1;
+            state.calls
+        });
+        self.spinner.set_message(format!("call {calls}: {}", call.name));
+    }
+
+    // Output that nobody takes any more is no reason to stop the program.
+    fn stdout(&self, bytes: &[u8]) {
+        let shown = self.with_state(|state| state.stdout.bytes(bytes));
+        self.spinner.suspend(|| {
+            let mut stdout = io::stdout().lock();
+            _ = stdout.write_all(&shown).and_then(|()| stdout.flush());
+        });
+    }
+
+    fn stderr(&self, bytes: &[u8]) {
+        let shown = self.with_state(|state| state.stderr.bytes(bytes));
+        self.spinner.suspend(|| {
+            _ = io::stderr().write_all(&shown);
+        });
+    }
+}

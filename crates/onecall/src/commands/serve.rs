@@ -1,0 +1,21 @@
+//! `onecall serve`: what an agent's client starts.
+
+use std::process::ExitCode;
+
+use crate::cli::Global;
+use crate::setup;
+
+/// Serves until the client leaves or a signal arrives.
+pub(crate) fn serve(global: &Global) -> anyhow::Result<ExitCode> {
+    let config = setup::load(global)?.config;
+    let runtime = setup::tokio_runtime()?;
+    let served = runtime.block_on(async {
+        let gateway = setup::gateway(config)?;
+        gateway.warm_up();
+        onecall_server::serve_stdio(gateway).await?;
+        anyhow::Ok(())
+    });
+    // A thread that still reads stdin would hold up the end of the process.
+    runtime.shutdown_background();
+    served.map(|()| ExitCode::SUCCESS)
+}

@@ -1,0 +1,39 @@
+//! `onecall trust`: lets a configuration in a working directory be used.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use onecall_config::{Config, Surroundings, TrustStore, read_file};
+
+use crate::cli::Global;
+use crate::commands::say;
+
+/// Where a working directory's configuration is looked for.
+const CANDIDATES: [&str; 2] = ["onecall.yaml", "config.yaml"];
+
+/// Remembers the file's present content as trusted.
+pub(crate) fn trust(file: Option<PathBuf>, global: &Global) -> anyhow::Result<ExitCode> {
+    let file = match file.or_else(|| global.config.clone()) {
+        Some(file) => file,
+        None => match CANDIDATES.iter().map(PathBuf::from).find(|file| file.is_file()) {
+            Some(file) => file,
+            None => bail!("there is no onecall.yaml or config.yaml here; name the file to trust"),
+        },
+    };
+    let surroundings = Surroundings::of_process();
+    let bytes = read_file(&file)?;
+    let config = Config::parse_bytes(&bytes, &file, surroundings.environment)?;
+    let Some(state) = &surroundings.directories.state else {
+        bail!("there is no place to remember it: set HOME or XDG_STATE_HOME");
+    };
+    let path = file.canonicalize().with_context(|| format!("cannot find '{}'", file.display()))?;
+    TrustStore::at(state).trust(&path, &bytes)?;
+    let servers: Vec<_> = config.servers.iter().map(|server| server.name.as_str()).collect();
+    say(&format!(
+        "trusted {} until it changes; it starts: {}",
+        path.display(),
+        if servers.is_empty() { "nothing".to_owned() } else { servers.join(", ") }
+    ));
+    Ok(ExitCode::SUCCESS)
+}

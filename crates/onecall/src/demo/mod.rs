@@ -1,0 +1,96 @@
+//! `onecall demo`: the main job on built-in data, and what it saves.
+
+mod data;
+mod savings;
+mod server;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use onecall_config::{Config, ServerConfig, StdioTransport, Transport};
+use onecall_core::{Outcome, Program, ServerName};
+use onecall_runtime::report;
+
+use self::savings::{Ledger, Traffic};
+use crate::setup;
+
+const PROGRAM: &str = include_str!("program.py");
+
+/// Runs a program over the demo server and compares it with direct calls.
+pub(crate) fn demo() -> anyhow::Result<ExitCode> {
+    let ledger = Ledger::default();
+    let config = Config { servers: vec![demo_server()?], ..Config::default() };
+    let runtime = setup::tokio_runtime()?;
+    let outcome = runtime.block_on(async {
+        let gateway = setup::gateway(config)?;
+        let outcome = gateway.run(&Program::new(PROGRAM), &ledger).await;
+        gateway.shutdown().await;
+        anyhow::Ok(outcome)
+    })?;
+    let succeeded = outcome.result.is_ok();
+    std::io::stdout().write_all(story(&outcome, &ledger)?.as_bytes())?;
+    Ok(if succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The MCP server that the demo bridges.
+pub(crate) fn serve() -> anyhow::Result<ExitCode> {
+    setup::tokio_runtime()?.block_on(server::serve())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn demo_server() -> anyhow::Result<ServerConfig> {
+    let transport = StdioTransport {
+        command: setup::this_executable()?.display().to_string(),
+        args: vec!["demo-server".to_owned()],
+        env: BTreeMap::new(),
+        cwd: None,
+    };
+    Ok(ServerConfig {
+        name: ServerName::new("demo"),
+        transport: Transport::Stdio(transport),
+        connect_timeout: Duration::from_secs(10),
+        call_timeout: Duration::from_secs(60),
+    })
+}
+
+fn story(outcome: &Outcome, ledger: &Ledger) -> anyhow::Result<String> {
+    let answer = report(outcome);
+    let tokenizer = tiktoken_rs::o200k_base()?;
+    let mut direct = vec![serde_json::to_string(&server::definitions())?];
+    direct.extend(ledger.texts());
+    let calls = (direct.len() - 1) / 2;
+    let ours = [
+        serde_json::to_string(&onecall_server::definitions())?,
+        PROGRAM.to_owned(),
+        answer.clone(),
+    ];
+    let direct = Traffic::of(calls, &direct, &tokenizer);
+    let ours = Traffic::of(1, &ours, &tokenizer);
+    let row = |what: &str, direct: usize, ours: usize| {
+        let saved = match direct {
+            0 => 0.0,
+            direct => 100.0 * (1.0 - ours as f64 / direct as f64),
+        };
+        format!("{what:32}{direct:>14}{ours:>14}{saved:>9.1}%\n")
+    };
+    Ok([
+        "An agent compares the revenue trends of three companies with one program:\n\n".to_owned(),
+        indent(PROGRAM),
+        format!("\nWhat comes back to the model ({:.2}s):\n\n", outcome.duration.as_secs_f64()),
+        indent(&answer),
+        format!("\n{:32}{:>14}{:>14}{:>10}\n", "Through the model", "direct calls", "onecall", "saved"),
+        row("tool calls", direct.round_trips, ours.round_trips),
+        row("bytes", direct.bytes, ours.bytes),
+        row("tokens (o200k)", direct.tokens, ours.tokens),
+        "\nCounted once each: tool definitions, calls with arguments, results; for onecall its own\n\
+         definitions, the program and its output. Next: `onecall serve --help`.\n"
+            .to_owned(),
+    ]
+    .concat())
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect()
+}

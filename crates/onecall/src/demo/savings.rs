@@ -1,0 +1,58 @@
+//! What a model would have read and written with direct calls, against what it did
+//! with one program.
+
+use std::sync::{Mutex, PoisonError};
+
+use onecall_core::{CallableName, ToolCall, ToolError, ToolValue};
+use onecall_runtime::Observer;
+use tiktoken_rs::CoreBPE;
+
+/// Text that passes through a model's context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Traffic {
+    pub(super) round_trips: usize,
+    pub(super) bytes: usize,
+    pub(super) tokens: usize,
+}
+
+impl Traffic {
+    /// Counts `texts`, which take `round_trips` turns of the model.
+    pub(super) fn of(round_trips: usize, texts: &[String], tokenizer: &CoreBPE) -> Self {
+        Self {
+            round_trips,
+            bytes: texts.iter().map(String::len).sum(),
+            tokens: texts.iter().map(|text| tokenizer.encode_ordinary(text).len()).sum(),
+        }
+    }
+}
+
+/// Writes down every call and answer of a program, as a client making the calls
+/// itself would have to.
+#[derive(Default)]
+pub(super) struct Ledger(Mutex<Vec<String>>);
+
+impl Ledger {
+    fn note(&self, text: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    /// All calls and answers.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Observer for Ledger {
+    fn call_started(&self, call: &ToolCall) {
+        self.note(format!("{} {}", call.name, call.arguments));
+    }
+
+    fn call_ended(&self, _name: &CallableName, result: &Result<ToolValue, ToolError>) {
+        self.note(match result {
+            Ok(ToolValue::Nothing) => String::new(),
+            Ok(ToolValue::Json(json)) => json.get().to_owned(),
+            Ok(ToolValue::Text(text)) => text.clone(),
+            Err(error) => error.to_string(),
+        });
+    }
+}

@@ -1,0 +1,16 @@
+//! The `onecall` command line.
+
+mod cli;
+mod commands;
+mod demo;
+mod logging;
+mod setup;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    commands::run(cli::Cli::parse())
+}

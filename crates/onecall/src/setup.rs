@@ -1,0 +1,60 @@
+//! From the command line to a running gateway.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::Context;
+use onecall_bridge::Guard;
+use onecall_config::{Config, Loaded, Surroundings};
+use onecall_engine::{Engine, ZygoteCommand};
+use onecall_runtime::Gateway;
+
+use crate::cli::Global;
+
+/// Finds and reads the configuration; what the user should know about it is logged.
+pub(crate) fn load(global: &Global) -> anyhow::Result<Loaded> {
+    let loaded = onecall_config::load(global.config.as_deref(), &Surroundings::of_process())?;
+    for warning in &loaded.warnings {
+        tracing::warn!("{warning}");
+    }
+    Ok(loaded)
+}
+
+/// Asks a gateway something, and stops it again.
+pub(crate) fn with_gateway<T>(
+    global: &Global,
+    ask: impl AsyncFnOnce(&Gateway) -> T,
+) -> anyhow::Result<T> {
+    let config = load(global)?.config;
+    tokio_runtime()?.block_on(async {
+        let gateway = gateway(config)?;
+        let answer = ask(&gateway).await;
+        gateway.shutdown().await;
+        Ok(answer)
+    })
+}
+
+/// Starts a gateway for `config`. Must be called inside a tokio runtime.
+pub(crate) fn gateway(config: Config) -> anyhow::Result<Arc<Gateway>> {
+    let program = this_executable()?;
+    let mut guard = Command::new(&program);
+    guard.arg("guard");
+    let guard = Guard::spawn(guard).context("cannot start the process guard")?;
+    let engine = Engine::new(ZygoteCommand { program, args: vec!["python-zygote".to_owned()] });
+    Ok(Gateway::start(config, engine, guard))
+}
+
+/// The file this process runs from, to be run again for its helper processes.
+pub(crate) fn this_executable() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("cannot find the path of the onecall executable")
+}
+
+/// A runtime for one command.
+pub(crate) fn tokio_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the async runtime")
+}

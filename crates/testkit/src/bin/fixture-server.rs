@@ -1,0 +1,18 @@
+//! The fixture MCP server; see `testkit::fixture` for its tools and flags.
+
+use std::process::ExitCode;
+
+use testkit::fixture::{self, Options};
+
+fn main() -> ExitCode {
+    match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => fixture::run(options),
+        Err(message) => {
+            #[expect(clippy::print_stderr, reason = "a wrong flag is told to whoever typed it")]
+            {
+                eprintln!("fixture-server: {message}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}

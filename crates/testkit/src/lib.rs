@@ -1,0 +1,16 @@
+//! What the tests and the benchmark stand on: a fixture MCP server, bare
+//! clients that speak to any MCP server over stdio, and eyes on the processes
+//! that a run leaves behind. Nothing here ships.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "test support: a broken expectation must end the test with its message"
+)]
+
+pub mod bins;
+pub mod fixture;
+pub mod mcp;
+pub mod process;
+pub mod rpc;

@@ -1,0 +1,138 @@
+//! Looks at the processes of this machine through `/proc`, to prove that a run
+//! leaves none behind.
+
+use std::collections::HashSet;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// One process as `/proc` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    /// Its parent's id; 1 (or a subreaper's) when it is an orphan.
+    pub parent: u32,
+    /// Its process group.
+    pub group: u32,
+    /// Its session.
+    pub session: u32,
+    /// The letter of its state: `R`, `S`, `Z` for a zombie, ….
+    pub state: char,
+    /// Its command line, joined with spaces.
+    pub command: String,
+}
+
+impl Process {
+    /// Reads one process; `None` if there is no such process (any more).
+    #[must_use]
+    pub fn read(pid: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name in parentheses may itself hold spaces and parentheses.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let mut fields = fields.split_ascii_whitespace();
+        let state = fields.next()?.chars().next()?;
+        let mut number = || fields.next()?.parse().ok();
+        let (parent, group, session) = (number()?, number()?, number()?);
+        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let command = String::from_utf8_lossy(&command).trim_end_matches('\0').replace('\0', " ");
+        Some(Self { pid, parent, group, session, state, command })
+    }
+
+    /// Dead, but not yet waited for by its parent.
+    #[must_use]
+    pub fn is_zombie(&self) -> bool {
+        self.state == 'Z'
+    }
+
+    /// Bytes of memory that are resident now.
+    #[must_use]
+    pub fn resident_bytes(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kilobytes: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+        Some(kilobytes * 1024)
+    }
+}
+
+/// Every process that can be seen, zombies too.
+#[must_use]
+pub fn all() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(Process::read)
+        .collect()
+}
+
+/// Children of `pid`, their children, and so on. Orphans have left the tree:
+/// find those with [`in_group`] or [`marked`].
+#[must_use]
+pub fn descendants(pid: u32) -> Vec<Process> {
+    let mut rest = all();
+    let mut family = HashSet::from([pid]);
+    let mut found = Vec::new();
+    loop {
+        let (children, others): (Vec<_>, Vec<_>) =
+            rest.into_iter().partition(|process| family.contains(&process.parent));
+        if children.is_empty() {
+            return found;
+        }
+        family.extend(children.iter().map(|process| process.pid));
+        found.extend(children);
+        rest = others;
+    }
+}
+
+/// The living members of a process group.
+#[must_use]
+pub fn in_group(group: u32) -> Vec<Process> {
+    all().into_iter().filter(|process| process.group == group && !process.is_zombie()).collect()
+}
+
+/// The living processes, other than this one, that carry `mark` in their
+/// command line (such as a unique `--name` of a fixture server) or in their
+/// environment (such as the grandchild of that server).
+#[must_use]
+pub fn marked(mark: &str) -> Vec<Process> {
+    all()
+        .into_iter()
+        .filter(|process| process.pid != std::process::id() && !process.is_zombie())
+        .filter(|process| process.command.contains(mark) || environment_contains(process.pid, mark))
+        .collect()
+}
+
+fn environment_contains(pid: u32, mark: &str) -> bool {
+    fs::read(format!("/proc/{pid}/environ"))
+        .is_ok_and(|environment| String::from_utf8_lossy(&environment).contains(mark))
+}
+
+/// Whether `pid` runs: it exists and is no zombie.
+#[must_use]
+pub fn is_alive(pid: u32) -> bool {
+    Process::read(pid).is_some_and(|process| !process.is_zombie())
+}
+
+/// A text that no other test of this machine uses as its mark.
+#[must_use]
+pub fn unique_mark() -> String {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("mark-{}-{}-{number}", std::process::id(), now.as_nanos())
+}
+
+/// Asks again and again until `condition` holds; `false` if it never did.
+pub fn wait_until(timeout: Duration, mut condition: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + timeout;
+    loop {
+        if condition() {
+            return true;
+        }
+        if Instant::now() >= deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}

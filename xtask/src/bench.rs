@@ -1,0 +1,4 @@
+//! .
+pub fn run(_arguments: &[String]) -> Result<(), String> {
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! Runs cargo as this workspace needs it.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The interpreter's parser declares this Rust version but builds with the
+/// workspace's own; an older cargo has to be told not to mind.
+const PARSER_NEEDS: (u32, u32) = (1, 96);
+
+/// `cargo <subcommand>`, in the workspace, with what its toolchain needs.
+pub fn cargo(subcommand: &str) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()).arg(subcommand).arg("--locked");
+    if toolchain().is_some_and(|version| version < PARSER_NEEDS) {
+        command.arg("--ignore-rust-version");
+    }
+    command
+}
+
+/// Runs a command to its end; a failure names it.
+pub fn run(mut command: Command) -> Result<(), String> {
+    let shown = format!("{command:?}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{shown} failed: {status}")),
+        Err(error) => Err(format!("{shown} cannot be started: {error}")),
+    }
+}
+
+/// The top of the workspace.
+pub fn root() -> PathBuf {
+    let xtask = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().map(PathBuf::from).unwrap_or(xtask)
+}
+
+/// Where cargo puts what it builds with `profile`.
+pub fn output(profile: &str) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    target.unwrap_or_else(|| root().join("target")).join(profile)
+}
+
+fn toolchain() -> Option<(u32, u32)> {
+    let output = Command::new("rustc").arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let mut parts = text.split_whitespace().nth(1)?.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}

@@ -1,0 +1,43 @@
+//! The commands of this repository: `cargo xtask demo | test | bench`.
+
+#![expect(clippy::print_stderr, reason = "a developer reads what this says")]
+
+mod bench;
+mod cargo;
+mod demo;
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Usage: cargo xtask <COMMAND>
+
+  demo    build onecall and show its main job on built-in data
+  test    run the whole test suite, formatting and lints aside
+  bench   measure onecall against a bare client, in one run (--json FILE writes the figures)
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (command, rest) = match arguments.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("--help", &[][..]),
+    };
+    let result = match command {
+        "demo" => demo::run(),
+        "test" => test::run(rest),
+        "bench" => bench::run(rest),
+        "--help" | "-h" | "help" => {
+            eprint!("{HELP}");
+            Ok(())
+        }
+        unknown => Err(format!("unknown command '{unknown}'\n\n{HELP}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
