@@ -22,7 +22,7 @@ delta = timedelta(days=1, hours=25, minutes=-5, milliseconds=1500)
 print(delta, delta.total_seconds(), delta // timedelta(hours=1), repr(timedelta(weeks=1)), -timedelta(hours=1))
 print(datetime.strptime("12 Jun 2025 7:05 PM", "%d %b %Y %I:%M %p"), time(9, 5).isoformat("minutes"))
 print(today.isocalendar()[:], today.weekday(), today.strftime("%j %U"), today.replace(day=15).toordinal())
-print(calendar.monthrange(2024, 2), calendar.isleap(2100), calendar.month_name[5])
+print(tuple(map(int, calendar.monthrange(2024, 2))), calendar.isleap(2100), calendar.month_name[5])
 print(calendar.month(2025, 6).splitlines()[2])
 quarters = {f"Q{(m - 1) // 3 + 1}" for m in (1, 5, 12)}
 print(sorted(quarters), date(2025, 1, 31) + timedelta(days=1), max(date.min, date(2000, 1, 1)))

@@ -39,7 +39,7 @@ pub(crate) enum StartError {
 /// Why one request has no answer. The connection lives on unless it says [`Closed`](Self::Closed).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum RequestError {
-    #[error("{message} (code {code})")]
+    #[error("{message}")]
     Refused { code: i64, message: String },
     #[error("no answer within {}s", limit.as_secs_f64())]
     NoAnswer { limit: Duration },

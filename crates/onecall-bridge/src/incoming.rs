@@ -184,8 +184,8 @@ mod tests {
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":3,"result":{"a":[1]}}"#), r#"3 = {"a":[1]}"#);
         assert_eq!(kind(r#"{"result":1,"id":"3"}"#), "3 = 1");
         assert_eq!(kind(r#"{"id":3,"result":null}"#), "3 = null");
-        assert_eq!(kind(r#"{"id":3,"error":{"code":-1,"message":"no"}}"#), "3 ! no (code -1)");
-        assert_eq!(kind(r#"{"id":3,"error":"no"}"#), r#"3 ! "no" (code 0)"#);
+        assert_eq!(kind(r#"{"id":3,"error":{"code":-1,"message":"no"}}"#), "3 ! no");
+        assert_eq!(kind(r#"{"id":3,"error":"no"}"#), r#"3 ! "no""#);
         assert_eq!(kind(r#"{"id":"a","method":"ping"}"#), r#"ping as "a""#);
         assert_eq!(kind(r#"{"method":"x","params":{}}"#), "x");
         assert_eq!(kind(r#"[{"id":1,"result":2},{"method":"x"}]"#), "1 = 2; x");

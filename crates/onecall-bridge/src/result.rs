@@ -140,10 +140,31 @@ fn error_message(blocks: Vec<Block<'_>>, structured: Option<&RawValue>) -> Strin
 }
 
 fn structured_value(structured: &RawValue, blocks: Vec<Block<'_>>) -> ToolValue {
-    match (wrapped_value(structured), joined_text(blocks)) {
-        (Some(value), Some(text)) if is_text_of(value.get(), &text) => ToolValue::Text(text),
+    let Some(value) = wrapped_value(structured) else {
+        return ToolValue::Json(structured.to_owned());
+    };
+    // Frameworks write a wrapped list as one text block per item, and nothing
+    // for null; both are the value's text as much as a number's digits are.
+    if value.get() == "null" && blocks.is_empty() {
+        return ToolValue::Nothing;
+    }
+    if are_texts_of_items(value, &blocks) {
+        return ToolValue::Json(value.to_owned());
+    }
+    match joined_text(blocks) {
+        Some(text) if is_text_of(value.get(), &text) => ToolValue::Text(text),
         _ => ToolValue::Json(structured.to_owned()),
     }
+}
+
+/// Whether `value` is a list and `blocks` are the texts of its items, in order.
+fn are_texts_of_items(value: &RawValue, blocks: &[Block<'_>]) -> bool {
+    let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(value.get()) else { return false };
+    items.len() == blocks.len()
+        && items.iter().zip(blocks).all(|(item, block)| match block {
+            Block::Text(text) => is_text_of(item.get(), text),
+            Block::Other(_) => false,
+        })
 }
 
 /// The `v` of `{"result": v}`.
@@ -248,8 +269,28 @@ mod tests {
         assert_eq!(check(r#""a""#, "\"a\""), "text \"a\"");
         assert_eq!(check("null", "null"), "text null");
         assert_eq!(check("[1,2]", "1\n2"), r#"json {"result":[1,2]}"#);
+        assert_eq!(check(r#"["one"]"#, "one"), r#"json ["one"]"#);
         assert_eq!(check("[1,2]", "[1,3]"), r#"json {"result":[1,2]}"#);
         assert_eq!(check("true", "True"), r#"json {"result":true}"#);
+    }
+
+    #[test]
+    fn a_wrapped_list_whose_items_are_there_as_texts_is_that_list() {
+        let check = |wrapped: &str, texts: &[&str]| {
+            let blocks: Vec<_> = texts
+                .iter()
+                .map(|text| serde_json::json!({ "type": "text", "text": text }).to_string())
+                .collect();
+            value(&format!(
+                r#"{{"structuredContent":{{"result":{wrapped}}},"content":[{}]}}"#,
+                blocks.join(",")
+            ))
+        };
+        assert_eq!(check(r#"[1, {"a":2}]"#, &["1", "{\n \"a\": 2}"]), r#"json [1, {"a":2}]"#);
+        assert_eq!(check("[]", &[]), "json []");
+        assert_eq!(check("null", &[]), "nothing");
+        assert_eq!(check("[1,2]", &["1"]), r#"json {"result":[1,2]}"#);
+        assert_eq!(check("[1,2]", &["1", "3"]), r#"json {"result":[1,2]}"#);
     }
 
     #[test]

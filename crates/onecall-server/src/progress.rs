@@ -40,14 +40,15 @@ impl Observer for Progress {
 /// Sends a notification for each change, and never ends by itself: the program
 /// goes on even if the client no longer listens.
 pub(crate) async fn report(
-    mut calls: watch::Receiver<Calls>,
+    mut changes: watch::Receiver<Calls>,
     token: ProgressToken,
     client: Peer<RoleServer>,
 ) -> Infallible {
-    while calls.changed().await.is_ok() {
-        let Calls { made, last } = calls.borrow_and_update().clone();
+    while changes.changed().await.is_ok() {
+        let Calls { made, last } = changes.borrow_and_update().clone();
         let last = last.map_or(String::new(), |last| format!(", last: {last}"));
-        let message = format!("{made} tool calls made{last}");
+        let calls = if made == 1 { "call" } else { "calls" };
+        let message = format!("{made} tool {calls} made{last}");
         let progress =
             ProgressNotificationParam::new(token.clone(), f64::from(made)).with_message(message);
         if client.notify_progress(progress).await.is_err() {

@@ -27,7 +27,7 @@ import abc, base64, bisect, collections, collections.abc, contextlib, copy, csv,
 import datetime, decimal, difflib, enum, fractions, functools, hashlib, heapq, html, inspect
 import io, itertools, json, math, operator, pprint, random, re, secrets, statistics, string
 import textwrap, threading, time, traceback, types, typing, unicodedata, urllib.parse, uuid
-import concurrent.futures, zoneinfo
+import concurrent.futures.thread, zoneinfo
 ";
 
 /// Runs the zygote on this process's stdin until the gateway closes it.

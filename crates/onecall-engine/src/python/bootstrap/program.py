@@ -21,7 +21,19 @@ OURS = "<onecall>"
 
 
 def run(source):
-    """Runs the program; returns the text of its failure, or `None`."""
+    """Runs a program to its end, threads and exit handlers included; returns the text of
+    its failure, or `None`."""
+    failure = rehearse(source)
+    for last_step in threading._shutdown, atexit._run_exitfuncs:
+        try:
+            last_step()
+        except BaseException as error:
+            failure = failure or _describe(error)
+    return failure
+
+
+def rehearse(source):
+    """Runs a program and leaves the process able to run another."""
     sys.stdin = sys.__stdin__ = io.StringIO("")
     sys.stdout = sys.__stdout__ = _onecall_output.TextOutput(to_stderr=False)
     sys.stderr = sys.__stderr__ = _onecall_output.TextOutput(to_stderr=True)
@@ -30,16 +42,11 @@ def run(source):
     failure = None
     try:
         _execute(source)
-        threading._shutdown()
     except SystemExit as exit:
         if exit.code not in (None, 0):
             failure = f"SystemExit: {exit.code}"
     except BaseException as error:
         failure = _describe(error)
-    try:
-        atexit._run_exitfuncs()
-    except BaseException as error:
-        failure = failure or _describe(error)
     return _with_forgotten_calls(failure, source)
 
 

@@ -12,7 +12,6 @@ import select
 import signal
 import socket
 import struct
-import sys
 
 import _onecall as wire
 import _onecall_loop
@@ -100,7 +99,7 @@ def become_worker(control, woken, waker, connection):
     os.close(connection)
     os.setsid()
     wire.attach()
-    failure = _onecall_program.run(WARM_UP)
+    failure = _onecall_program.rehearse(WARM_UP)
     if failure is not None:
         wire.finish(failure)
         os._exit(1)
