@@ -21,7 +21,9 @@ mod yaml;
 
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use load::{Loaded, load};
-pub use locate::{Directories, Found, Located, MAX_FILE_BYTES, Surroundings, locate, read_file};
+pub use locate::{
+    Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Surroundings, locate, read_file,
+};
 pub use model::{
     Config, RemoteTransport, Secret, ServerConfig, StdioTransport, ToolPattern, ToolPolicy,
     Transport,

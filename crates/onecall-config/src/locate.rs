@@ -15,7 +15,7 @@ pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 const VARIABLES: [&str; 2] = ["ONECALL_CONFIG", "PTC_MCP_CONFIG"];
 
 /// Looked for in the working directory, in this order.
-const LOCAL_NAMES: [&str; 2] = ["onecall.yaml", "config.yaml"];
+pub const LOCAL_NAMES: [&str; 2] = ["onecall.yaml", "config.yaml"];
 
 /// What the search depends on, apart from the file system.
 pub struct Surroundings<'a> {

@@ -5,6 +5,7 @@
 //! [`ToolHost`](onecall_core::ToolHost). The worker's side is
 //! [`run_python_zygote`], the body of a process that the engine starts.
 
+mod calls;
 mod connection;
 mod pool;
 mod protocol;

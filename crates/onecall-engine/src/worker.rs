@@ -3,33 +3,22 @@
 //! The worker runs foreign code, so whatever it sends is taken for hostile: it
 //! can end itself by sending nonsense, and nothing else.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{AbortHandle, Abortable};
-use futures_util::stream::{FuturesUnordered, StreamExt};
 use onecall_core::{
-    BoxFuture, CallableName, Failure, Limits, Program, Resolution, ToolCall, ToolError, ToolHost,
-    ToolValue,
+    BoxFuture, CallableName, Failure, Limits, Program, Resolution, ToolError, ToolHost, ToolValue,
 };
 use serde_json::json;
-use serde_json::value::RawValue;
 use tokio::net::UnixStream;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
+use crate::calls::Calls;
 use crate::connection::Connection;
 use crate::pool::Engine;
 use crate::protocol::{Answer, FromWorker, ProtocolError, ToWorker};
 use crate::zygote::{WaitStatus, Zygote};
-
-/// Calls of one program that the gateway holds at once, under way or waiting for
-/// their turn; the program's socket is not read while there are more.
-const MAX_HELD_CALLS: usize = 1024;
-
-/// Bytes of arguments held likewise.
-const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
 
 /// How long to wait for the zygote's word on how a worker died.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -131,9 +120,9 @@ impl Worker {
                 let step = self.connection.take_frame(|frame| match frame {
                     FromWorker::Stdout(bytes) => Ok(output.stdout(bytes)),
                     FromWorker::Stderr(bytes) => Ok(output.stderr(bytes)),
-                    FromWorker::Call { id, name, arguments } => {
-                        calls.start(id, name, arguments, host)
-                    }
+                    FromWorker::Call { id, name, arguments } => calls
+                        .start(id, name, arguments, host)
+                        .map_err(|what| Err(broke_protocol(what))),
                     FromWorker::CancelCall { id } => Ok(calls.cancel(id)),
                     FromWorker::Resolve { name } => {
                         let name = CallableName::new(name);
@@ -265,70 +254,5 @@ async fn conditional<T>(future: Option<&mut BoxFuture<'_, T>>) -> Option<T> {
     match future {
         Some(future) => Some(future.await),
         None => None,
-    }
-}
-
-type Answered = (u64, Result<ToolValue, ToolError>);
-
-/// The calls of one program that are not answered yet.
-#[derive(Default)]
-struct Calls<'a> {
-    running: FuturesUnordered<Abortable<BoxFuture<'a, Answered>>>,
-    held: HashMap<u64, Held>,
-    held_bytes: usize,
-}
-
-struct Held {
-    abort: AbortHandle,
-    bytes: usize,
-}
-
-impl<'a> Calls<'a> {
-    fn has_room(&self) -> bool {
-        self.held.len() < MAX_HELD_CALLS && self.held_bytes < MAX_HELD_BYTES
-    }
-
-    fn start(
-        &mut self,
-        id: u64,
-        name: &str,
-        arguments: &str,
-        host: &'a dyn ToolHost,
-    ) -> Result<(), Result<(), Failure>> {
-        if self.held.contains_key(&id) {
-            return Err(Err(broke_protocol("a call with the id of another")));
-        }
-        let bytes = name.len() + arguments.len();
-        let arguments = RawValue::from_string(arguments.to_owned())
-            .map_err(|_| Err(broke_protocol("arguments that are not JSON")))?;
-        let call = ToolCall { id, name: CallableName::new(name), arguments };
-        let future: BoxFuture<'a, Answered> = Box::pin(async move { (id, host.call(call).await) });
-        let (abort, registration) = AbortHandle::new_pair();
-        self.running.push(Abortable::new(future, registration));
-        self.held.insert(id, Held { abort, bytes });
-        self.held_bytes += bytes;
-        Ok(())
-    }
-
-    fn cancel(&mut self, id: u64) {
-        if let Some(held) = self.release(id) {
-            held.abort.abort();
-        }
-    }
-
-    fn release(&mut self, id: u64) -> Option<Held> {
-        let held = self.held.remove(&id)?;
-        self.held_bytes = self.held_bytes.saturating_sub(held.bytes);
-        Some(held)
-    }
-
-    /// The next answer; `None` if no call is running.
-    async fn next(&mut self) -> Option<Answered> {
-        loop {
-            if let Ok(answered) = self.running.next().await? {
-                self.release(answered.0);
-                return Some(answered);
-            }
-        }
     }
 }

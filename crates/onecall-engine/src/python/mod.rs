@@ -2,6 +2,7 @@
 //! binary, and the bootstrap that every Python engine shares.
 
 mod json;
+mod socket;
 mod wire;
 
 use std::process::ExitCode;

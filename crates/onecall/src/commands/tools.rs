@@ -15,6 +15,9 @@ use crate::terminal::Readable;
 /// How many tools a search shows.
 const SEARCH_RESULTS: usize = 20;
 
+/// How much of a description a row shows, in characters.
+const SUMMARY_WIDTH: usize = 80;
+
 /// Lists all tools, or those that match `query`.
 pub(crate) fn list(query: &str, global: &Global) -> anyhow::Result<ExitCode> {
     let found = setup::with_gateway(global, async |gateway| match query {
@@ -50,13 +53,22 @@ fn table(tools: &[Arc<ToolSpec>]) -> String {
     let width = tools.iter().map(|spec| spec.callable.as_str().len()).max().unwrap_or_default();
     let mut table = String::new();
     for spec in tools {
-        let description = spec.description.as_deref().unwrap_or_default();
-        let summary = description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let row = format!("{:width$}  {}", spec.callable.as_str(), summary.trim());
+        let summary = summary(spec.description.as_deref().unwrap_or_default());
+        let row = format!("{:width$}  {summary}", spec.callable.as_str());
         table.push_str(row.trim_end());
         table.push('\n');
     }
     table
+}
+
+/// The first sentence, or as much of it as fits a row.
+fn summary(description: &str) -> String {
+    let line = description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let sentence = line.split_inclusive(". ").next().unwrap_or_default().trim_end();
+    if sentence.chars().count() <= SUMMARY_WIDTH {
+        return sentence.to_owned();
+    }
+    sentence.chars().take(SUMMARY_WIDTH - 1).chain(['…']).collect()
 }
 
 fn print(text: &str) -> io::Result<()> {

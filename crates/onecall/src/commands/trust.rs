@@ -4,21 +4,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use onecall_config::{Config, Surroundings, TrustStore, read_file};
+use onecall_config::{Config, LOCAL_NAMES, Surroundings, TrustStore, read_file};
 
 use crate::cli::Global;
 use crate::commands::say;
-
-/// Where a working directory's configuration is looked for.
-const CANDIDATES: [&str; 2] = ["onecall.yaml", "config.yaml"];
 
 /// Remembers the file's present content as trusted.
 pub(crate) fn trust(file: Option<PathBuf>, global: &Global) -> anyhow::Result<ExitCode> {
     let file = match file.or_else(|| global.config.clone()) {
         Some(file) => file,
-        None => match CANDIDATES.iter().map(PathBuf::from).find(|file| file.is_file()) {
+        None => match LOCAL_NAMES.iter().map(PathBuf::from).find(|file| file.is_file()) {
             Some(file) => file,
-            None => bail!("there is no onecall.yaml or config.yaml here; name the file to trust"),
+            None => bail!("there is no {} here; name the file to trust", LOCAL_NAMES.join(" or ")),
         },
     };
     let surroundings = Surroundings::of_process();

@@ -1,0 +1,217 @@
+//! The worker's end of its socket.
+//!
+//! Writes are collected and leave when the program waits, when they have grown
+//! large, or when the last ones left a while ago. Threads of a program may print
+//! while another waits.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+
+use crate::protocol::{FromWorker, ToWorker, frame_length};
+
+/// Output that has waited this long leaves with the next write.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Output that has grown to this size leaves at once.
+const FLUSH_SIZE: usize = 32 * 1024;
+
+/// The socket and what waits to cross it.
+pub(super) struct Socket {
+    stream: UnixStream,
+    /// Another thread writes here to end a wait.
+    wakeup: OwnedFd,
+    outgoing: Mutex<Outgoing>,
+    incoming: Mutex<Incoming>,
+}
+
+struct Outgoing {
+    frames: Vec<u8>,
+    /// Consecutive output to one stream, not yet a frame.
+    text: Vec<u8>,
+    text_is_stderr: bool,
+    last_flush: Instant,
+}
+
+#[derive(Default)]
+struct Incoming {
+    buffer: Vec<u8>,
+    /// Where the first frame that was not yet handed out begins.
+    start: usize,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Socket {
+    pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
+        Ok(Self {
+            stream,
+            wakeup: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            outgoing: Mutex::new(Outgoing {
+                frames: Vec::new(),
+                text: Vec::new(),
+                text_is_stderr: false,
+                last_flush: Instant::now(),
+            }),
+            incoming: Mutex::new(Incoming::default()),
+        })
+    }
+
+    pub(super) fn send(&self, frame: &FromWorker<'_>) -> io::Result<()> {
+        let mut outgoing = lock(&self.outgoing);
+        outgoing.frame_text()?;
+        frame.encode(&mut outgoing.frames).map_err(io::Error::other)
+    }
+
+    pub(super) fn print(&self, text: &[u8], to_stderr: bool) -> io::Result<()> {
+        let mut outgoing = lock(&self.outgoing);
+        if outgoing.text_is_stderr != to_stderr {
+            outgoing.frame_text()?;
+            outgoing.text_is_stderr = to_stderr;
+        }
+        for part in text.chunks(FLUSH_SIZE) {
+            outgoing.text.extend_from_slice(part);
+            if outgoing.text.len() >= FLUSH_SIZE || outgoing.last_flush.elapsed() > FLUSH_INTERVAL {
+                outgoing.flush(&self.stream)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn flush(&self) -> io::Result<()> {
+        lock(&self.outgoing).flush(&self.stream)
+    }
+
+    pub(super) fn wake(&self) -> io::Result<()> {
+        rustix::io::write(&self.wakeup, &1u64.to_ne_bytes())?;
+        Ok(())
+    }
+
+    /// The next frame's handler result, or `None` when `deadline` passes or
+    /// another thread wakes us first.
+    pub(super) fn receive<T>(
+        &self,
+        deadline: Option<Instant>,
+        wait: impl Fn(&mut dyn FnMut() -> io::Result<Waited>) -> io::Result<Waited>,
+        handle: impl FnOnce(ToWorker<'_>) -> T,
+    ) -> io::Result<Option<T>> {
+        let mut incoming = lock(&self.incoming);
+        let mut handle = Some(handle);
+        loop {
+            if let Some(result) = incoming.take_frame(&mut handle)? {
+                return Ok(Some(result));
+            }
+            match wait(&mut || self.read_more(&mut incoming.buffer, deadline))? {
+                Waited::More => {}
+                Waited::Woken => return Ok(None),
+                // The gateway is gone, and nobody is left to hear of it.
+                Waited::Closed => std::process::exit(0),
+            }
+        }
+    }
+
+    pub(super) fn received_already<T>(
+        &self,
+        handle: impl FnOnce(ToWorker<'_>) -> T,
+    ) -> io::Result<Option<T>> {
+        lock(&self.incoming).take_frame(&mut Some(handle))
+    }
+
+    fn read_more(&self, buffer: &mut Vec<u8>, deadline: Option<Instant>) -> io::Result<Waited> {
+        let mut polled = [
+            PollFd::from_borrowed_fd(self.stream.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.wakeup.as_fd(), PollFlags::IN),
+        ];
+        let timeout = deadline
+            .map(|deadline| deadline.saturating_duration_since(Instant::now()))
+            .and_then(|left| Timespec::try_from(left).ok());
+        match poll(&mut polled, timeout.as_ref()) {
+            Ok(0) => return Ok(Waited::Woken),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Waited::Woken),
+            Err(error) => return Err(error.into()),
+        }
+        let [stream, wakeup] = polled;
+        if stream.revents().is_empty() {
+            if !wakeup.revents().is_empty() {
+                rustix::io::read(&self.wakeup, &mut [0u8; 8])?;
+            }
+            return Ok(Waited::Woken);
+        }
+        let filled = buffer.len();
+        // Large answers arrive in few large reads.
+        let room = filled.clamp(16 * 1024, 1024 * 1024);
+        buffer.resize(filled + room, 0);
+        let received = (&self.stream).read(buffer.get_mut(filled..).unwrap_or_default());
+        buffer.truncate(filled + received.as_ref().map_or(0, |received| *received));
+        match received {
+            Ok(0) => Ok(Waited::Closed),
+            Ok(_) => Ok(Waited::More),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Waited::Woken),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// How a wait for more bytes ended.
+pub(super) enum Waited {
+    More,
+    Woken,
+    Closed,
+}
+
+impl Outgoing {
+    fn frame_text(&mut self) -> io::Result<()> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        let frame = match self.text_is_stderr {
+            true => FromWorker::Stderr(&self.text),
+            false => FromWorker::Stdout(&self.text),
+        };
+        frame.encode(&mut self.frames).map_err(io::Error::other)?;
+        self.text.clear();
+        Ok(())
+    }
+
+    fn flush(&mut self, mut stream: &UnixStream) -> io::Result<()> {
+        self.frame_text()?;
+        self.last_flush = Instant::now();
+        stream.write_all(&self.frames)?;
+        self.frames.clear();
+        Ok(())
+    }
+}
+
+impl Incoming {
+    /// Hands the first whole frame, if there is one, to `handle`.
+    fn take_frame<T>(
+        &mut self,
+        handle: &mut Option<impl FnOnce(ToWorker<'_>) -> T>,
+    ) -> io::Result<Option<T>> {
+        let pending = self.buffer.get(self.start..).unwrap_or_default();
+        let Some(length) = frame_length(pending).map_err(io::Error::other)? else {
+            return Ok(None);
+        };
+        let frame = pending.get(..length).unwrap_or_default();
+        let frame = ToWorker::decode(frame).map_err(io::Error::other)?;
+        let result = handle.take().map(|handle| handle(frame));
+        self.consume(length);
+        Ok(result)
+    }
+
+    fn consume(&mut self, length: usize) {
+        self.start += length;
+        if self.start >= self.buffer.len() {
+            self.start = 0;
+            self.buffer.clear();
+            self.buffer.shrink_to(1024 * 1024);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What the tests of this folder share: a home of its own for every `onecall`
+//! they start, and a gateway that is asked as an agent would ask it.
+
+#![allow(dead_code, reason = "each test file uses its own part of this")]
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::bins;
+use testkit::mcp::{CallId, Session, ToolAnswer};
+use testkit::process::wait_until;
+
+/// Longer than anything takes that is going to happen at all.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+const SUCCESS: &str = "[Script executed successfully]\n";
+const FAILURE: &str = "[Script execution failed]\n";
+
+/// A user's directories, all of them in one temporary folder.
+pub struct Home {
+    folder: TempDir,
+}
+
+impl Home {
+    /// Empty directories.
+    pub fn new() -> Self {
+        let home = Self { folder: tempfile::tempdir().expect("a temporary folder") };
+        std::fs::create_dir(home.path("work")).expect("a working directory");
+        home
+    }
+
+    /// A home with this configuration in `config.json`.
+    pub fn with_config(config: &Value) -> Self {
+        let home = Self::new();
+        home.write("config.json", config.to_string());
+        home
+    }
+
+    /// A path below the temporary folder; `work` is the working directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The same as text.
+    pub fn text_path(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    /// Writes a file and returns its path.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("it is below the folder")).expect("a folder");
+        std::fs::write(&path, content).expect("a file");
+        path
+    }
+
+    /// `onecall` as this user would start it, without any configuration.
+    pub fn onecall(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(bins::onecall());
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path("home"))
+            .env("XDG_CONFIG_HOME", self.path("home/config"))
+            .env("XDG_STATE_HOME", self.path("home/state"))
+            .current_dir(self.path("work"));
+        command
+    }
+
+    /// `onecall` with the configuration of this home.
+    pub fn configured(&self, arguments: &[&str]) -> Command {
+        let mut command = self.onecall(arguments);
+        command.arg("--config").arg(self.path("config.json"));
+        command
+    }
+
+    /// Runs a program with `onecall run` and the configuration of this home.
+    pub fn run(&self, code: &str) -> Ended {
+        self.write("program.py", dedent(code));
+        finish(self.configured(&["run", &self.text_path("program.py")]))
+    }
+}
+
+/// How a command ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// All it printed.
+    pub stdout: String,
+    /// All it said besides.
+    pub stderr: String,
+}
+
+/// Runs a command to its end, without input.
+pub fn finish(mut command: Command) -> Ended {
+    let Output { status, stdout, stderr } =
+        command.stdin(Stdio::null()).output().expect("the command starts");
+    Ended {
+        code: status.code(),
+        stdout: String::from_utf8(stdout).expect("stdout is UTF-8"),
+        stderr: String::from_utf8(stderr).expect("stderr is UTF-8"),
+    }
+}
+
+/// A configuration entry for the fixture server.
+pub fn fixture(name: &str, flags: &[&str]) -> Value {
+    json!({ "name": name, "command": bins::fixture_server(), "args": flags })
+}
+
+/// A gateway that an agent is connected to.
+pub struct Gateway {
+    /// The agent's connection.
+    pub session: Session,
+    /// The home that the gateway runs in.
+    pub home: Home,
+}
+
+impl Gateway {
+    /// One server named `fixture`, and defaults for everything else.
+    pub fn new() -> Self {
+        Self::with_flags(&[])
+    }
+
+    /// The same, with flags for the fixture server.
+    pub fn with_flags(flags: &[&str]) -> Self {
+        Self::with_config(&json!({ "servers": [fixture("fixture", flags)] }))
+    }
+
+    /// The same, with limits for programs.
+    pub fn with_limits(execution: &Value) -> Self {
+        let servers = json!([fixture("fixture", &[])]);
+        Self::with_config(&json!({ "servers": servers, "execution": execution }))
+    }
+
+    /// Any configuration.
+    pub fn with_config(config: &Value) -> Self {
+        Self::at(Home::with_config(config))
+    }
+
+    /// The configuration of a home.
+    pub fn at(home: Home) -> Self {
+        Self { session: Session::open(home.configured(&["serve"])), home }
+    }
+
+    /// Runs a program and returns the answer as it is.
+    pub fn execute(&mut self, code: &str) -> ToolAnswer {
+        let call = self.start(code);
+        self.session.finish_call(call)
+    }
+
+    /// Starts a program.
+    pub fn start(&mut self, code: &str) -> CallId {
+        self.session.start_call("execute_program", json!({ "code": dedent(code) }))
+    }
+
+    /// What a program prints that must succeed; `(no output)` if nothing.
+    pub fn prints(&mut self, code: &str) -> String {
+        printed(&self.execute(code))
+    }
+
+    /// What is said about a program that must fail.
+    pub fn fails(&mut self, code: &str) -> String {
+        failed(&self.execute(code))
+    }
+
+    /// The names in the answer of `list_callable_tools`.
+    pub fn callable_tools(&mut self) -> Vec<String> {
+        let answer = self.session.call_tool("list_callable_tools", json!({}));
+        assert!(!answer.is_error, "{}", answer.text);
+        serde_json::from_str(&answer.text).expect("the list is a JSON array of strings")
+    }
+
+    /// The id of the gateway's process.
+    pub fn pid(&mut self) -> u32 {
+        self.session.client().pid()
+    }
+
+    /// Waits until the gateway's log has a line with all these words.
+    pub fn wait_for_log(&mut self, words: &[&str]) {
+        let client = self.session.client();
+        let found = wait_until(PATIENCE, || {
+            client.stderr().lines().any(|line| words.iter().all(|word| line.contains(word)))
+        });
+        assert!(found, "no line with {words:?} in:\n{}", client.stderr());
+    }
+}
+
+/// The output in a success.
+pub fn printed(answer: &ToolAnswer) -> String {
+    match answer.text.strip_prefix(SUCCESS) {
+        Some(output) if !answer.is_error => output.to_owned(),
+        _ => panic!("the program was to succeed: {answer:?}"),
+    }
+}
+
+/// The reason in a failure.
+pub fn failed(answer: &ToolAnswer) -> String {
+    match answer.text.strip_prefix(FAILURE) {
+        Some(reason) if answer.is_error => reason.to_owned(),
+        _ => panic!("the program was to fail: {answer:?}"),
+    }
+}
+
+/// What a fixture server received so far (its `--log`), message by message.
+pub fn received(log: &std::path::Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    // The last line may be half written.
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Waits until a fixture server has received a call of `tool`.
+pub fn wait_for_call(log: &std::path::Path, tool: &str) -> Value {
+    let mut found = None;
+    wait_until(PATIENCE, || {
+        found = received(log).into_iter().find(|message| message["params"]["name"] == tool);
+        found.is_some()
+    });
+    found.unwrap_or_else(|| panic!("'{tool}' was never called: {:?}", received(log)))
+}
+
+/// Waits until a fixture server has been told that this request is cancelled.
+pub fn wait_for_cancel(log: &std::path::Path, request: &Value) {
+    let is_cancel = |message: &Value| {
+        message["method"] == "notifications/cancelled"
+            && message["params"]["requestId"] == request["id"]
+    };
+    let told = wait_until(PATIENCE, || received(log).iter().any(is_cancel));
+    assert!(told, "{request} was never cancelled: {:?}", received(log));
+}
+
+/// A program written as an indented block: a text that begins with a line break
+/// loses it and the indentation of its first line.
+pub fn dedent(code: &str) -> String {
+    let Some(block) = code.strip_prefix('\n') else { return code.to_owned() };
+    let indent = block.len() - block.trim_start_matches(' ').len();
+    let strip = |line: &str| line.get(indent..).unwrap_or_default().to_owned();
+    block.split('\n').map(strip).collect::<Vec<_>>().join("\n")
+}

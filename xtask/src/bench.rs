@@ -1,4 +1,0 @@
-//! .
-pub fn run(_arguments: &[String]) -> Result<(), String> {
-    Ok(())
-}

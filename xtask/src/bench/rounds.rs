@@ -1,0 +1,124 @@
+//! Rounds in which every contender has its turn, so that a machine that slows
+//! down slows all of them down, and what can be said about their samples.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Between two measurements, for what the last one left behind: workers that are
+/// forked ahead, processes that end.
+const SETTLE: Duration = Duration::from_millis(40);
+
+/// Values measured in the same way, one per round.
+#[derive(Clone, Debug, Default)]
+pub struct Samples(Vec<f64>);
+
+impl Samples {
+    pub fn push(&mut self, value: f64) {
+        self.0.push(value);
+    }
+
+    pub fn values(&self) -> &[f64] {
+        &self.0
+    }
+
+    pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// The value that this share of the samples is below, between two samples if
+    /// need be; 0 if there are none.
+    pub fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let position = share * sorted.len().saturating_sub(1) as f64;
+        let at = |index: f64| sorted.get(index as usize).copied().unwrap_or_default();
+        let (below, above) = (at(position.floor()), at(position.ceil()));
+        below + (above - below) * position.fract()
+    }
+
+    /// Each sample minus the median of `other`.
+    pub fn minus(&self, other: &Self) -> Self {
+        let median = other.median();
+        Self(self.0.iter().map(|value| value - median).collect())
+    }
+
+    /// Each sample divided by a number.
+    pub fn per(&self, count: f64) -> Self {
+        Self(self.0.iter().map(|value| value / count).collect())
+    }
+}
+
+/// How many times one thing is another.
+#[derive(Clone, Copy, Debug)]
+pub struct Ratio {
+    /// Of the medians.
+    pub value: f64,
+    /// Quartiles of the ratios within each round.
+    pub quartiles: (f64, f64),
+}
+
+impl Ratio {
+    pub fn of(samples: &Samples, baseline: &Samples) -> Self {
+        let value = samples.median() / baseline.median();
+        let pairs = samples.0.iter().zip(&baseline.0);
+        let by_round = Samples(pairs.map(|(sample, base)| sample / base).collect());
+        Self { value, quartiles: (by_round.quantile(0.25), by_round.quantile(0.75)) }
+    }
+}
+
+/// One of several things measured in turn.
+pub struct Contender<'a> {
+    pub name: &'static str,
+    measure: Box<dyn FnMut() -> Result<f64, String> + 'a>,
+}
+
+impl<'a> Contender<'a> {
+    /// `measure` returns the sample of one round.
+    pub fn new(name: &'static str, measure: impl FnMut() -> Result<f64, String> + 'a) -> Self {
+        Self { name, measure: Box::new(measure) }
+    }
+}
+
+/// Measures every contender once a round, after one round that does not count.
+pub fn interleave(
+    rounds: usize,
+    mut contenders: Vec<Contender<'_>>,
+) -> Result<Vec<(&'static str, Samples)>, String> {
+    let mut measured: Vec<_> =
+        contenders.iter().map(|contender| (contender.name, Samples::default())).collect();
+    for round in 0..=rounds {
+        for (contender, (name, samples)) in contenders.iter_mut().zip(&mut measured) {
+            thread::sleep(SETTLE);
+            let value = (contender.measure)().map_err(|error| format!("{name}: {error}"))?;
+            if round > 0 {
+                samples.push(value);
+            }
+        }
+    }
+    Ok(measured)
+}
+
+/// Runs `work` and says how many seconds it took.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed().as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_lie_between_samples() {
+        let samples = Samples(vec![4.0, 1.0, 3.0, 2.0]);
+        assert_eq!((samples.median(), samples.quantile(0.25)), (2.5, 1.75));
+        assert_eq!(Samples::default().median(), 0.0);
+    }
+
+    #[test]
+    fn a_ratio_pairs_the_rounds() {
+        let ratio = Ratio::of(&Samples(vec![2.0, 6.0, 4.0]), &Samples(vec![1.0, 3.0, 2.0]));
+        assert_eq!((ratio.value, ratio.quartiles), (2.0, (2.0, 2.0)));
+    }
+}

@@ -1,0 +1,166 @@
+//! An MCP server under measurement, ours or a peer: one client, one write and one
+//! read a request, parsed only after the clock has stopped.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::process::{self, wait_until};
+use testkit::rpc::BareClient;
+
+const SUCCESS: &str = "[Script executed successfully]\n";
+
+/// A running server; it and all its descendants are gone when this is dropped.
+pub struct Server {
+    // Dropped in this order: the server is killed, then its family is waited for.
+    client: BareClient,
+    family: Family,
+    next_id: u64,
+    /// From its start to its answer to `initialize`.
+    pub initialized_after: f64,
+}
+
+/// What a tool answered.
+pub struct Answer {
+    pub text: String,
+    /// From the first byte of the request to the last byte of the answer.
+    pub seconds: f64,
+}
+
+impl Server {
+    /// Starts the server and does the handshake.
+    pub fn start(command: Command) -> Result<Self, String> {
+        let start = Instant::now();
+        let client = BareClient::spawn(command);
+        let mut server =
+            Self { client, family: Family::default(), next_id: 0, initialized_after: 0.0 };
+        server.request(
+            "initialize",
+            &json!({
+                "protocolVersion": testkit::mcp::PROTOCOL, "capabilities": {},
+                "clientInfo": { "name": "bench", "version": "1" },
+            }),
+        )?;
+        server.initialized_after = start.elapsed().as_secs_f64();
+        server.client.send_raw(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        Ok(server)
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.client.pid()
+    }
+
+    /// Runs a program, which must print exactly `expected`; returns the seconds.
+    pub fn run(&mut self, code: &str, expected: &str) -> Result<f64, String> {
+        let answer = self.call("execute_program", &json!({ "code": code }))?;
+        printed(&answer.text, expected)?;
+        Ok(answer.seconds)
+    }
+
+    /// Runs the same program `count` times, one straight after the other.
+    pub fn run_in_a_row(&mut self, count: u32, code: &str, expected: &str) -> Result<f64, String> {
+        (0..count).map(|_| self.run(code, expected)).sum()
+    }
+
+    /// Runs the same program `count` times at once; returns the seconds for all.
+    pub fn run_at_once(&mut self, count: u32, code: &str, expected: &str) -> Result<f64, String> {
+        let params = json!({ "name": "execute_program", "arguments": { "code": code } });
+        let requests: Vec<String> =
+            (0..count).map(|_| self.line("tools/call", &params).1).collect();
+        let start = Instant::now();
+        for request in &requests {
+            self.client.send_raw(request);
+        }
+        let answers: Vec<String> =
+            requests.iter().map(|_| self.client.receive_raw().to_owned()).collect();
+        let seconds = start.elapsed().as_secs_f64();
+        for answer in answers {
+            printed(&text(&parse(&answer)?)?, expected)?;
+        }
+        Ok(seconds)
+    }
+
+    /// Calls one of the server's tools.
+    pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<Answer, String> {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let (result, seconds) = self.request("tools/call", &params)?;
+        Ok(Answer { text: text(&result)?, seconds })
+    }
+
+    /// Whether the server offers this tool.
+    pub fn has_tool(&mut self, name: &str) -> Result<bool, String> {
+        let (result, _) = self.request("tools/list", &json!({}))?;
+        let tools = result["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+        Ok(tools.iter().any(|tool| tool["name"] == name))
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Result<(Value, f64), String> {
+        let (id, line) = self.line(method, params);
+        let start = Instant::now();
+        let mut answer = self.client.call_raw(&line);
+        loop {
+            let seconds = start.elapsed().as_secs_f64();
+            let message = serde_json::from_str::<Value>(answer).unwrap_or_default();
+            if message["id"] == id {
+                return Ok((parse(answer)?, seconds));
+            }
+            answer = self.client.receive_raw();
+        }
+    }
+
+    fn line(&mut self, method: &str, params: &Value) -> (u64, String) {
+        self.next_id += 1;
+        let id = self.next_id;
+        let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        (id, line.to_string())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.family.0 = process::descendants(self.pid()).iter().map(|child| child.pid).collect();
+    }
+}
+
+fn parse(answer: &str) -> Result<Value, String> {
+    let mut message: Value =
+        serde_json::from_str(answer).map_err(|error| format!("not JSON ({error}): {answer}"))?;
+    match message.get("error") {
+        Some(error) => Err(format!("answered with the error {error}")),
+        None => Ok(message["result"].take()),
+    }
+}
+
+fn text(result: &Value) -> Result<String, String> {
+    let text = result["content"][0]["text"].as_str().unwrap_or_default();
+    if result["isError"] == true { Err(text.to_owned()) } else { Ok(text.to_owned()) }
+}
+
+fn printed(text: &str, expected: &str) -> Result<(), String> {
+    match text.strip_prefix(SUCCESS).map(str::trim_end) {
+        Some(output) if output == expected => Ok(()),
+        _ => Err(format!("printed '{text}' instead of '{expected}'")),
+    }
+}
+
+/// Processes below a server, by id.
+#[derive(Default)]
+struct Family(Vec<u32>);
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        let gone = || self.0.iter().all(|pid| !process::is_alive(*pid));
+        if !wait_until(Duration::from_secs(5), gone) {
+            kill(self.0.iter().copied().filter(|pid| process::is_alive(*pid)));
+        }
+    }
+}
+
+/// Ends processes that this run started.
+pub fn kill(pids: impl IntoIterator<Item = u32>) {
+    let pids: Vec<String> = pids.into_iter().map(|pid| pid.to_string()).collect();
+    if !pids.is_empty() {
+        eprintln!("still running, and ended now: {}", pids.join(" "));
+        let _ = Command::new("kill").arg("-KILL").args(pids).stderr(Stdio::null()).status();
+    }
+}
