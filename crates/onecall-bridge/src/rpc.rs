@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use onecall_core::ServerName;
 use serde_json::value::RawValue;
@@ -51,15 +51,29 @@ pub(crate) struct Peer {
     outlet: Box<dyn Outlet>,
     next_id: AtomicU64,
     pending: Mutex<Pending>,
+    /// Whether [`enforce_deadlines`](Self::enforce_deadlines) has a time to look again.
+    watched: AtomicBool,
+    deadline_set: Notify,
     tools_changed: Notify,
     /// Set by the first line that made no sense; later ones are not news.
     noise_reported: AtomicBool,
 }
 
 enum Pending {
-    Open(HashMap<u64, Waiter>),
+    Open(HashMap<u64, Expected>),
     /// No answer will ever come, for this reason.
     Closed(Arc<str>),
+}
+
+struct Expected {
+    waiter: Waiter,
+    deadline: Option<Deadline>,
+}
+
+#[derive(Clone, Copy)]
+struct Deadline {
+    at: Instant,
+    limit: Duration,
 }
 
 impl Peer {
@@ -69,13 +83,16 @@ impl Peer {
             outlet: Box::new(outlet),
             next_id: AtomicU64::new(1),
             pending: Mutex::new(Pending::Open(HashMap::new())),
+            watched: AtomicBool::new(false),
+            deadline_set: Notify::new(),
             tools_changed: Notify::new(),
             noise_reported: AtomicBool::new(false),
         }
     }
 
     /// Sends `request` and waits for the answer, which `decode` reads in place.
-    /// If the limit passes or the future is dropped, the server is told.
+    /// If the limit passes or the future is dropped, the server is told. The limit
+    /// holds while [`enforce_deadlines`](Self::enforce_deadlines) runs.
     pub async fn request<T: Send + 'static>(
         &self,
         request: Request<'_>,
@@ -87,6 +104,7 @@ impl Peer {
         let (sender, receiver) = oneshot::channel();
         self.expect(
             id,
+            limit,
             Box::new(move |answer| {
                 // Nobody waits any more: nothing to do.
                 let _ = sender.send(answer.map(decode));
@@ -103,25 +121,47 @@ impl Peer {
             return cause.and_then(Result::ok).unwrap_or_else(|| Err(error.into()));
         }
         drop(line);
-        let mut ticket = Ticket {
-            peer: self,
-            id,
-            cancellable: request.is_cancellable(),
-            reason: "nobody waits for the answer any more".to_owned(),
-        };
-        let answer = match limit {
-            None => receiver.await,
-            Some(limit) => match tokio::time::timeout(limit, receiver).await {
-                Ok(answer) => answer,
-                Err(_) => {
-                    let error = RequestError::NoAnswer { limit };
-                    ticket.reason = error.to_string();
-                    return Err(error);
-                }
-            },
-        };
+        let _ticket = Ticket { peer: self, id, cancellable: request.is_cancellable() };
+        let answer = receiver.await;
         // A waiter is only dropped unused when the peer itself goes away.
         answer.unwrap_or_else(|_| Err(RequestError::Closed { reason: "it was stopped".into() }))
+    }
+
+    /// Fails requests whose limit has passed, forever.
+    ///
+    /// One clock serves all of them: a timer of its own would cost each call more
+    /// than its way through this peer.
+    pub async fn enforce_deadlines<T>(&self) -> T {
+        loop {
+            match self.expire(Instant::now()) {
+                Some(next) => tokio::time::sleep_until(next.into()).await,
+                None => self.deadline_set.notified().await,
+            }
+        }
+    }
+
+    /// Fails what has passed its deadline; returns the next one.
+    fn expire(&self, now: Instant) -> Option<Instant> {
+        let mut expired = Vec::new();
+        let mut pending = self.lock();
+        let next = match &mut *pending {
+            Pending::Open(waiting) => {
+                expired.extend(waiting.extract_if(|_, expected| {
+                    expected.deadline.is_some_and(|deadline| deadline.at <= now)
+                }));
+                waiting.values().filter_map(|expected| Some(expected.deadline?.at)).min()
+            }
+            Pending::Closed(_) => None,
+        };
+        self.watched.store(next.is_some(), Ordering::Relaxed);
+        drop(pending);
+        for (id, expected) in expired {
+            let limit = expected.deadline.map_or(Duration::ZERO, |deadline| deadline.limit);
+            let error = RequestError::NoAnswer { limit };
+            self.tell_cancelled(id, &error.to_string());
+            (expected.waiter)(Err(error));
+        }
+        next
     }
 
     /// Sends a notification.
@@ -163,13 +203,13 @@ impl Peer {
     /// Fails every request, pending or new, with `reason`. The first reason stays.
     pub fn close(&self, reason: &str) {
         let mut pending = self.lock();
-        let Pending::Open(waiters) = &mut *pending else { return };
-        let waiters = std::mem::take(waiters);
+        let Pending::Open(waiting) = &mut *pending else { return };
+        let waiting = std::mem::take(waiting);
         let reason: Arc<str> = reason.into();
         *pending = Pending::Closed(Arc::clone(&reason));
         drop(pending);
-        for waiter in waiters.into_values() {
-            waiter(Err(RequestError::Closed { reason: Arc::clone(&reason) }));
+        for expected in waiting.into_values() {
+            (expected.waiter)(Err(RequestError::Closed { reason: Arc::clone(&reason) }));
         }
     }
 
@@ -225,21 +265,38 @@ impl Peer {
         }
     }
 
-    fn expect(&self, id: u64, waiter: Waiter) -> Result<(), RequestError> {
+    fn expect(
+        &self,
+        id: u64,
+        limit: Option<Duration>,
+        waiter: Waiter,
+    ) -> Result<(), RequestError> {
+        let deadline = limit.map(|limit| Deadline { at: Instant::now() + limit, limit });
         match &mut *self.lock() {
-            Pending::Open(waiters) => {
-                waiters.insert(id, waiter);
-                Ok(())
+            Pending::Open(waiting) => {
+                waiting.insert(id, Expected { waiter, deadline });
             }
-            Pending::Closed(reason) => Err(RequestError::Closed { reason: Arc::clone(reason) }),
+            Pending::Closed(reason) => {
+                return Err(RequestError::Closed { reason: Arc::clone(reason) });
+            }
         }
+        // All limits of a server are alike, so one that is watched already comes first.
+        if deadline.is_some() && !self.watched.swap(true, Ordering::Relaxed) {
+            self.deadline_set.notify_one();
+        }
+        Ok(())
     }
 
     fn take(&self, id: u64) -> Option<Waiter> {
         match &mut *self.lock() {
-            Pending::Open(waiters) => waiters.remove(&id),
+            Pending::Open(waiting) => waiting.remove(&id).map(|expected| expected.waiter),
             Pending::Closed(_) => None,
         }
+    }
+
+    /// If the server cannot be told, it will answer for nothing.
+    fn tell_cancelled(&self, id: u64, reason: &str) {
+        let _ = self.outlet.send(&request::cancelled(id, reason), Weight::Call);
     }
 
     fn lock(&self) -> MutexGuard<'_, Pending> {
@@ -253,14 +310,12 @@ struct Ticket<'a> {
     peer: &'a Peer,
     id: u64,
     cancellable: bool,
-    reason: String,
 }
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         if self.peer.take(self.id).is_some() && self.cancellable {
-            // If it cannot be told, it will answer for nothing.
-            let _ = self.peer.outlet.send(&request::cancelled(self.id, &self.reason), Weight::Call);
+            self.peer.tell_cancelled(self.id, "nobody waits for the answer any more");
         }
     }
 }

@@ -119,6 +119,7 @@ impl Server {
         let ending = tokio::select! {
             ending = connection.ended() => ending,
             ending = self.refresh_forever(&peer) => ending,
+            ending = peer.enforce_deadlines() => ending,
         };
         peer.close(&format!("server '{}' {ending}", self.config.name));
         format!("{ending}{}", connection.last_words())

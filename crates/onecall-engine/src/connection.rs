@@ -5,7 +5,7 @@
 
 use std::io;
 
-use tokio::io::Interest;
+use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 
 use crate::protocol::{FromWorker, ProtocolError, ToWorker, frame_length};
@@ -72,30 +72,20 @@ impl Connection {
     /// is lost when the future is dropped.
     pub(crate) async fn exchange_when(&mut self, listening: bool) -> io::Result<bool> {
         let writing = self.written < self.outgoing.len();
-        let interest = match (listening, writing) {
-            (true, true) => Interest::READABLE | Interest::WRITABLE,
-            (true, false) => Interest::READABLE,
-            (false, true) => Interest::WRITABLE,
-            (false, false) => return std::future::pending().await,
-        };
-        let ready = self.stream.ready(interest).await?;
-        if ready.is_writable() {
-            self.write_some()?;
-        }
-        if listening && ready.is_readable() { self.read_some() } else { Ok(true) }
-    }
-
-    fn read_some(&mut self) -> io::Result<bool> {
-        if self.start > 0 {
+        if listening && self.start > 0 {
             self.incoming.drain(..self.start);
             self.start = 0;
         }
+        let (mut reader, writer) = self.stream.split();
         self.incoming.reserve(READ_SIZE);
-        match self.stream.try_read_buf(&mut self.incoming) {
-            Ok(0) => Ok(false),
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
-            Err(error) => Err(error),
+        tokio::select! {
+            received = reader.read_buf(&mut self.incoming), if listening => Ok(received? > 0),
+            ready = writer.writable(), if writing => {
+                ready?;
+                self.write_some()?;
+                Ok(true)
+            }
+            else => std::future::pending().await,
         }
     }
 

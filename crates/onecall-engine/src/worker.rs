@@ -3,6 +3,7 @@
 //! The worker runs foreign code, so whatever it sends is taken for hostile: it
 //! can end itself by sending nonsense, and nothing else.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,6 @@ use onecall_core::{
 use serde_json::json;
 use tokio::net::UnixStream;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
-use tokio::time::Instant;
 
 use crate::calls::Calls;
 use crate::connection::Connection;
@@ -108,7 +108,7 @@ impl Worker {
         host: &dyn ToolHost,
         output: &mut dyn ProgramOutput,
     ) -> Result<(), Failure> {
-        let deadline = Instant::now() + limits.timeout;
+        let mut deadline = pin!(tokio::time::sleep(limits.timeout));
         let start = ToWorker::Program { memory_bytes: limits.memory_bytes, code: &program.code };
         self.connection.send(&start).map_err(|error| Failure::Raised {
             traceback: format!("the program is too large: {error}"),
@@ -145,7 +145,7 @@ impl Worker {
             let listening = resolving.is_none() && calls.has_room();
             tokio::select! {
                 biased;
-                () = tokio::time::sleep_until(deadline) => {
+                () = &mut deadline => {
                     return Err(Failure::TimedOut { limit: limits.timeout });
                 }
                 Some((id, answer)) = calls.next(), if !self.connection.is_backed_up() => {

@@ -50,10 +50,11 @@ pub(crate) fn this_executable() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("cannot find the path of the onecall executable")
 }
 
-/// A runtime for one command.
+/// A runtime for one command. One thread carries every message: a tool call is a
+/// chain of short steps, and handing each to another thread would cost more than
+/// the step itself.
 pub(crate) fn tokio_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("cannot start the async runtime")

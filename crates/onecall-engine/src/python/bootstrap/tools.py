@@ -34,6 +34,8 @@ async def _call(key, name, arguments):
 
 
 def _arguments(name, parameters, args, kwargs):
+    if not args:
+        return kwargs
     if len(args) == 1 and isinstance(args[0], dict):
         return {**args[0], **kwargs}
     if len(args) > len(parameters):
