@@ -265,12 +265,7 @@ impl Peer {
         }
     }
 
-    fn expect(
-        &self,
-        id: u64,
-        limit: Option<Duration>,
-        waiter: Waiter,
-    ) -> Result<(), RequestError> {
+    fn expect(&self, id: u64, limit: Option<Duration>, waiter: Waiter) -> Result<(), RequestError> {
         let deadline = limit.map(|limit| Deadline { at: Instant::now() + limit, limit });
         match &mut *self.lock() {
             Pending::Open(waiting) => {

@@ -25,8 +25,8 @@ pub use locate::{
     Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Surroundings, locate, read_file,
 };
 pub use model::{
-    Config, RemoteTransport, Secret, ServerConfig, StdioTransport, ToolPattern, ToolPolicy,
-    Transport,
+    Config, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern,
+    ToolPolicy, Transport,
 };
 pub use pattern::PatternError;
 pub use trust::{TrustError, TrustStore};

@@ -17,6 +17,26 @@ pub struct Config {
     pub tools: ToolPolicy,
     /// What one program may use.
     pub execution: Limits,
+    /// What to do where the kernel cannot lock a program in completely.
+    pub sandbox: Sandbox,
+}
+
+/// How much of a sandbox programs need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sandbox {
+    /// No program runs unless every wall stands.
+    #[default]
+    Required,
+    /// Programs run behind the walls that the kernel can build.
+    BestEffort,
+    /// Programs run without walls; only their limits hold.
+    Off,
+}
+
+impl Sandbox {
+    /// Every choice, as it is written.
+    pub const NAMES: [(&str, Self); 3] =
+        [("required", Self::Required), ("best-effort", Self::BestEffort), ("off", Self::Off)];
 }
 
 /// One downstream MCP server.

@@ -7,7 +7,7 @@ use onecall_core::Limits;
 use crate::document::{self, Node};
 use crate::error::{ConfigErrors, Problem, Report};
 use crate::expand::Environment;
-use crate::model::{Config, ToolPattern, ToolPolicy};
+use crate::model::{Config, Sandbox, ToolPattern, ToolPolicy};
 use crate::reader::{self, Section};
 use crate::server::{ServerReader, Shape};
 
@@ -59,7 +59,7 @@ fn not_utf8(valid: &str) -> Problem {
 }
 
 fn read_config(document: &Node, environment: &Environment<'_>, report: &mut Report) -> Config {
-    let keys = ["servers", "mcpServers", "tools", "execution"];
+    let keys = ["servers", "mcpServers", "tools", "execution", "sandbox"];
     let Some(top) = Section::open(document, "the configuration", &keys, report) else {
         return Config::default();
     };
@@ -81,7 +81,24 @@ fn read_config(document: &Node, environment: &Environment<'_>, report: &mut Repo
     };
     let tools = top.get("tools").and_then(|node| read_policy(node, report));
     let execution = top.get("execution").and_then(|node| read_limits(node, report));
-    Config { servers, tools: tools.unwrap_or_default(), execution: execution.unwrap_or_default() }
+    let sandbox = top.get("sandbox").and_then(|node| read_sandbox(node, report));
+    Config {
+        servers,
+        tools: tools.unwrap_or_default(),
+        execution: execution.unwrap_or_default(),
+        sandbox: sandbox.unwrap_or_default(),
+    }
+}
+
+fn read_sandbox(node: &Node, report: &mut Report) -> Option<Sandbox> {
+    let text = reader::written(node, "'sandbox'", report)?;
+    let chosen = Sandbox::NAMES.iter().find(|(name, _)| *name == text);
+    if chosen.is_none() {
+        let names = Sandbox::NAMES.map(|(name, _)| name).join(", ");
+        let message = format!("'{text}' is not a sandbox; it can be {names}");
+        report.add(Problem::new(node.at, message));
+    }
+    chosen.map(|(_, sandbox)| *sandbox)
 }
 
 fn read_policy(node: &Node, report: &mut Report) -> Option<ToolPolicy> {

@@ -77,7 +77,7 @@ fn keys() {
         ),
         (
             "zzz: 1",
-            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution",
+            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sandbox",
         ),
         (
             "execution:\n  timeout: 3",
@@ -323,6 +323,14 @@ fn variables() {
 }
 
 #[test]
+fn sandboxes() {
+    assert_rows(&[
+        ("sandbox: none", "1:10: 'none' is not a sandbox; it can be required, best-effort, off"),
+        ("sandbox: {}", "1:10: 'sandbox' must be text, not a mapping"),
+    ]);
+}
+
+#[test]
 fn policies() {
     assert_rows(&[
         ("tools: []", "1:8: tools must be a mapping, not a list"),
@@ -432,6 +440,6 @@ loging: true
     c.yaml:19:14: 'memory_mb' in execution must be a whole number from 16 to 1048576, not text
     c.yaml:20:23: 'max_parallel_calls' in execution must be a whole number from 1 to 10000
     c.yaml:21:1: unknown key 'loging' in the configuration
-      help: valid keys are servers, mcpServers, tools, execution
+      help: valid keys are servers, mcpServers, tools, execution, sandbox
     "#);
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    Config, RemoteTransport, Secret, ServerConfig, StdioTransport, ToolPattern, ToolPolicy,
-    Transport,
+    Config, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern,
+    ToolPolicy, Transport,
 };
 use onecall_core::{Limits, ServerName};
 
@@ -117,6 +117,7 @@ execution:
         ],
         tools: ToolPolicy::Block(vec![ToolPattern::parse("mcp__internal_apis__delete_*").unwrap()]),
         execution: Limits::default(),
+        sandbox: Sandbox::Required,
     };
     assert!(parse(text) == expected, "{:#?}", parse(text));
 }
@@ -248,6 +249,20 @@ fn policies() {
     ];
     for (text, expected) in rows {
         assert_eq!(parse(&format!("tools: {{{text}}}")).tools, expected, "{text}");
+    }
+}
+
+#[test]
+fn sandboxes() {
+    let rows = [
+        ("{}", Sandbox::Required),
+        ("sandbox: required", Sandbox::Required),
+        ("sandbox: best-effort", Sandbox::BestEffort),
+        ("sandbox: off", Sandbox::Off),
+        ("{\"sandbox\": \"off\"}", Sandbox::Off),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(parse(text).sandbox, expected, "{text}");
     }
 }
 

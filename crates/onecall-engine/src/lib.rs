@@ -13,6 +13,7 @@ mod python;
 mod worker;
 mod zygote;
 
+pub use onecall_jail::Mode as JailMode;
 pub use pool::{Engine, EngineError};
 pub use python::run_zygote as run_python_zygote;
 pub use worker::ProgramOutput;

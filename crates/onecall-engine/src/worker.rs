@@ -20,6 +20,9 @@ use crate::pool::Engine;
 use crate::protocol::{Answer, FromWorker, ProtocolError, ToWorker};
 use crate::zygote::{WaitStatus, Zygote};
 
+/// How many zygotes may die under a program that has not begun.
+const MAX_ATTEMPTS: u32 = 3;
+
 /// How long to wait for the zygote's word on how a worker died.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -40,11 +43,18 @@ impl Engine {
         host: &dyn ToolHost,
         output: &mut dyn ProgramOutput,
     ) -> Result<(), Failure> {
-        let worker = self
-            .worker()
-            .await
-            .map_err(|error| Failure::EngineUnavailable { reason: error.to_string() })?;
-        worker.run(program, limits, host, output).await
+        let mut attempts = 1;
+        loop {
+            let mut worker = self
+                .worker()
+                .await
+                .map_err(|error| Failure::EngineUnavailable { reason: error.to_string() })?;
+            let result = worker.run(program, limits, host, output).await;
+            if attempts == MAX_ATTEMPTS || !worker.was_lost_unheard() {
+                return result;
+            }
+            attempts += 1;
+        }
     }
 }
 
@@ -56,6 +66,8 @@ pub(crate) struct Worker {
     exit: oneshot::Receiver<WaitStatus>,
     zygote: Arc<Zygote>,
     turn: Option<OwnedSemaphorePermit>,
+    /// Whether its program has said anything yet.
+    heard: bool,
 }
 
 impl Drop for Worker {
@@ -71,7 +83,7 @@ impl Worker {
         exit: oneshot::Receiver<WaitStatus>,
         zygote: Arc<Zygote>,
     ) -> Self {
-        Self { id, connection: Connection::new(stream), exit, zygote, turn: None }
+        Self { id, connection: Connection::new(stream), exit, zygote, turn: None, heard: false }
     }
 
     /// Keeps a place among the programs that run at once.
@@ -101,8 +113,14 @@ impl Worker {
         }
     }
 
+    /// Whether its zygote died and took it along before its program said anything.
+    /// Nothing can have happened then, and another worker may run the program.
+    fn was_lost_unheard(&self) -> bool {
+        !self.heard && self.zygote.is_gone()
+    }
+
     async fn run(
-        mut self,
+        &mut self,
         program: &Program,
         limits: &Limits,
         host: &dyn ToolHost,
@@ -135,6 +153,7 @@ impl Worker {
                     }
                     FromWorker::Ready => Err(Err(broke_protocol("a second ready"))),
                 });
+                self.heard |= !matches!(step, Ok(None));
                 match step {
                     Ok(Some(Ok(()))) => {}
                     Ok(Some(Err(end))) => return end,

@@ -1,21 +1,29 @@
 //! Locks the current process down before foreign code runs in it.
 //!
-//! A worker calls [`lock_down`] once, after its fork and before the first line of
-//! a program. What is taken away here cannot be had back.
+//! A zygote enters namespaces of its own once ([`Jail::isolate`]); each worker it
+//! forks then builds the other walls around itself ([`Jail::prepare`]) and, when
+//! the program and its limits are known, applies those ([`Prepared::limit`]).
+//! What is taken away here cannot be had back. One file per wall.
 
+mod canary;
+mod descriptors;
+mod environment;
+mod error;
+mod filesystem;
+mod jail;
+mod keeper;
 mod lifetime;
+mod namespaces;
+mod privileges;
+mod report;
 mod resources;
+mod root;
 mod streams;
+mod syscalls;
 
-use std::io;
-
-/// Gives up what a program must not have: privileges, a life beyond the parent's,
-/// standard streams, core dumps, files it could write, and memory over
-/// `memory_bytes` on top of what the process uses now.
-pub fn lock_down(memory_bytes: u64) -> io::Result<()> {
-    rustix::thread::set_no_new_privs(true)?;
-    resources::limit(memory_bytes)
-}
-
+pub use canary::{Canary, Verdict, canaries, deadly_canary};
+pub use error::JailError;
+pub use jail::{Isolation, Jail, Mode, Prepared, Writable};
 pub use lifetime::die_with_parent;
+pub use report::{Report, State, Wall};
 pub use streams::close_standard_streams;

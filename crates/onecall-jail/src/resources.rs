@@ -1,28 +1,61 @@
 //! Resource limits of the kernel, lowered for good: hard and soft alike.
+//!
+//! The number of processes is not limited here: the kernel counts it per user, so
+//! one program's threads would starve the others, and for root it does not count at
+//! all. Forking is refused by the system call filter, and each thread's stack takes
+//! from the address space, which is limited.
 
 use std::io;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
 
-/// Applies the limits of one program.
-pub(crate) fn limit(memory_bytes: u64) -> io::Result<()> {
-    let address_space = virtual_memory()?.saturating_add(memory_bytes);
-    lower(Resource::As, address_space)?;
+/// Descriptors a program may have open; it is born with a handful.
+const OPEN_FILES: u64 = 64;
+
+/// Applies the limits that are the same for every program. `file_bytes` is the
+/// largest file it may write.
+pub(crate) fn limit(file_bytes: u64) -> io::Result<()> {
     lower(Resource::Core, 0)?;
-    // A program has no file of its own to write, so a write beyond byte zero
-    // of any regular file is refused.
-    lower(Resource::Fsize, 0)
+    lower(Resource::Fsize, file_bytes)?;
+    lower(Resource::Nofile, OPEN_FILES)?;
+    // Memory that is not part of the address space, and a place before others.
+    lower(Resource::Msgqueue, 0)?;
+    lower(Resource::Memlock, 0)?;
+    lower(Resource::Nice, 0)?;
+    lower(Resource::Rtprio, 0)
+}
+
+/// Lets the address space grow by `bytes` over `baseline`.
+pub(crate) fn limit_memory(baseline: u64, bytes: u64) -> io::Result<()> {
+    lower(Resource::As, baseline.saturating_add(bytes))
+}
+
+/// Lets the process compute for `seconds` more.
+pub(crate) fn limit_cpu(seconds: u64) -> io::Result<()> {
+    // The kernel counts from the fork, and the warm-up is not the program's to pay for.
+    let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
+    let limit = u64::try_from(used).unwrap_or(0).saturating_add(1).saturating_add(seconds);
+    // SIGXCPU first, so that the end can be told from a kill of ours; a program that
+    // ignores it has one second more.
+    lower_to(Resource::Cpu, limit, limit.saturating_add(1))
 }
 
 fn lower(resource: Resource, limit: u64) -> io::Result<()> {
-    let limit = Some(limit);
-    setrlimit(resource, Rlimit { current: limit, maximum: limit })?;
+    lower_to(resource, limit, limit)
+}
+
+fn lower_to(resource: Resource, soft: u64, hard: u64) -> io::Result<()> {
+    // What is lower already stays so: raising it is refused without privileges.
+    let most = getrlimit(resource).maximum.unwrap_or(u64::MAX);
+    let limit = Rlimit { current: Some(soft.min(most)), maximum: Some(hard.min(most)) };
+    setrlimit(resource, limit)?;
     Ok(())
 }
 
 /// Address space in use now. The interpreter's own share is not the program's
 /// to pay for, so the limit counts from here.
-fn virtual_memory() -> io::Result<u64> {
+pub(crate) fn virtual_memory() -> io::Result<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm")?;
     let pages = statm
         .split_ascii_whitespace()

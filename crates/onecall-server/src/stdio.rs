@@ -5,11 +5,16 @@ use std::sync::Arc;
 use onecall_runtime::Gateway;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::handler::Handler;
+
+/// The longest request read from a client: the largest program a worker takes,
+/// escaped. A longer line is dropped and logged.
+const MAX_REQUEST: usize = 128 * 1024 * 1024;
 
 /// Why serving ended other than by the client's leave.
 #[derive(Debug, Error)]
@@ -40,7 +45,9 @@ pub async fn serve_stdio(gateway: Arc<Gateway>) -> Result<(), ServeError> {
 }
 
 async fn serve(gateway: Arc<Gateway>) -> Result<(), ServeError> {
-    match Handler::new(gateway).serve(stdio_pipes()).await {
+    let (reader, writer) = stdio_pipes();
+    let transport = AsyncRwTransport::new(reader, writer).with_max_line_length(MAX_REQUEST);
+    match Handler::new(gateway).serve(transport).await {
         Ok(service) => {
             service.waiting().await?;
             Ok(())

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
+use onecall_config::Sandbox;
 
 /// Many tools, one call: runs programs over your other MCP servers.
 #[derive(Debug, Parser)]
@@ -76,7 +78,11 @@ Example:
     Demo,
     /// Body of the process that forks program workers
     #[command(hide = true)]
-    PythonZygote,
+    PythonZygote {
+        /// How programs are locked in, as the configuration spells it
+        #[arg(long, value_parser = PossibleValuesParser::new(Sandbox::NAMES.map(|(name, _)| name)))]
+        sandbox: String,
+    },
     /// Body of the process that ends bridged servers if the gateway is killed
     #[command(hide = true)]
     Guard,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use onecall_bridge::Guard;
-use onecall_config::{Config, Loaded, Surroundings};
-use onecall_engine::{Engine, ZygoteCommand};
+use onecall_config::{Config, Loaded, Sandbox, Surroundings};
+use onecall_engine::{Engine, JailMode, ZygoteCommand};
 use onecall_runtime::Gateway;
 
 use crate::cli::Global;
@@ -41,8 +41,24 @@ pub(crate) fn gateway(config: Config) -> anyhow::Result<Arc<Gateway>> {
     let mut guard = Command::new(&program);
     guard.arg("guard");
     let guard = Guard::spawn(guard).context("cannot start the process guard")?;
-    let engine = Engine::new(ZygoteCommand { program, args: vec!["python-zygote".to_owned()] });
+    let sandbox = format!("--sandbox={}", sandbox_name(config.sandbox));
+    let engine = ZygoteCommand { program, args: vec!["python-zygote".to_owned(), sandbox] };
+    let engine = Engine::new(engine);
     Ok(Gateway::start(config, engine, guard))
+}
+
+fn sandbox_name(sandbox: Sandbox) -> &'static str {
+    let mut names = Sandbox::NAMES.iter();
+    names.find(|(_, known)| *known == sandbox).map_or("required", |(name, _)| name)
+}
+
+/// The jail that a sandbox of this name stands for; the strictest for any other.
+pub(crate) fn jail_mode(sandbox: &str) -> JailMode {
+    match Sandbox::NAMES.iter().find(|(name, _)| *name == sandbox) {
+        Some((_, Sandbox::Off)) => JailMode::Off,
+        Some((_, Sandbox::BestEffort)) => JailMode::BestEffort,
+        _ => JailMode::Required,
+    }
 }
 
 /// The file this process runs from, to be run again for its helper processes.

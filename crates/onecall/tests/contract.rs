@@ -1,13 +1,11 @@
-//! The tools an agent sees, and what they answer, to the letter.
+//! What `execute_program` answers, to the letter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod support;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use support::Gateway;
-use testkit::bins;
-use testkit::mcp::{Session, ToolAnswer};
 
 /// The whole answer of a program: its text and whether it is an error.
 fn answer(gateway: &mut Gateway, code: &str) -> (String, bool) {
@@ -28,12 +26,6 @@ fn success(output: &str) -> (String, bool) {
 
 fn failure(reason: &str) -> (String, bool) {
     (format!("[Script execution failed]\n{reason}"), true)
-}
-
-#[test]
-fn three_tools_are_shown() {
-    let names = Gateway::new().session.tool_names();
-    assert_eq!(names, ["execute_program", "list_callable_tools", "inspect_tool"]);
 }
 
 #[test]
@@ -155,7 +147,7 @@ fn stderr_is_kept_apart() {
 #[test]
 fn an_exit_ends_only_its_program() {
     let mut gateway = Gateway::new();
-    for quiet in ["sys.exit()", "sys.exit(0)", "raise SystemExit", "exit()", "quit()"] {
+    for quiet in ["sys.exit()", "sys.exit(0)", "raise SystemExit", "exit()"] {
         let code = format!("import sys\nprint('before')\n{quiet}\nprint('after')");
         assert_eq!(answer(&mut gateway, &code), success("before\n"), "{quiet}");
     }
@@ -172,10 +164,16 @@ fn an_exit_ends_only_its_program() {
         assert_eq!(answer(&mut gateway, code), failure(reason), "{code}");
     }
     // What a process cannot survive, its gateway can.
-    let killed = gateway.fails("import os; os._exit(0)");
-    assert!(!killed.contains("Traceback"), "{killed}");
-    gateway.fails("import os, signal; os.kill(os.getpid(), signal.SIGKILL)");
+    let reason = "the program ended its own process with exit code 7";
+    assert_eq!(answer(&mut gateway, "import os; os._exit(7)"), failure(reason));
+    gateway.fails("import os; os.abort()");
     assert_eq!(answer(&mut gateway, "print('alive')"), success("alive\n"));
+}
+
+#[test]
+fn quit_ends_a_program_like_exit() {
+    let mut gateway = Gateway::new();
+    assert_eq!(answer(&mut gateway, "print('before')\nquit()\nprint(1)"), success("before\n"));
 }
 
 #[test]
@@ -204,113 +202,34 @@ fn nothing_leaks_into_the_next_program() {
 }
 
 #[test]
-fn callable_tools_are_listed_in_order() {
-    let mut fixture = Session::open(bins::fixture_command(&[]));
-    let mut expected: Vec<String> = fixture
-        .tool_names()
-        .iter()
-        .map(|name| format!("mcp__fixture__{}", name.replace(['-', '.'], "_")))
-        .collect();
-    expected.sort();
-    let answer = Gateway::new().session.call_tool("list_callable_tools", json!({}));
-    assert_eq!((answer.text, answer.is_error), (json!(expected).to_string(), false));
-}
-
-fn inspect(gateway: &mut Gateway, name: &str) -> ToolAnswer {
-    gateway.session.call_tool("inspect_tool", json!({ "tool_name": name }))
+fn a_program_ends_when_its_threads_and_exit_handlers_have() {
+    let mut gateway = Gateway::new();
+    let code = "
+        import atexit, threading, time
+        atexit.register(print, 'at exit')
+        def work():
+            time.sleep(0.1)
+            print('thread')
+        threading.Thread(target=work).start()
+        threading.Thread(target=time.sleep, args=[1000], daemon=True).start()
+        print('main')
+    ";
+    assert_eq!(answer(&mut gateway, code), success("main\nthread\nat exit\n"));
 }
 
 #[test]
-fn a_tool_can_be_inspected() {
+fn there_is_nothing_to_read() {
     let mut gateway = Gateway::new();
-    let with_output: Value =
-        serde_json::from_str(&inspect(&mut gateway, "mcp__fixture__add").text).unwrap();
+    let code = "
+        import sys
+        print(repr(sys.stdin.read()), sys.argv, __name__, __file__)
+        try:
+            input()
+        except EOFError as error:
+            print(error)
+    ";
     assert_eq!(
-        with_output,
-        json!({
-            "name": "mcp__fixture__add",
-            "description": "Adds two numbers.",
-            "signature": "await mcp__fixture__add(a: float, b: float) -> float",
-            "inputSchema": {
-                "type": "object",
-                "properties": {
-                    "a": { "type": "number", "description": "First number" },
-                    "b": { "type": "number", "description": "Second number" },
-                },
-                "required": ["a", "b"],
-            },
-            "outputSchema": {
-                "type": "object",
-                "properties": { "result": { "type": "number" } },
-                "required": ["result"],
-            },
-        })
-    );
-    let without: Value =
-        serde_json::from_str(&inspect(&mut gateway, "mcp__fixture__nothing").text).unwrap();
-    assert_eq!(
-        without,
-        json!({
-            "name": "mcp__fixture__nothing",
-            "description": "Answers without any content.",
-            "signature": "await mcp__fixture__nothing() -> Any",
-            "inputSchema": { "type": "object", "properties": {} },
-            "outputSchema": null,
-            "note": "The server declares no output schema: print a small result first to see its \
-                     shape.",
-        })
-    );
-}
-
-#[test]
-fn an_unknown_tool_is_answered_with_the_nearest() {
-    let mut gateway = Gateway::new();
-    let cases = [
-        ("mcp__fixture__ad", "\nDid you mean: 'mcp__fixture__add'?"),
-        ("mcp__fixture__Weather", "\nDid you mean: 'mcp__fixture__weather'?"),
-        ("zzz", ""),
-        ("", ""),
-    ];
-    for (name, nearest) in cases {
-        let answer = inspect(&mut gateway, name);
-        let text = format!("[Tool not found] '{name}' is not available in execute_program");
-        assert_eq!((answer.text, answer.is_error), (text + nearest, true));
-    }
-}
-
-#[test]
-fn wrong_arguments_are_explained() {
-    let mut gateway = Gateway::new();
-    let cases = [
-        (
-            "execute_program",
-            json!({}),
-            "[Script execution failed]\nexecute_program: 'code' is missing",
-        ),
-        (
-            "execute_program",
-            json!({ "code": ["print(1)"] }),
-            "[Script execution failed]\nexecute_program: 'code' must be a string",
-        ),
-        (
-            "execute_program",
-            json!({ "code": null }),
-            "[Script execution failed]\nexecute_program: 'code' must be a string",
-        ),
-        ("inspect_tool", json!({}), "inspect_tool: 'tool_name' is missing"),
-        ("inspect_tool", json!({ "tool_name": 5 }), "inspect_tool: 'tool_name' must be a string"),
-    ];
-    for (tool, arguments, text) in cases {
-        let answer = gateway.session.call_tool(tool, arguments);
-        assert_eq!((answer.text.as_str(), answer.is_error), (text, true));
-    }
-    let error = gateway.session.try_call_tool("no_such_tool", json!({})).unwrap_err();
-    assert_eq!(
-        (error.code, error.message.as_str()),
-        (
-            -32602,
-            "unknown tool 'no_such_tool'; this server has execute_program, list_callable_tools \
-             and inspect_tool"
-        )
+        answer(&mut gateway, code),
+        success("'' ['<program>'] __main__ <program>\nEOF when reading a line\n")
     );
 }

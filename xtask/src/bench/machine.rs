@@ -1,10 +1,12 @@
 //! The machine that the figures come from.
 
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 /// Cores, processor, kernel and load in one line.
 pub fn describe() -> String {
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let cores = thread::available_parallelism().map_or(0, usize::from);
     let kernel = read("/proc/sys/kernel/osrelease");
     let cpuinfo = read("/proc/cpuinfo");
     let model = cpuinfo
@@ -16,10 +18,26 @@ pub fn describe() -> String {
     format!("Machine: {cores} cores, {model}, Linux {kernel}, load {load} at the start")
 }
 
-/// The load of the last minute; a build in the background spoils every figure.
+/// Whether something else keeps a core busy, which spoils every figure. Looks at
+/// what is running now: the load average still remembers the build before the run.
 pub fn is_busy() -> bool {
-    let load = read("/proc/loadavg");
-    load.split_whitespace().next().and_then(|load| load.parse().ok()).is_some_and(|load: f64| load > 1.0)
+    const WINDOW: Duration = Duration::from_millis(300);
+    let before = busy_ticks();
+    thread::sleep(WINDOW);
+    // A tick is 10 ms, so this is more than a third of one core.
+    busy_ticks().saturating_sub(before) > 12
+}
+
+/// Time that the processors spent on anything but idling and waiting, in ticks.
+fn busy_ticks() -> u64 {
+    let stat = read("/proc/stat");
+    let ticks: Vec<u64> = stat
+        .lines()
+        .next()
+        .map(|line| line.split_whitespace().skip(1).filter_map(|tick| tick.parse().ok()).collect())
+        .unwrap_or_default();
+    // user, nice, system, idle, iowait, irq, softirq, steal
+    [0, 1, 2, 5, 6].iter().filter_map(|index| ticks.get(*index)).sum()
 }
 
 fn read(path: &str) -> String {

@@ -48,6 +48,12 @@ impl Samples {
     }
 }
 
+impl From<Vec<f64>> for Samples {
+    fn from(values: Vec<f64>) -> Self {
+        Self(values)
+    }
+}
+
 /// How many times one thing is another.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratio {

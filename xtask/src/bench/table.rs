@@ -22,7 +22,7 @@ pub fn render(header: &[String], sections: &[Section], failures: &[String]) -> S
     }
     push_verdicts(&mut text, sections);
     for failure in failures {
-        let _ = writeln!(text, "\n**Not measured**, {failure}");
+        let _ = writeln!(text, "\n**Not measured:** {failure}");
     }
     text
 }
@@ -55,4 +55,5 @@ fn push_verdicts(text: &mut String, sections: &[Section]) {
         let holds = if verdict.holds { "yes" } else { "**no**" };
         let _ = writeln!(text, "| {} | {} | {holds} |", verdict.promise, verdict.measured);
     }
+    text.push_str("\nWhat the design promises about tokens is not measured here.\n");
 }

@@ -1,12 +1,15 @@
 //! The body of a Python worker: RustPython with its standard library inside this
 //! binary, and the bootstrap that every Python engine shares.
 
+mod cell;
 mod json;
 mod socket;
 mod wire;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
+use onecall_jail::Mode as JailMode;
 use rustpython::InterpreterBuilderExt;
 use rustpython_vm::compiler::Mode;
 use rustpython_vm::scope::Scope;
@@ -29,10 +32,18 @@ import datetime, decimal, difflib, enum, fractions, functools, hashlib, heapq, h
 import io, itertools, json, math, operator, pprint, random, re, secrets, statistics, string
 import textwrap, threading, time, traceback, types, typing, unicodedata, urllib.parse, uuid
 import concurrent.futures.thread, zoneinfo
+
+zoneinfo.reset_tzpath(to=['/usr/share/zoneinfo'])
 ";
 
-/// Runs the zygote on this process's stdin until the gateway closes it.
-pub fn run_zygote() -> ExitCode {
+/// Runs the zygote on this process's stdin until the gateway closes it. Its
+/// workers are locked in as `mode` says.
+pub fn run_zygote(mode: JailMode) -> ExitCode {
+    if let Err(error) = cell::isolate(mode) {
+        // The gateway logs what the zygote writes to stderr.
+        _ = writeln!(io::stderr(), "{error}");
+        return ExitCode::FAILURE;
+    }
     let mut settings = Settings::default();
     settings.isolated = true;
     settings.ignore_environment = true;
@@ -48,7 +59,6 @@ pub fn run_zygote() -> ExitCode {
     interpreter.enter(|vm| match serve(vm) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The gateway logs what the zygote writes to stderr.
             vm.print_exception(&error);
             ExitCode::FAILURE
         }

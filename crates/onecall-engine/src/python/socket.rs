@@ -1,21 +1,24 @@
 //! The worker's end of its socket.
 //!
 //! Writes are collected and leave when the program waits, when they have grown
-//! large, or when the last ones left a while ago. Threads of a program may print
-//! while another waits.
+//! large, or a moment later at the latest. Threads of a program may print while
+//! another waits.
 
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use crate::protocol::{FromWorker, ToWorker, frame_length};
 
-/// Output that has waited this long leaves with the next write.
-const FLUSH_INTERVAL: Duration = Duration::from_millis(50);
+/// How long a busy program's frames wait for more of them.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The flusher needs next to no stack.
+const FLUSHER_STACK: usize = 64 * 1024;
 
 /// Output that has grown to this size leaves at once.
 const FLUSH_SIZE: usize = 32 * 1024;
@@ -26,6 +29,8 @@ pub(super) struct Socket {
     /// Another thread writes here to end a wait.
     wakeup: OwnedFd,
     outgoing: Mutex<Outgoing>,
+    /// Rung when there is something to send and the flusher waits for it.
+    unsent: Condvar,
     incoming: Mutex<Incoming>,
 }
 
@@ -34,7 +39,7 @@ struct Outgoing {
     /// Consecutive output to one stream, not yet a frame.
     text: Vec<u8>,
     text_is_stderr: bool,
-    last_flush: Instant,
+    flusher_waits: bool,
 }
 
 #[derive(Default)]
@@ -57,16 +62,24 @@ impl Socket {
                 frames: Vec::new(),
                 text: Vec::new(),
                 text_is_stderr: false,
-                last_flush: Instant::now(),
+                flusher_waits: false,
             }),
+            unsent: Condvar::new(),
             incoming: Mutex::new(Incoming::default()),
         })
+    }
+
+    /// The descriptors a worker cannot do without.
+    pub(super) fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
+        [self.stream.as_fd(), self.wakeup.as_fd()]
     }
 
     pub(super) fn send(&self, frame: &FromWorker<'_>) -> io::Result<()> {
         let mut outgoing = lock(&self.outgoing);
         outgoing.frame_text()?;
-        frame.encode(&mut outgoing.frames).map_err(io::Error::other)
+        frame.encode(&mut outgoing.frames).map_err(io::Error::other)?;
+        self.alert_flusher(&mut outgoing);
+        Ok(())
     }
 
     pub(super) fn print(&self, text: &[u8], to_stderr: bool) -> io::Result<()> {
@@ -77,11 +90,41 @@ impl Socket {
         }
         for part in text.chunks(FLUSH_SIZE) {
             outgoing.text.extend_from_slice(part);
-            if outgoing.text.len() >= FLUSH_SIZE || outgoing.last_flush.elapsed() > FLUSH_INTERVAL {
+            if outgoing.text.len() >= FLUSH_SIZE {
                 outgoing.flush(&self.stream)?;
             }
         }
+        self.alert_flusher(&mut outgoing);
         Ok(())
+    }
+
+    /// Starts a thread that sends what a program too busy to wait has left unsent:
+    /// its calls must start, and what it printed must not be lost by a kill.
+    pub(super) fn start_flusher(&'static self) -> io::Result<()> {
+        let flush = move || {
+            loop {
+                let mut outgoing = lock(&self.outgoing);
+                while outgoing.frames.is_empty() && outgoing.text.is_empty() {
+                    outgoing.flusher_waits = true;
+                    let waited = self.unsent.wait(outgoing);
+                    outgoing = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+                drop(outgoing);
+                std::thread::sleep(FLUSH_INTERVAL);
+                if self.flush().is_err() {
+                    // The gateway is gone, which the program learns by itself.
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new().stack_size(FLUSHER_STACK).spawn(flush)?;
+        Ok(())
+    }
+
+    fn alert_flusher(&self, outgoing: &mut Outgoing) {
+        if std::mem::take(&mut outgoing.flusher_waits) {
+            self.unsent.notify_one();
+        }
     }
 
     pub(super) fn flush(&self) -> io::Result<()> {
@@ -182,7 +225,6 @@ impl Outgoing {
 
     fn flush(&mut self, mut stream: &UnixStream) -> io::Result<()> {
         self.frame_text()?;
-        self.last_flush = Instant::now();
         stream.write_all(&self.frames)?;
         self.frames.clear();
         Ok(())

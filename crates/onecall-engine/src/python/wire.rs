@@ -16,6 +16,7 @@ mod wire {
     use rustpython_vm::function::ArgIntoFloat;
     use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
+    use super::super::cell;
     use super::super::json::{self, ParseError};
     use super::super::socket::{Socket, Waited};
     use crate::protocol::{Answer, FromWorker, ToWorker};
@@ -50,11 +51,14 @@ mod wire {
         attached.map_err(|error| io_error(&error, vm))
     }
 
-    /// Says that the worker is ready, waits for a program, locks the process
-    /// down for it and returns its source.
+    /// Locks this process in, says that it is ready, waits for a program and
+    /// returns its source, with the program's limits applied.
     #[pyfunction]
     fn next_program(vm: &VirtualMachine) -> PyResult<PyObjectRef> {
         let socket = socket(vm)?;
+        cell::lock(&socket.descriptors())
+            .and_then(|()| socket.start_flusher())
+            .map_err(|error| io_error(&error, vm))?;
         socket
             .send(&FromWorker::Ready)
             .and_then(|()| socket.flush())
@@ -65,7 +69,7 @@ mod wire {
                 _ => None,
             })?;
             if let Some(Some((memory_bytes, code))) = program {
-                onecall_jail::lock_down(memory_bytes).map_err(|error| io_error(&error, vm))?;
+                cell::limit(memory_bytes).map_err(|error| io_error(&error, vm))?;
                 return Ok(vm.ctx.new_str(code).into());
             }
         }

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use crate::cli::{Cli, Command, Global, ToolsCommand};
-use crate::{demo, logging};
+use crate::{demo, logging, setup};
 
 /// The command line, its configuration or a file it names is wrong.
 const EXIT_USAGE: u8 = 2;
@@ -18,8 +18,10 @@ const EXIT_USAGE: u8 = 2;
 /// Does what the command line says.
 pub(crate) fn run(cli: Cli) -> ExitCode {
     // The helper processes live and die with the gateway and log nothing.
-    match cli.command {
-        Command::PythonZygote => return onecall_engine::run_python_zygote(),
+    match &cli.command {
+        Command::PythonZygote { sandbox } => {
+            return onecall_engine::run_python_zygote(setup::jail_mode(sandbox));
+        }
         Command::Guard => {
             return match onecall_bridge::run_guard() {
                 Ok(()) => ExitCode::SUCCESS,
@@ -50,7 +52,7 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Trust { file } => trust::trust(file, global),
         Command::Demo => demo::demo(),
         Command::DemoServer => demo::serve(),
-        Command::PythonZygote | Command::Guard => Ok(ExitCode::SUCCESS),
+        Command::PythonZygote { .. } | Command::Guard => Ok(ExitCode::SUCCESS),
     }
 }
 

@@ -11,10 +11,14 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::bins;
 use testkit::mcp::{CallId, Session, ToolAnswer};
-use testkit::process::wait_until;
+use testkit::process::{Process, descendants, wait_until};
 
 /// Longer than anything takes that is going to happen at all.
 pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A worker that has used this much runs a program that burns; to get ready
+/// takes far less.
+const BUSY_TICKS: u64 = 20;
 
 const SUCCESS: &str = "[Script executed successfully]\n";
 const FAILURE: &str = "[Script execution failed]\n";
@@ -137,6 +141,16 @@ impl Gateway {
         Self::with_config(&json!({ "servers": servers, "execution": execution }))
     }
 
+    /// The same, with a fixture server that writes down what it receives.
+    pub fn recorded(execution: &Value) -> (Self, Received) {
+        let home = Home::new();
+        let log = home.path("received");
+        let servers = [fixture("fixture", &["--log", &home.text_path("received")])];
+        let config = json!({ "servers": servers, "execution": execution });
+        home.write("config.json", config.to_string());
+        (Self::at(home), Received(log))
+    }
+
     /// Any configuration.
     pub fn with_config(config: &Value) -> Self {
         Self::at(Home::with_config(config))
@@ -180,6 +194,27 @@ impl Gateway {
         self.session.client().pid()
     }
 
+    /// The process that forks workers.
+    pub fn zygote(&mut self) -> Process {
+        let gateway = self.pid();
+        let is_zygote = |process: &Process| {
+            process.parent == gateway && process.command.contains("python-zygote")
+        };
+        descendants(gateway).into_iter().find(is_zygote).expect("the gateway has a zygote")
+    }
+
+    /// The process of a program that is busy now, waited for.
+    pub fn busy_worker(&mut self) -> u32 {
+        let zygote = self.zygote().pid;
+        let mut found = None;
+        wait_until(PATIENCE, || {
+            let is_busy = |worker: &Process| cpu_ticks(worker.pid) >= BUSY_TICKS;
+            found = descendants(zygote).into_iter().find(is_busy);
+            found.is_some()
+        });
+        found.expect("a program is running").pid
+    }
+
     /// Waits until the gateway's log has a line with all these words.
     pub fn wait_for_log(&mut self, words: &[&str]) {
         let client = self.session.client();
@@ -188,6 +223,15 @@ impl Gateway {
         });
         assert!(found, "no line with {words:?} in:\n{}", client.stderr());
     }
+}
+
+/// What a process has used of the processor, in hundredths of a second.
+fn cpu_ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    // User and system time are the 14th and 15th field of the whole line.
+    let times = fields.split_ascii_whitespace().skip(11).take(2);
+    times.filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
 /// The output in a success.
@@ -206,31 +250,50 @@ pub fn failed(answer: &ToolAnswer) -> String {
     }
 }
 
-/// What a fixture server received so far (its `--log`), message by message.
-pub fn received(log: &std::path::Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
-    // The last line may be half written.
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-}
+/// What a fixture server has been sent: its `--log`.
+pub struct Received(PathBuf);
 
-/// Waits until a fixture server has received a call of `tool`.
-pub fn wait_for_call(log: &std::path::Path, tool: &str) -> Value {
-    let mut found = None;
-    wait_until(PATIENCE, || {
-        found = received(log).into_iter().find(|message| message["params"]["name"] == tool);
-        found.is_some()
-    });
-    found.unwrap_or_else(|| panic!("'{tool}' was never called: {:?}", received(log)))
-}
+impl Received {
+    /// Message by message, so far.
+    pub fn messages(&self) -> Vec<Value> {
+        // The last line may be half written.
+        self.text().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
 
-/// Waits until a fixture server has been told that this request is cancelled.
-pub fn wait_for_cancel(log: &std::path::Path, request: &Value) {
-    let is_cancel = |message: &Value| {
-        message["method"] == "notifications/cancelled"
-            && message["params"]["requestId"] == request["id"]
-    };
-    let told = wait_until(PATIENCE, || received(log).iter().any(is_cancel));
-    assert!(told, "{request} was never cancelled: {:?}", received(log));
+    /// As it came, so far.
+    pub fn text(&self) -> String {
+        std::fs::read_to_string(&self.0).unwrap_or_default()
+    }
+
+    /// How often a tool has been called so far.
+    pub fn calls(&self, tool: &str) -> usize {
+        self.messages().iter().filter(|message| message["params"]["name"] == tool).count()
+    }
+
+    /// Waits for a call of `tool` and returns the request.
+    pub fn wait_for_call(&self, tool: &str) -> Value {
+        let is_call = |message: &Value| message["params"]["name"] == tool;
+        self.wait_for(is_call).unwrap_or_else(|| panic!("'{tool}' was not called: {}", self.text()))
+    }
+
+    /// Waits until the server has been told that this request is cancelled.
+    pub fn wait_for_cancel(&self, request: &Value) {
+        let is_cancel = |message: &Value| {
+            message["method"] == "notifications/cancelled"
+                && message["params"]["requestId"] == request["id"]
+        };
+        let found = self.wait_for(is_cancel);
+        assert!(found.is_some(), "{request} was never cancelled: {}", self.text());
+    }
+
+    fn wait_for(&self, is_wanted: impl Fn(&Value) -> bool) -> Option<Value> {
+        let mut found = None;
+        wait_until(PATIENCE, || {
+            found = self.messages().into_iter().find(&is_wanted);
+            found.is_some()
+        });
+        found
+    }
 }
 
 /// A program written as an indented block: a text that begins with a line break

@@ -38,6 +38,7 @@ def rehearse(source):
     sys.stdout = sys.__stdout__ = _onecall_output.TextOutput(to_stderr=False)
     sys.stderr = sys.__stderr__ = _onecall_output.TextOutput(to_stderr=True)
     sys.argv = [PROGRAM]
+    sys.executable = sys.orig_argv = None
     linecache.cache[PROGRAM] = (len(source), None, source.splitlines(True), PROGRAM)
     failure = None
     try:

@@ -33,6 +33,11 @@ async def _call(key, name, arguments):
     raise ToolError(value if succeeded is False else f"{name!r} failed: {value}")
 
 
+async def _refuse(key, name):
+    _not_begun.pop(key, None)
+    raise ToolError(f"{name!r} is not available in execute_program")
+
+
 def _arguments(name, parameters, args, kwargs):
     if not args:
         return kwargs
@@ -57,24 +62,29 @@ def _line_of_program():
     return frame.f_lineno if frame is not None else None
 
 
-def _function(name, parameters):
+def _function(name, call):
+    """The tool `name`, whose calls `call(key, args, kwargs)` makes."""
+
     def tool(*args, **kwargs):
         key = next(_call_ids)
-        call = _call(key, name, _arguments(name, parameters, args, kwargs))
-        _not_begun[key] = (call, name, _line_of_program())
-        return call
+        coroutine = call(key, args, kwargs)
+        _not_begun[key] = (coroutine, name, _line_of_program())
+        return coroutine
 
     tool.__name__ = tool.__qualname__ = name
     tool.__module__ = None
     return tool
 
 
-def _blocked(name):
-    def tool(*_args, **_kwargs):
-        raise ToolError(f"{name!r} is not available in execute_program")
+def _callable(name, parameters):
+    return _function(
+        name,
+        lambda key, args, kwargs: _call(key, name, _arguments(name, parameters, args, kwargs)),
+    )
 
-    tool.__name__ = tool.__qualname__ = name
-    return tool
+
+def _blocked(name):
+    return _function(name, lambda key, _args, _kwargs: _refuse(key, name))
 
 
 class Names(dict):
@@ -83,7 +93,7 @@ class Names(dict):
     def __missing__(self, name):
         meaning = wire.resolve(name, backlog)
         if "parameters" in meaning:
-            tool = _function(name, meaning["parameters"])
+            tool = _callable(name, meaning["parameters"])
         elif "blocked" in meaning:
             tool = _blocked(name)
         elif meaning["nearest"]:
@@ -99,6 +109,8 @@ def names():
     """Fresh builtins for one program."""
     names = Names(vars(builtins))
     names["ToolError"] = ToolError
+    # An interpreter without its `site` module lacks these, and programs use them.
+    names["exit"] = names["quit"] = sys.exit
     return names
 
 

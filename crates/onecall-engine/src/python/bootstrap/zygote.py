@@ -99,9 +99,12 @@ def become_worker(control, woken, waker, connection):
     os.close(connection)
     os.setsid()
     wire.attach()
-    failure = _onecall_program.rehearse(WARM_UP)
-    if failure is not None:
-        wire.finish(failure)
-        os._exit(1)
-    wire.finish(_onecall_program.run(wire.next_program()))
+    try:
+        failure = _onecall_program.rehearse(WARM_UP)
+        source = wire.next_program() if failure is None else None
+    except OSError as error:
+        failure = str(error)
+    if failure is None:
+        failure = _onecall_program.run(source)
+    wire.finish(failure)
     os._exit(0)

@@ -1,0 +1,224 @@
+//! The prisoner of this crate's tests: plays the zygote, forks a worker, locks it in
+//! and has it do what the first argument says. What it finds goes to stdout.
+#![expect(unsafe_code, reason = "a worker is forked, and some breaches are bare system calls")]
+#![expect(clippy::print_stdout, reason = "stdout is how the tests hear of it")]
+#![expect(clippy::panic, reason = "a jailed process must be able to panic and unwind")]
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+use std::{env, fs, process, thread};
+
+use onecall_jail::{
+    Jail, Mode, Prepared, State, Verdict, Writable, canaries, deadly_canary, die_with_parent,
+};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions, waitpid};
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (mode, words) = match words.as_slice() {
+        ["off", rest @ ..] => (Mode::Off, rest),
+        ["best-effort", rest @ ..] => (Mode::BestEffort, rest),
+        all => (Mode::Required, all),
+    };
+    let jail = jail(mode, words);
+    let isolation = jail.isolate()?;
+    let (ours, theirs) = UnixStream::pair()?;
+    // SAFETY: this process has one thread.
+    match unsafe { libc::fork() } {
+        0 => {
+            drop(ours);
+            die_with_parent()?;
+            let prepared = match jail.prepare(&isolation, &[theirs.as_fd()]) {
+                Ok(prepared) => prepared,
+                Err(error) => {
+                    println!("{error}");
+                    process::exit(1);
+                }
+            };
+            serve(words, &prepared, theirs)
+        }
+        worker => {
+            drop(theirs);
+            watch(words, ours, Pid::from_raw(worker).ok_or("no worker")?)
+        }
+    }
+}
+
+fn jail(mode: Mode, words: &[&str]) -> Jail {
+    match words {
+        ["files", readable, writable] => Jail {
+            mode,
+            readable: vec![PathBuf::from(readable)],
+            writable: Some(Writable { path: PathBuf::from(writable), max_file_bytes: 4096 }),
+        },
+        ["readable", readable, ..] => {
+            Jail { mode, readable: vec![PathBuf::from(readable)], writable: None }
+        }
+        _ => Jail { mode, ..Jail::default() },
+    }
+}
+
+/// The zygote's part.
+fn watch(words: &[&str], mut socket: UnixStream, worker: Pid) -> Result<(), Failure> {
+    match words {
+        // Leaves the worker behind.
+        ["orphan"] => return Ok(()),
+        ["status"] => {
+            socket.read_exact(&mut [0])?;
+            let status = fs::read_to_string(format!("/proc/{}/status", worker.as_raw_nonzero()))?;
+            let kept = ["Seccomp:", "NoNewPrivs:", "CapEff:", "CapPrm:", "CapBnd:", "CapAmb:"];
+            for line in status.lines().filter(|line| kept.iter().any(|key| line.starts_with(key))) {
+                println!("{}", line.replace('\t', " "));
+            }
+        }
+        ["ordinary"] => {
+            socket.write_all(b"ping")?;
+            socket.shutdown(Shutdown::Write)?;
+            let mut answer = String::new();
+            socket.read_to_string(&mut answer)?;
+            println!("socket: {answer}");
+        }
+        _ => {}
+    }
+    drop(socket);
+    let ended = waitpid(Some(worker), WaitOptions::empty())?.ok_or("no worker")?.1;
+    match (ended.exit_status(), ended.terminating_signal()) {
+        (Some(0), _) => {}
+        (Some(status), _) => println!("exit status {status}"),
+        (None, signal) => println!("signal {}", signal.unwrap_or(0)),
+    }
+    Ok(())
+}
+
+/// The worker's part.
+fn serve(words: &[&str], prepared: &Prepared, mut socket: UnixStream) -> Result<(), Failure> {
+    match words {
+        ["report"] => report(prepared),
+        ["costs"] => {
+            for wall in &prepared.report.walls {
+                println!("{}: {} µs", wall.name, wall.cost.as_micros());
+            }
+        }
+        ["canaries"] => sing(&socket),
+        ["deadly"] => deadly_canary(),
+        ["call", number] => call(number.parse()?),
+        ["ordinary"] => ordinary(&mut socket)?,
+        ["memory"] => {
+            prepared.limit(64 << 20, None)?;
+            let mut small = Vec::<u8>::new();
+            println!("32 MiB: {}", small.try_reserve(32 << 20).is_ok());
+            println!("1 GiB: {}", Vec::<u8>::new().try_reserve(1 << 30).is_ok());
+        }
+        ["cpu"] => {
+            prepared.limit(1 << 30, Some(0))?;
+            loop {
+                std::hint::spin_loop();
+            }
+        }
+        ["files", readable, writable] => {
+            println!("read: {}", fs::read_to_string(format!("{readable}/file"))?);
+            let entries = fs::read_dir(readable)?.count();
+            println!("entries: {entries}");
+            show("write to readable", fs::write(format!("{readable}/file"), "changed"));
+            show("write", fs::write(format!("{writable}/new"), "new"));
+            show("link", std::os::unix::fs::symlink("/", format!("{writable}/link")));
+            show("read elsewhere", fs::read("/etc/passwd").map(drop));
+            show("write too much", fs::write(format!("{writable}/large"), vec![0; 8192]));
+        }
+        ["readable", readable] => {
+            println!("read: {}", fs::read_to_string(format!("{readable}/file"))?);
+            show("write", fs::write(format!("{readable}/file"), "changed"));
+            show("remove", fs::remove_file(format!("{readable}/file")));
+        }
+        ["status"] => {
+            socket.write_all(b"!")?;
+            // Until the zygote has looked.
+            socket.read_to_end(&mut Vec::new())?;
+        }
+        ["orphan"] => loop {
+            thread::park();
+        },
+        _ => return Err("unknown scenario".into()),
+    }
+    Ok(())
+}
+
+fn show(what: &str, result: io::Result<()>) {
+    match result {
+        Ok(()) => println!("{what}: done"),
+        Err(error) => println!("{what}: {error}"),
+    }
+}
+
+fn report(prepared: &Prepared) {
+    for wall in &prepared.report.walls {
+        match &wall.state {
+            State::Holds => println!("{}: holds", wall.name),
+            State::Missing { reason, .. } => println!("{}: {reason}", wall.name),
+        }
+    }
+}
+
+fn sing(socket: &UnixStream) {
+    for canary in canaries(&[socket.as_fd()]) {
+        match canary.sing() {
+            Verdict::Held(errno) => {
+                println!("{}: {}: {}", canary.wall, canary.attempt, name(errno))
+            }
+            Verdict::Broken(how) => println!("{}: {}: BROKEN: {how}", canary.wall, canary.attempt),
+        }
+    }
+}
+
+fn name(errno: Errno) -> &'static str {
+    match errno {
+        Errno::PERM => "EPERM",
+        Errno::ACCESS => "EACCES",
+        _ => "?",
+    }
+}
+
+fn call(number: libc::c_long) {
+    // SAFETY: all arguments are zero; no address is passed.
+    let result = unsafe { libc::syscall(number, 0, 0, 0, 0, 0, 0) };
+    println!("survived: {result} {}", io::Error::last_os_error());
+}
+
+/// What every program may rely on.
+fn ordinary(socket: &mut UnixStream) -> Result<(), Failure> {
+    let memory = vec![1_u8; 32 << 20];
+    println!("memory: {}", memory.iter().map(|byte| u64::from(*byte)).sum::<u64>());
+    let shared = Arc::new((Mutex::new(0), Condvar::new()));
+    let theirs = Arc::clone(&shared);
+    let threads = thread::Builder::new().name("second".to_owned()).spawn(move || {
+        thread::sleep(Duration::from_millis(1));
+        *theirs.0.lock().unwrap_or_else(PoisonError::into_inner) = 7;
+        theirs.1.notify_all();
+    })?;
+    let guard = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let seen = shared.1.wait_while(guard, |value| *value == 0);
+    println!("condition: {}", *seen.unwrap_or_else(PoisonError::into_inner));
+    threads.join().map_err(|_| "thread")?;
+    let unwound = std::panic::catch_unwind(|| panic!("on purpose"));
+    println!("unwound: {}", unwound.is_err());
+    // Seeds itself from the kernel's randomness.
+    let hashes = std::collections::HashMap::from([(1, 2)]);
+    println!("random: {}", hashes.len());
+    println!("user: {} in {}", rustix::process::getuid().as_raw(), env::current_dir()?.display());
+    socket.set_nonblocking(true)?;
+    socket.set_nonblocking(false)?;
+    let mut question = String::new();
+    socket.read_to_string(&mut question)?;
+    socket.write_all(format!("{question} pong").as_bytes())?;
+    println!("process: {}", process::id() > 1);
+    Ok(())
+}

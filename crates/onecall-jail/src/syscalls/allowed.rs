@@ -1,0 +1,172 @@
+//! What an interpreter needs once it is warm: memory, threads, time, and the
+//! descriptors it has. Everything else is answered by `EPERM`: new processes and
+//! programs (`execve`, `fork`), identities, clocks, queues, and what kernels to come
+//! will add.
+
+use std::io;
+
+use libc::*;
+use rustix::process::getpid;
+use seccompiler::SeccompRule;
+
+use super::conditions::{equal, masked, one_of};
+use super::{Files, Rules};
+
+/// Allowed whatever the arguments.
+const CALLS: &[i64] = &[
+    // Descriptors the process has. Addresses passed to `sendto` and `sendmsg` are of
+    // no use: its one socket is connected.
+    SYS_read,
+    SYS_write,
+    SYS_readv,
+    SYS_writev,
+    SYS_pread64,
+    SYS_pwrite64,
+    SYS_lseek,
+    SYS_recvfrom,
+    SYS_sendto,
+    SYS_recvmsg,
+    SYS_sendmsg,
+    SYS_shutdown,
+    SYS_getsockname,
+    SYS_getpeername,
+    SYS_getsockopt,
+    SYS_fstat,
+    SYS_close,
+    SYS_dup,
+    SYS_dup3,
+    SYS_pipe2,
+    SYS_eventfd2,
+    SYS_ppoll,
+    SYS_pselect6,
+    SYS_epoll_create1,
+    SYS_epoll_ctl,
+    SYS_epoll_pwait,
+    SYS_epoll_pwait2,
+    // Memory; with conditions below where it could become executable.
+    SYS_munmap,
+    SYS_mremap,
+    SYS_madvise,
+    SYS_brk,
+    // Threads and their locks.
+    SYS_futex,
+    SYS_set_robust_list,
+    SYS_set_tid_address,
+    SYS_rseq,
+    SYS_sched_yield,
+    SYS_sched_getaffinity,
+    SYS_getcpu,
+    SYS_membarrier,
+    SYS_exit,
+    SYS_exit_group,
+    // Handling signals; sending has conditions below.
+    SYS_rt_sigaction,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_rt_sigpending,
+    SYS_rt_sigsuspend,
+    SYS_rt_sigtimedwait,
+    SYS_sigaltstack,
+    SYS_restart_syscall,
+    // Time. The process's own timers only ever signal itself.
+    SYS_clock_gettime,
+    SYS_clock_getres,
+    SYS_clock_nanosleep,
+    SYS_nanosleep,
+    SYS_gettimeofday,
+    SYS_getitimer,
+    SYS_setitimer,
+    SYS_times,
+    SYS_getrusage,
+    SYS_getrandom,
+    // Who and where it is: nobody, in an empty root, on a machine without a name.
+    SYS_getpid,
+    SYS_getppid,
+    SYS_gettid,
+    SYS_getpgid,
+    SYS_getsid,
+    SYS_getuid,
+    SYS_geteuid,
+    SYS_getgid,
+    SYS_getegid,
+    SYS_getresuid,
+    SYS_getresgid,
+    SYS_getgroups,
+    SYS_uname,
+    SYS_getcwd,
+];
+
+/// The same by older names, which aarch64 never had.
+#[cfg(target_arch = "x86_64")]
+const OLDER_CALLS: &[i64] = &[
+    SYS_poll,
+    SYS_select,
+    SYS_epoll_create,
+    SYS_epoll_wait,
+    SYS_eventfd,
+    SYS_pipe,
+    SYS_dup2,
+    SYS_time,
+    SYS_alarm,
+    SYS_pause,
+    SYS_getpgrp,
+    SYS_getrlimit,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER_CALLS: &[i64] = &[];
+
+/// The allowlist for this process.
+pub(super) fn rules(files: Files) -> io::Result<Rules> {
+    let mut rules = super::unconditional(CALLS);
+    rules.extend(super::unconditional(OLDER_CALLS));
+    rules.extend(super::files::rules(files)?);
+    rules.extend(conditional()?);
+    Ok(rules)
+}
+
+fn conditional() -> io::Result<[(i64, Vec<SeccompRule>); 9]> {
+    let own_process = u64::from(getpid().as_raw_nonzero().get().unsigned_abs());
+    Ok([
+        (SYS_mmap, vec![masked(2, flags(PROT_EXEC), 0)?]),
+        (SYS_mprotect, vec![masked(2, flags(PROT_EXEC), 0)?]),
+        (SYS_clone, vec![masked(0, flags(THREAD | ELSEWHERE), flags(THREAD))?]),
+        // `abort` and timers of threads; nobody else is there to be signalled.
+        (SYS_kill, vec![equal(0, own_process)?]),
+        (SYS_tgkill, vec![equal(0, own_process)?]),
+        // Of itself only. A limit can be lowered, as ours are when the program is
+        // known, but not raised again.
+        (SYS_prlimit64, vec![equal(0, 0)?]),
+        // Threads have names; the last is asked for again with every filter.
+        (
+            SYS_prctl,
+            one_of(0, &[flags(PR_SET_NAME), flags(PR_GET_NAME), flags(PR_SET_NO_NEW_PRIVS)])?,
+        ),
+        // Not F_SETOWN, which has the kernel signal any process, nor F_SETPIPE_SZ,
+        // which is memory outside the address space.
+        (SYS_fcntl, one_of(1, &DESCRIPTOR_COMMANDS.map(flags))?),
+        // How Rust makes a descriptor non-blocking, and how much there is to read.
+        // Above all not TIOCSTI, which types into the user's terminal.
+        (SYS_ioctl, one_of(1, &[FIONBIO, FIONREAD, FIOCLEX, FIONCLEX])?),
+    ])
+}
+
+/// What makes a new task a thread of this process.
+const THREAD: c_int = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND;
+
+/// What would put it somewhere else, or have another process trace it.
+const ELSEWHERE: c_int = CLONE_NEWUSER
+    | CLONE_NEWPID
+    | CLONE_NEWNET
+    | CLONE_NEWIPC
+    | CLONE_NEWUTS
+    | CLONE_NEWCGROUP
+    | CLONE_NEWNS
+    | CLONE_PTRACE;
+
+const DESCRIPTOR_COMMANDS: [c_int; 6] =
+    [F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC];
+
+/// The bits of an argument as a filter sees them.
+fn flags(bits: c_int) -> u64 {
+    u64::from(bits.cast_unsigned())
+}

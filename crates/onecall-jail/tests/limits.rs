@@ -1,0 +1,22 @@
+//! The limits of one program, applied when it arrives.
+
+mod inmate;
+
+use inmate::{Prison, users};
+
+#[test]
+fn memory_ends_at_the_limit() {
+    let prison = Prison::new();
+    for user in users() {
+        assert_eq!(prison.run(user, &["memory"]), "32 MiB: true\n1 GiB: false\n", "as {user:?}");
+    }
+}
+
+#[test]
+fn computing_ends_at_the_limit() {
+    let prison = Prison::new();
+    for user in users() {
+        // SIGXCPU.
+        assert_eq!(prison.run(user, &["cpu"]), "signal 24\n", "as {user:?}");
+    }
+}

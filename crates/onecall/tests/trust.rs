@@ -1,0 +1,139 @@
+//! A configuration that merely lies in the working directory starts nothing
+//! until its user has said so.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod support;
+
+use serde_json::json;
+use support::{Ended, Home, finish, fixture};
+use testkit::mcp::Session;
+
+/// Where a configuration is and how it is called.
+fn home() -> Home {
+    let home = Home::new();
+    let config = json!({ "servers": [fixture("found", &[])] });
+    home.write("work/onecall.yaml", config.to_string());
+    home
+}
+
+/// What `onecall` says, without the time of a log line and the temporary folder.
+fn onecall(home: &Home, arguments: &[&str]) -> Ended {
+    let mut ended = finish(home.onecall(arguments));
+    let short = |line: &str| {
+        let line = line.split_once("  WARN ").map_or(line, |(_, warning)| warning);
+        line.replace(&home.text_path("work"), "[work]") + "\n"
+    };
+    ended.stderr = ended.stderr.lines().map(short).collect();
+    ended
+}
+
+fn refusal(why: &str) -> String {
+    format!(
+        "'[work]/onecall.yaml' is not read: {why}; read it yourself, then run `onecall trust \
+         [work]/onecall.yaml`\n"
+    )
+}
+
+const NO_TOOLS: &str = "no tools: the configured servers offer none (see `onecall check`)\n";
+
+#[test]
+fn a_configuration_is_read_while_it_is_trusted() {
+    let home = home();
+    let untrusted = refusal("it is not trusted, and it could start programs");
+    let ended = onecall(&home, &["tools"]);
+    assert_eq!(ended, Ended { code: Some(1), stdout: String::new(), stderr: untrusted + NO_TOOLS });
+
+    let ended = onecall(&home, &["trust"]);
+    let said = "trusted [work]/onecall.yaml until it changes; it starts: found\n".to_owned();
+    assert_eq!(ended, Ended { code: Some(0), stdout: String::new(), stderr: said });
+    let ended = onecall(&home, &["tools"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    assert_eq!(ended.stdout.lines().count(), 35);
+    assert!(ended.stdout.starts_with("mcp__found__add "), "{}", ended.stdout);
+
+    let config = json!({ "servers": [fixture("changed", &[])] });
+    home.write("work/onecall.yaml", config.to_string());
+    let changed = refusal("it has changed since you trusted it");
+    let ended = onecall(&home, &["tools"]);
+    assert_eq!(ended, Ended { code: Some(1), stdout: String::new(), stderr: changed + NO_TOOLS });
+}
+
+#[test]
+fn an_untrusted_configuration_starts_nothing_when_serving() {
+    let home = home();
+    let log = home.path("started");
+    let config = json!({ "servers": [fixture("found", &["--log", &home.text_path("started")])] });
+    home.write("work/onecall.yaml", config.to_string());
+    let mut session = Session::open(home.onecall(&["serve"]));
+    assert_eq!(session.call_tool("list_callable_tools", json!({})).text, "[]");
+    assert!(session.client().stderr().contains("is not trusted"));
+    assert!(!log.exists(), "the server was never started");
+}
+
+#[test]
+fn a_configuration_that_is_named_needs_no_trust() {
+    let home = home();
+    let ended = onecall(&home, &["tools", "--config", "onecall.yaml"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let mut command = home.onecall(&["tools"]);
+    command.env("ONECALL_CONFIG", home.path("work/onecall.yaml"));
+    let ended = finish(command);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn trust_belongs_to_one_file_and_one_user() {
+    let home = home();
+    assert_eq!(onecall(&home, &["trust"]).code, Some(0));
+    // The same content elsewhere, and another user.
+    let elsewhere = home.path("work/elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::copy(home.path("work/onecall.yaml"), elsewhere.join("onecall.yaml")).unwrap();
+    let mut command = home.onecall(&["tools"]);
+    command.current_dir(&elsewhere);
+    assert_eq!(finish(command).code, Some(1));
+    let mut command = home.onecall(&["tools"]);
+    command.env("XDG_STATE_HOME", home.path("another"));
+    assert_eq!(finish(command).code, Some(1));
+}
+
+#[test]
+fn what_is_no_configuration_cannot_be_trusted() {
+    let home = Home::new();
+    let none = onecall(&home, &["trust"]);
+    let said = "error: there is no onecall.yaml or config.yaml here; name the file to trust\n";
+    assert_eq!((none.code, none.stderr.as_str()), (Some(2), said));
+    home.write("work/onecall.yaml", "servres: []\n");
+    let broken = onecall(&home, &["trust"]);
+    assert_eq!(broken.code, Some(2));
+    assert_eq!(
+        broken.stderr,
+        "error: onecall.yaml:1:1: unknown key 'servres' in the configuration\n  \
+         help: did you mean 'servers'?\n"
+    );
+}
+
+#[test]
+fn no_configuration_at_all_is_fine() {
+    let home = Home::new();
+    let ended = onecall(&home, &["check"]);
+    let said = "no configuration file found; running with no servers\n".to_owned();
+    assert_eq!(ended, Ended { code: Some(0), stdout: said, stderr: String::new() });
+
+    let mut session = Session::open(home.onecall(&["serve"]));
+    assert_eq!(session.call_tool("list_callable_tools", json!({})).text, "[]");
+    let answer = session.call_tool("execute_program", json!({ "code": "print('hi')" }));
+    assert_eq!(answer.text, "[Script executed successfully]\nhi\n");
+    assert_eq!(session.client().stderr(), "");
+}
+
+#[test]
+fn the_users_own_configuration_is_the_last_resort() {
+    let home = Home::new();
+    let config = json!({ "servers": [fixture("own", &[])] });
+    home.write("home/config/onecall/config.yaml", config.to_string());
+    let ended = onecall(&home, &["tools"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    assert!(ended.stdout.starts_with("mcp__own__add "), "{}", ended.stdout);
+}

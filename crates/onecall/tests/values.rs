@@ -1,0 +1,128 @@
+//! What a tool answers, as a program sees it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod support;
+
+use support::Gateway;
+
+const PNG: &str = "{'type': 'image', 'data': 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==', 'mimeType': 'image/png'}";
+
+/// What a program says about each of these calls: the value's `repr`, or the
+/// exception's kind and text.
+fn outcomes(gateway: &mut Gateway, calls: &[&str]) -> Vec<String> {
+    let mut code = String::new();
+    for call in calls {
+        code += &format!(
+            "try:\n    print(repr(await mcp__fixture__{call}))\n\
+             except Exception as error:\n    print(f'{{type(error).__name__}}: {{error}}')\n"
+        );
+    }
+    gateway.prints(&code).lines().map(str::to_owned).collect()
+}
+
+fn check(cases: &[(&str, &str)]) {
+    let (calls, expected): (Vec<&str>, Vec<&str>) = cases.iter().copied().unzip();
+    assert_eq!(outcomes(&mut Gateway::new(), &calls), expected);
+}
+
+#[test]
+fn what_goes_in_comes_back() {
+    // Each of these is its own `repr`.
+    let values = [
+        "None",
+        "True",
+        "0",
+        "-7",
+        "9007199254740993",
+        "18446744073709551616",
+        "-123456789012345678901234567890",
+        "0.1",
+        "1.0",
+        "-0.0",
+        "1e+300",
+        "1e+16",
+        "5e-324",
+        "1.7976931348623157e+308",
+        "''",
+        "'é€😀漢字'",
+        "'a\\n\\t\\x00\\x1f\"\\\\'",
+        "'5'",
+        "'null'",
+        "' [1]'",
+        "[]",
+        "{}",
+        "[[], [[]], {}]",
+        "{'b': 1, 'a': {'deep': [1, 2.0, None, True, {'x': 'ü'}]}, '': 0, 'ключ': '\\u2028'}",
+    ];
+    let calls: Vec<String> = values.iter().map(|value| format!("echo(value={value})")).collect();
+    let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
+    assert_eq!(outcomes(&mut Gateway::new(), &calls), values);
+}
+
+#[test]
+fn every_kind_of_answer() {
+    let mixed = format!("['a red pixel:', {PNG}]");
+    check(&[
+        (
+            "structured()",
+            "{'name': 'fixture', 'tags': ['a', 'b'], 'nested': {'ratio': 0.5, 'ok': True}}",
+        ),
+        ("wrapped_list()", "[1, 2, 3]"),
+        ("add(a=1, b=2)", "3"),
+        ("add(a=0.5, b=2)", "2.5"),
+        ("bigint()", "{'n': 123456789012345678901234567890, 'f': 0.1}"),
+        (
+            "rows(count=1)",
+            "[{'id': 1, 'region': 'north', 'product': 'keyboard', 'quantity': 1, 'price': 10.1, 'date': '2025-01-01'}]",
+        ),
+        ("rows(count=0)", "[]"),
+        ("big(bytes=3)", "'xxx'"),
+        ("big(bytes=0)", "''"),
+        ("image()", PNG),
+        ("mixed()", &mixed),
+        ("nothing()", "None"),
+    ]);
+}
+
+#[test]
+fn a_failed_call_raises() {
+    check(&[
+        (
+            "fail(message='no such city: Zürich')",
+            "ToolError: 'mcp__fixture__fail' failed: no such city: Zürich",
+        ),
+        (
+            "rpc_error()",
+            "ToolError: 'mcp__fixture__rpc_error' failed: the fixture refuses this request",
+        ),
+        (
+            "echo()",
+            "ToolError: 'mcp__fixture__echo' failed: invalid arguments for 'echo': missing field `value` at line 1 column 2",
+        ),
+    ]);
+    let code = "
+        try:
+            await mcp__fixture__fail(message='first\\nsecond')
+        except ToolError as error:
+            print(type(error).__mro__[1:], error.args, sep='\\n')
+    ";
+    assert_eq!(
+        Gateway::new().prints(code),
+        "(<class 'Exception'>, <class 'BaseException'>, <class 'object'>)\n\
+         (\"'mcp__fixture__fail' failed: first\\nsecond\",)\n"
+    );
+}
+
+#[test]
+fn large_values_travel_whole() {
+    let code = "
+        text = 'ü' * 2_000_000
+        print(await mcp__fixture__echo(value=text) == text)
+        print(len(await mcp__fixture__big(bytes=20_000_000)))
+        rows = await mcp__fixture__rows(count=20_000)
+        print(len(rows), sum(row['quantity'] for row in rows), rows[-1]['id'])
+    ";
+    let expected: u64 = (0..20_000).map(|number| number * 13 % 19 + 1).sum();
+    assert_eq!(Gateway::new().prints(code), format!("True\n20000000\n20000 {expected} 20000\n"));
+}

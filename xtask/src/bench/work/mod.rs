@@ -1,0 +1,36 @@
+//! The measurements, one file each.
+
+mod arithmetic;
+mod catalog;
+mod crowd;
+mod hello;
+mod memory;
+mod parallel;
+mod rows;
+mod sequential;
+mod start;
+
+use super::section::Section;
+use super::subject::Subject;
+
+/// A measurement.
+pub struct Work {
+    pub name: &'static str,
+    pub measure: fn(&Subject) -> Result<Section, String>,
+}
+
+/// All of them, in the order of the report.
+pub const WORKS: [Work; 9] = [
+    Work { name: "hello", measure: hello::measure },
+    Work { name: "sequential", measure: sequential::measure },
+    Work { name: "parallel", measure: parallel::measure },
+    Work { name: "rows", measure: rows::measure },
+    Work { name: "start", measure: start::measure },
+    Work { name: "memory", measure: memory::measure },
+    Work { name: "arithmetic", measure: arithmetic::measure },
+    Work { name: "crowd", measure: crowd::measure },
+    Work { name: "catalog", measure: catalog::measure },
+];
+
+/// The smallest program that shows it ran.
+const HELLO: &str = "print('hello')";

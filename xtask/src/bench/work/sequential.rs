@@ -1,0 +1,69 @@
+//! Tool calls one after the other: what a call costs when it goes through a
+//! program's process and the gateway instead of straight to the server.
+
+use std::cell::RefCell;
+
+use testkit::rpc::BareClient;
+
+use super::HELLO;
+use crate::bench::rounds::{Contender, interleave, timed};
+use crate::bench::section::{Section, Unit};
+use crate::bench::subject::Subject;
+
+const CALLS: u32 = 1000;
+const PROGRAM: &str = "\
+total = 0
+for i in range(1000):
+    total += await mcp__fixture__add(a=i, b=1)
+print(total)";
+const PRINTED: &str = "500500";
+
+const OURS: &str = "onecall, per call";
+const BARE: &str = "bare client, per call";
+const SDK: &str = "SDK server, per call";
+const HELLO_ALONE: &str = "onecall, a program without calls";
+const NET: &str = "onecall, per call, net of that";
+
+pub fn measure(subject: &Subject) -> Result<Section, String> {
+    let gateway = RefCell::new(subject.warm_gateway(&[])?);
+    let mut bare = subject.bare();
+    let sdk = subject.sdk_server().transpose()?.map(RefCell::new);
+    let calls = f64::from(CALLS);
+    let mut contenders = vec![
+        Contender::new(OURS, || Ok(gateway.borrow_mut().run(PROGRAM, PRINTED)? / calls)),
+        Contender::new(BARE, || {
+            let (calls_answered, seconds) = timed(|| call_all(&mut bare));
+            calls_answered.map(|()| seconds / calls)
+        }),
+        Contender::new(HELLO_ALONE, || gateway.borrow_mut().run(HELLO, "hello")),
+    ];
+    if let Some(sdk) = &sdk {
+        contenders
+            .push(Contender::new(SDK, || Ok(sdk.borrow_mut().run(PROGRAM, PRINTED)? / calls)));
+    }
+    let measured = interleave(subject.rounds(9), contenders)?;
+    let mut section = Section::new("1,000 calls of `add`, one after the other, in one program");
+    section.add_times(measured);
+    if let (Some(ours), Some(hello)) = (section.samples(OURS), section.samples(HELLO_ALONE)) {
+        let net = ours.minus(&hello.per(calls));
+        section.add(NET, Unit::Seconds, net);
+    }
+    let ratio = section.compare(OURS, BARE);
+    section.compare(SDK, BARE);
+    section.compare(NET, BARE);
+    section.promise_ratio("a bridged call against a bare one", ratio, 2.5);
+    Ok(section)
+}
+
+/// The same calls without a program: written, answered, not parsed.
+fn call_all(bare: &mut BareClient) -> Result<(), String> {
+    for number in 0..CALLS {
+        let answer = bare.call_raw(&format!(
+            r#"{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{number},"b":1}}}}}}"#
+        ));
+        if !answer.ends_with(&format!(r#""structuredContent":{{"result":{}}}}}}}"#, number + 1)) {
+            return Err(format!("the call of add({number}, 1) was answered with {answer}"));
+        }
+    }
+    Ok(())
+}
