@@ -15,7 +15,7 @@ use crate::zygote::{Zygote, ZygoteCommand};
 const AHEAD: usize = 2;
 
 /// Programs that run at once; further ones wait for their turn.
-const MAX_AT_ONCE: usize = 256;
+pub(crate) const MAX_AT_ONCE: usize = 256;
 
 /// A worker that is not ready by then never will be.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);

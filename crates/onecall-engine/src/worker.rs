@@ -5,7 +5,7 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use onecall_core::{
     BoxFuture, CallableName, Failure, Limits, Program, Resolution, ToolError, ToolHost, ToolValue,
@@ -16,9 +16,13 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::calls::Calls;
 use crate::connection::Connection;
-use crate::pool::Engine;
+use crate::pool::{Engine, MAX_AT_ONCE};
 use crate::protocol::{Answer, FromWorker, ProtocolError, ToWorker};
 use crate::zygote::{WaitStatus, Zygote};
+
+/// After each step of a lone program the gateway stays awake this long: a processor
+/// that has gone idle takes longer to wake than a quick server to answer.
+const SPIN: Duration = Duration::from_micros(100);
 
 /// How many zygotes may die under a program that has not begun.
 const MAX_ATTEMPTS: u32 = 3;
@@ -86,6 +90,13 @@ impl Worker {
         Self { id, connection: Connection::new(stream), exit, zygote, turn: None, heard: false }
     }
 
+    /// Whether no other program runs, for whom staying awake would be in the way.
+    fn is_alone(&self) -> bool {
+        self.turn
+            .as_ref()
+            .is_some_and(|turn| turn.semaphore().available_permits() + 1 == MAX_AT_ONCE)
+    }
+
     /// Keeps a place among the programs that run at once.
     pub(crate) fn hold(&mut self, turn: Option<OwnedSemaphorePermit>) {
         self.turn = turn;
@@ -132,6 +143,7 @@ impl Worker {
             traceback: format!("the program is too large: {error}"),
         })?;
         let mut calls = Calls::default();
+        let mut last_step = Instant::now();
         let mut resolving: Option<BoxFuture<'_, Resolution>> = None;
         loop {
             while resolving.is_none() && calls.has_room() {
@@ -162,6 +174,7 @@ impl Worker {
                 }
             }
             let listening = resolving.is_none() && calls.has_room();
+            let awake = last_step.elapsed() < SPIN && self.is_alone();
             tokio::select! {
                 biased;
                 () = &mut deadline => {
@@ -181,7 +194,13 @@ impl Worker {
                         return Err(Failure::WorkerDied { reason: self.death(Some(limits)).await });
                     }
                 },
+                () = tokio::task::yield_now(), if awake => {
+                    // Whoever else wants this processor comes first.
+                    std::thread::yield_now();
+                    continue;
+                }
             }
+            last_step = Instant::now();
         }
     }
 

@@ -21,12 +21,12 @@ tools one by one: intermediate results stay out of your context. Find tools with
 list_callable_tools, read how to call one with inspect_tool, then run execute_program.";
 
 const EXECUTE_DESCRIPTION: &str = "\
-Runs a Python program in a process of its own and returns only what it prints. Tools of other MCP servers \
+Runs a Python program in a sandbox and returns only what it prints. Tools of other MCP servers \
 are async functions named mcp__<server>__<tool> (see list_callable_tools): \
 `rows = await mcp__sales__orders(region=\"EU\")`. Top-level await works; run independent calls \
 with asyncio.gather. Results are plain Python values (JSON is already parsed). A failed call \
-raises ToolError. The standard library is there; use tools instead of files and network, and \
-expect nothing from earlier programs. Filter and aggregate in the program and print the answer, not the data.";
+raises ToolError. The standard library is there; files, network and state of earlier programs \
+are not. Filter and aggregate in the program and print the answer, not the data.";
 
 /// The definitions of all tools, in a fixed order.
 #[must_use]

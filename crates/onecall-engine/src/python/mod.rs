@@ -25,15 +25,18 @@ const BOOTSTRAP: [(&str, &str, &str); 5] = [
     ("_onecall_zygote", "<onecall>/zygote.py", include_str!("bootstrap/zygote.py")),
 ];
 
-/// Imported once in the zygote, so that no program waits for them.
-const WARM_MODULES: &str = "
+/// Run once in the zygote: the usual modules, so that no program waits for them;
+/// where time zones are found; and a garbage collector that looks less often, for a
+/// program handles large results and does not live long.
+const WARM_UP: &str = "
 import abc, base64, bisect, collections, collections.abc, contextlib, copy, csv, dataclasses
 import datetime, decimal, difflib, enum, fractions, functools, hashlib, heapq, html, inspect
 import io, itertools, json, math, operator, pprint, random, re, secrets, statistics, string
 import textwrap, threading, time, traceback, types, typing, unicodedata, urllib.parse, uuid
-import concurrent.futures.thread, zoneinfo
+import concurrent.futures.thread, gc, zoneinfo
 
 zoneinfo.reset_tzpath(to=['/usr/share/zoneinfo'])
+gc.set_threshold(50_000, 20, 100)
 ";
 
 /// Runs the zygote on this process's stdin until the gateway closes it. Its
@@ -66,7 +69,7 @@ pub fn run_zygote(mode: JailMode) -> ExitCode {
 }
 
 fn serve(vm: &VirtualMachine) -> PyResult<()> {
-    run_module("_onecall_warm", "<onecall>/warm.py", WARM_MODULES, vm)?;
+    run_module("_onecall_warm", "<onecall>/warm.py", WARM_UP, vm)?;
     for (name, path, source) in BOOTSTRAP {
         run_module(name, path, source, vm)?;
     }

@@ -24,7 +24,7 @@ class TextOutput(io.TextIOBase):
     """`sys.stdout` and `sys.stderr` of a program."""
 
     encoding = "utf-8"
-    errors = "backslashreplace"
+    errors = "replace"
 
     def __init__(self, to_stderr):
         self._to_stderr = to_stderr

@@ -73,7 +73,8 @@ def _function(name, call):
 
     tool.__name__ = tool.__qualname__ = name
     tool.__module__ = None
-    return tool
+    mark = getattr(inspect, "markcoroutinefunction", lambda function: function)
+    return mark(tool)
 
 
 def _callable(name, parameters):
