@@ -49,9 +49,6 @@ pub enum Failure {
         /// What is known about the death.
         reason: String,
     },
-    /// Whoever asked for it went away or said stop.
-    #[error("the program was cancelled")]
-    Cancelled,
     /// No process could be had to run it in.
     #[error("the engine could not start: {reason}")]
     EngineUnavailable {

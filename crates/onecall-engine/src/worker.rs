@@ -3,6 +3,7 @@
 //! The worker runs foreign code, so whatever it sends is taken for hostile: it
 //! can end itself by sending nonsense, and nothing else.
 
+use std::ops::ControlFlow::{Break, Continue};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -147,28 +148,32 @@ impl Worker {
         let mut resolving: Option<BoxFuture<'_, Resolution>> = None;
         loop {
             while resolving.is_none() && calls.has_room() {
-                let step = self.connection.take_frame(|frame| match frame {
-                    FromWorker::Stdout(bytes) => Ok(output.stdout(bytes)),
-                    FromWorker::Stderr(bytes) => Ok(output.stderr(bytes)),
-                    FromWorker::Call { id, name, arguments } => calls
-                        .start(id, name, arguments, host)
-                        .map_err(|what| Err(broke_protocol(what))),
-                    FromWorker::CancelCall { id } => Ok(calls.cancel(id)),
-                    FromWorker::Resolve { name } => {
-                        let name = CallableName::new(name);
-                        resolving = Some(Box::pin(async move { host.resolve(&name).await }));
-                        Ok(())
+                let step = self.connection.take_frame(|frame| {
+                    match frame {
+                        FromWorker::Stdout(bytes) => output.stdout(bytes),
+                        FromWorker::Stderr(bytes) => output.stderr(bytes),
+                        FromWorker::Call { id, name, arguments } => {
+                            if let Err(what) = calls.start(id, name, arguments, host) {
+                                return Break(Err(broke_protocol(what)));
+                            }
+                        }
+                        FromWorker::CancelCall { id } => calls.cancel(id),
+                        FromWorker::Resolve { name } => {
+                            let name = CallableName::new(name);
+                            resolving = Some(Box::pin(async move { host.resolve(&name).await }));
+                        }
+                        FromWorker::Finished => return Break(Ok(())),
+                        FromWorker::Raised { traceback } => {
+                            return Break(Err(Failure::Raised { traceback: traceback.to_owned() }));
+                        }
+                        FromWorker::Ready => return Break(Err(broke_protocol("a second ready"))),
                     }
-                    FromWorker::Finished => Err(Ok(())),
-                    FromWorker::Raised { traceback } => {
-                        Err(Err(Failure::Raised { traceback: traceback.to_owned() }))
-                    }
-                    FromWorker::Ready => Err(Err(broke_protocol("a second ready"))),
+                    Continue(())
                 });
                 self.heard |= !matches!(step, Ok(None));
                 match step {
-                    Ok(Some(Ok(()))) => {}
-                    Ok(Some(Err(end))) => return end,
+                    Ok(Some(Continue(()))) => {}
+                    Ok(Some(Break(end))) => return end,
                     Ok(None) => break,
                     Err(error) => return Err(broke_protocol(&error.to_string())),
                 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use onecall_core::{Limits, Outcome, Program, ToolHost};
+use onecall_core::{Failure, Limits, Outcome, Program, ToolHost};
 use onecall_engine::Engine;
 
 use crate::Observer;
@@ -38,8 +38,42 @@ impl Runtime {
         let quota = Quota::new(&parallel, self.limits.max_tool_calls);
         let observed = Observed::new(&quota, observer);
         let result = self.engine.run(program, &self.limits, &observed, &mut capture).await;
+        let result = result.map_err(|failure| shorten(failure, self.limits.max_output_bytes));
         let calls_completed = observed.completed();
         let (stdout, stderr) = capture.finish();
         Outcome { result, stdout, stderr, calls_completed, duration: started.elapsed() }
+    }
+}
+
+/// Takes out the middle of a traceback that is longer than output may be: its
+/// beginning says where the program was, its end what happened.
+fn shorten(failure: Failure, limit: usize) -> Failure {
+    let Failure::Raised { traceback } = failure else { return failure };
+    if traceback.len() <= limit {
+        return Failure::Raised { traceback };
+    }
+    let head = traceback.floor_char_boundary(limit / 2);
+    let tail = traceback.ceil_char_boundary(traceback.len() - limit / 2);
+    let (head, tail) = (traceback.get(..head), traceback.get(tail..));
+    let traceback =
+        format!("{}\n... (truncated)\n{}", head.unwrap_or_default(), tail.unwrap_or_default());
+    Failure::Raised { traceback }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_traceback_keeps_its_ends() {
+        let raised = |traceback: &str| Failure::Raised { traceback: traceback.to_owned() };
+        let cases = [
+            (raised("ValueError: é"), 14, raised("ValueError: é")),
+            (raised("aéiou-uoiéa"), 5, raised("a\n... (truncated)\na")),
+            (raised("Traceback long Error"), 8, raised("Trac\n... (truncated)\nrror")),
+        ];
+        for (failure, limit, expected) in cases {
+            assert_eq!(shorten(failure, limit), expected);
+        }
     }
 }

@@ -3,10 +3,10 @@
 //!
 //! The plain-Python twin for a foreign interpreter has the same functions.
 
-pub(super) use wire::module_def;
+pub(super) use native::module_def;
 
 #[rustpython_vm::pymodule(name = "_onecall")]
-mod wire {
+mod native {
     use std::io;
     use std::os::unix::net::UnixStream;
     use std::sync::OnceLock;
