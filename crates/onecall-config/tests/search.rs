@@ -17,7 +17,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let root = TempDir::new().unwrap();
-        for directory in ["work", "config/onecall", "state"] {
+        for directory in ["here", "config/onecall", "state"] {
             fs::create_dir_all(root.path().join(directory)).unwrap();
         }
         Self { root, variables: HashMap::new() }
@@ -51,7 +51,7 @@ impl Place {
     fn try_search(&self, explicit: Option<&Path>) -> Result<onecall_config::Located, ConfigError> {
         let surroundings = Surroundings {
             environment: &|name| self.variables.get(name).cloned(),
-            working_directory: self.path("work"),
+            working_directory: self.path("here"),
             directories: Directories {
                 config: Some(self.path("config")),
                 state: Some(self.path("state")),
@@ -68,7 +68,7 @@ impl Place {
 
 fn untrusted(name: &str) -> String {
     format!(
-        "'/work/{name}' is not read: it is not trusted, and it could start programs; read it yourself, then run `onecall trust /work/{name}`"
+        "'/here/{name}' is not read: it is not trusted, and it could start programs; read it yourself, then run `onecall trust /here/{name}`"
     )
 }
 
@@ -80,13 +80,13 @@ fn the_order() {
     place.write("config/onecall/config.yaml");
     assert_eq!(place.search(None), (Some("/config/onecall/config.yaml".into()), vec![]));
 
-    place.write("work/config.yaml");
-    place.trust("work/config.yaml");
-    assert_eq!(place.search(None), (Some("/work/config.yaml".into()), vec![]));
+    place.write("here/config.yaml");
+    place.trust("here/config.yaml");
+    assert_eq!(place.search(None), (Some("/here/config.yaml".into()), vec![]));
 
-    place.write("work/onecall.yaml");
-    place.trust("work/onecall.yaml");
-    assert_eq!(place.search(None), (Some("/work/onecall.yaml".into()), vec![]));
+    place.write("here/onecall.yaml");
+    place.trust("here/onecall.yaml");
+    assert_eq!(place.search(None), (Some("/here/onecall.yaml".into()), vec![]));
 
     let older = place.write("older.yaml").display().to_string();
     place.variables.insert("PTC_MCP_CONFIG".into(), older);
@@ -99,46 +99,46 @@ fn the_order() {
     let explicit = place.write("explicit.yaml");
     assert_eq!(place.search(Some(&explicit)), (Some("/explicit.yaml".into()), vec![]));
 
-    place.write("work/relative.yaml");
+    place.write("here/relative.yaml");
     let relative = Path::new("relative.yaml");
-    assert_eq!(place.search(Some(relative)), (Some("/work/relative.yaml".into()), vec![]));
+    assert_eq!(place.search(Some(relative)), (Some("/here/relative.yaml".into()), vec![]));
 }
 
 #[test]
 fn untrusted_files_are_named_and_passed_over() {
     let place = Place::new();
-    place.write("work/onecall.yaml");
-    place.write("work/config.yaml");
+    place.write("here/onecall.yaml");
+    place.write("here/config.yaml");
     let both = vec![untrusted("onecall.yaml"), untrusted("config.yaml")];
     assert_eq!(place.search(None), (None, both.clone()));
 
     place.write("config/onecall/config.yaml");
     assert_eq!(place.search(None), (Some("/config/onecall/config.yaml".into()), both));
 
-    place.trust("work/config.yaml");
+    place.trust("here/config.yaml");
     let one = vec![untrusted("onecall.yaml")];
-    assert_eq!(place.search(None), (Some("/work/config.yaml".into()), one));
+    assert_eq!(place.search(None), (Some("/here/config.yaml".into()), one));
 }
 
 #[test]
 fn a_changed_file_is_untrusted_again() {
     let place = Place::new();
-    place.write("work/onecall.yaml");
-    place.trust("work/onecall.yaml");
-    fs::write(place.path("work/onecall.yaml"), "servers: {a: {command: evil}}").unwrap();
-    let warning = "'/work/onecall.yaml' is not read: it has changed since you trusted it; read it yourself, then run `onecall trust /work/onecall.yaml`";
+    place.write("here/onecall.yaml");
+    place.trust("here/onecall.yaml");
+    fs::write(place.path("here/onecall.yaml"), "servers: {a: {command: evil}}").unwrap();
+    let warning = "'/here/onecall.yaml' is not read: it has changed since you trusted it; read it yourself, then run `onecall trust /here/onecall.yaml`";
     assert_eq!(place.search(None), (None, vec![warning.to_owned()]));
 }
 
 #[test]
 fn a_damaged_store_trusts_nothing() {
     let place = Place::new();
-    place.write("work/config.yaml");
-    place.trust("work/config.yaml");
+    place.write("here/config.yaml");
+    place.trust("here/config.yaml");
     fs::write(place.path("state/onecall/trusted.json"), "{").unwrap();
     let warnings = vec![
         "the trust store '/state/onecall/trusted.json' is damaged and counts as empty; trust your files again with `onecall trust`".to_owned(),
-        "'/work/config.yaml' is not read: it is not trusted; read it yourself, then run `onecall trust /work/config.yaml`".to_owned(),
+        "'/here/config.yaml' is not read: it is not trusted; read it yourself, then run `onecall trust /here/config.yaml`".to_owned(),
     ];
     assert_eq!(place.search(None), (None, warnings));
 }
@@ -146,9 +146,9 @@ fn a_damaged_store_trusts_nothing() {
 #[test]
 fn json_is_not_searched_for_and_directories_are_no_files() {
     let place = Place::new();
-    place.write("work/onecall.json");
-    place.write("work/config.json");
-    fs::create_dir(place.path("work/config.yaml")).unwrap();
+    place.write("here/onecall.json");
+    place.write("here/config.json");
+    fs::create_dir(place.path("here/config.yaml")).unwrap();
     assert_eq!(place.search(None), (None, vec![]));
 }
 
@@ -161,7 +161,7 @@ fn a_named_file_must_exist() {
     };
     let missing = |origin: &str| {
         format!(
-            "configuration file '/work/no.yaml' (from {origin}) does not exist; correct the path or create the file"
+            "configuration file '/here/no.yaml' (from {origin}) does not exist; correct the path or create the file"
         )
     };
     let path = Path::new("no.yaml");
@@ -186,7 +186,7 @@ fn files_that_cannot_be_used() {
         place.relative(&error),
         "configuration file '/large.yaml' is larger than 4 MiB; check that it is the right file"
     );
-    let error = place.try_search(Some(&place.path("work"))).unwrap_err();
+    let error = place.try_search(Some(&place.path("here"))).unwrap_err();
     assert!(matches!(error, ConfigError::Unreadable { .. }), "{error}");
 }
 
