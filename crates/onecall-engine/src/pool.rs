@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -49,6 +50,7 @@ pub struct Engine {
     command: ZygoteCommand,
     state: Mutex<State>,
     turns: Arc<Semaphore>,
+    remarked: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -61,7 +63,12 @@ impl Engine {
     /// An engine that starts its zygote with `command`, when first needed.
     #[must_use]
     pub fn new(command: ZygoteCommand) -> Self {
-        Self { command, state: Mutex::default(), turns: Arc::new(Semaphore::new(MAX_AT_ONCE)) }
+        Self {
+            command,
+            state: Mutex::default(),
+            turns: Arc::new(Semaphore::new(MAX_AT_ONCE)),
+            remarked: AtomicBool::new(false),
+        }
     }
 
     /// Starts the zygote and its first workers, so that the first program finds
@@ -79,7 +86,8 @@ impl Engine {
         for _ in 0..=AHEAD {
             let mut worker = self.take()?;
             match tokio::time::timeout(READY_TIMEOUT, worker.ready()).await {
-                Ok(Ok(())) => {
+                Ok(Ok(remarks)) => {
+                    self.log_remarks(&remarks);
                     worker.hold(turn);
                     return Ok(worker);
                 }
@@ -88,6 +96,15 @@ impl Engine {
             }
         }
         Err(last_error)
+    }
+
+    /// Every worker has the same to say, so the first one's word is enough.
+    fn log_remarks(&self, remarks: &str) {
+        if !remarks.is_empty() && !self.remarked.swap(true, Ordering::Relaxed) {
+            for remark in remarks.lines() {
+                tracing::warn!("{remark}");
+            }
+        }
     }
 
     fn take(&self) -> Result<Worker, EngineError> {

@@ -103,13 +103,18 @@ impl Worker {
         self.turn = turn;
     }
 
-    /// Waits until the worker has warmed up.
-    pub(crate) async fn ready(&mut self) -> Result<(), String> {
+    /// Waits until the worker has warmed up and locked itself in; returns what it
+    /// has to say about that.
+    pub(crate) async fn ready(&mut self) -> Result<String, String> {
+        let mut remarks = String::new();
         loop {
             let step = self.connection.take_frame(|frame| match frame {
-                FromWorker::Ready => Some(Ok(())),
+                FromWorker::Ready => Some(Ok(std::mem::take(&mut remarks))),
                 FromWorker::Raised { traceback } => Some(Err(traceback.to_owned())),
-                // The warm-up program's own frames.
+                FromWorker::Stderr(bytes) => {
+                    remarks.push_str(&String::from_utf8_lossy(bytes));
+                    None
+                }
                 _ => None,
             });
             match step {
@@ -249,15 +254,11 @@ impl Worker {
     /// Says how the process died.
     async fn death(&mut self, limits: Option<&Limits>) -> String {
         let status = tokio::time::timeout(EXIT_TIMEOUT, &mut self.exit).await;
-        let memory = limits.map_or(String::new(), |limits| {
-            let megabytes = limits.memory_bytes / (1024 * 1024);
-            format!("; it may have used more than its {megabytes} MB of memory")
-        });
         match status {
             Ok(Ok(status)) => match (status.signal(), status.code()) {
                 (Some(signal), _) => {
-                    let name = signal_name(signal);
-                    format!("the program's process was ended by {name}{memory}")
+                    let (name, cause) = (signal_name(signal), cause_of(signal, limits));
+                    format!("the program's process was ended by {name}{cause}")
                 }
                 (None, code) => {
                     let code = code.unwrap_or_default();
@@ -275,6 +276,18 @@ fn broke_protocol(what: &str) -> Failure {
         reason: format!(
             "the program's process was ended because it broke the worker protocol: {what}"
         ),
+    }
+}
+
+/// What most likely lies behind a signal that no one of ours has sent.
+fn cause_of(signal: i32, limits: Option<&Limits>) -> String {
+    match (signal, limits) {
+        (31, _) => ": it made a system call that the sandbox forbids".to_owned(),
+        (6 | 9 | 11, Some(limits)) => {
+            let megabytes = limits.memory_bytes / (1024 * 1024);
+            format!("; it may have used more than its {megabytes} MB of memory")
+        }
+        _ => String::new(),
     }
 }
 

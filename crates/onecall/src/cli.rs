@@ -39,7 +39,8 @@ Examples:
   onecall run report.py
   echo 'print(await mcp__time__now())' | onecall run -
 
-Exit codes: 0 it ran to its end, 1 it failed, 2 it could not be started, 124 it ran out of time")]
+Exit codes: 0 it ran to its end, 1 it failed, 2 it could not be started, 124 it ran out of time,
+130 it was interrupted")]
     Run {
         /// The program's file, or - for standard input
         file: PathBuf,

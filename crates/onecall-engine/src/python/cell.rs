@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 
-use onecall_jail::{Isolation, Jail, JailError, Mode, Prepared};
+use onecall_jail::{Isolation, Jail, JailError, Mode, Prepared, State};
 
 /// The one thing a Python program may read from disk: the time zones.
 const READABLE: &str = "/usr/share/zoneinfo";
@@ -23,12 +23,20 @@ pub(super) fn isolate(mode: Mode) -> Result<(), JailError> {
 }
 
 /// Builds the walls around this worker, which keeps only the descriptors in `keep`.
-pub(super) fn lock(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
+/// Returns a line for each wall that could not be built.
+pub(super) fn lock(keep: &[BorrowedFd<'_>]) -> io::Result<Vec<String>> {
     let (jail, isolation) =
         ZYGOTE.get().ok_or_else(|| io::Error::other("the zygote is not isolated"))?;
     let prepared = jail.prepare(isolation, keep).map_err(io::Error::other)?;
+    let missing = prepared.report.walls.iter().filter_map(|wall| match &wall.state {
+        State::Holds => None,
+        State::Missing { reason, remedy } => {
+            Some(format!("the sandbox lacks its wall `{}`: {reason}; {remedy}", wall.name))
+        }
+    });
+    let missing = missing.collect();
     _ = WORKER.set(prepared);
-    Ok(())
+    Ok(missing)
 }
 
 /// Limits the memory of the program that runs next.

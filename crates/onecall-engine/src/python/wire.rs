@@ -51,13 +51,16 @@ mod native {
         attached.map_err(|error| io_error(&error, vm))
     }
 
-    /// Locks this process in, says that it is ready, waits for a program and
-    /// returns its source, with the program's limits applied.
+    /// Locks this process in, says which walls are missing and that it is ready,
+    /// waits for a program and returns its source, with the program's limits applied.
     #[pyfunction]
     fn next_program(vm: &VirtualMachine) -> PyResult<PyObjectRef> {
         let socket = socket(vm)?;
-        cell::lock(&socket.descriptors())
-            .and_then(|()| socket.start_flusher())
+        let missing =
+            cell::lock(&socket.descriptors()).map_err(|error| io_error(&error, vm))?.join("\n");
+        socket
+            .start_flusher()
+            .and_then(|()| socket.print(missing.as_bytes(), true))
             .map_err(|error| io_error(&error, vm))?;
         socket
             .send(&FromWorker::Ready)

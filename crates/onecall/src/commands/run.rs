@@ -19,6 +19,9 @@ use crate::terminal::Readable;
 /// As `timeout(1)` has it.
 const EXIT_TIMED_OUT: u8 = 124;
 
+/// As shells report SIGINT.
+const EXIT_INTERRUPTED: u8 = 130;
+
 /// A larger file is no program.
 const MAX_PROGRAM_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -42,8 +45,8 @@ pub(crate) fn run(file: &Path, global: &Global) -> anyhow::Result<ExitCode> {
     match outcome? {
         Some(outcome) => Ok(conclude(&outcome)),
         None => {
-            say(&format!("interrupted after {} tool calls", live.calls_started()));
-            Ok(ExitCode::from(130))
+            say(&format!("onecall: interrupted after {}", tool_calls(live.calls_started())));
+            Ok(ExitCode::from(EXIT_INTERRUPTED))
         }
     }
 }
@@ -74,10 +77,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
 
 fn conclude(outcome: &Outcome) -> ExitCode {
     let seconds = outcome.duration.as_secs_f64();
-    let calls = match outcome.calls_completed {
-        1 => "1 tool call".to_owned(),
-        calls => format!("{calls} tool calls"),
-    };
+    let calls = tool_calls(outcome.calls_completed);
     match &outcome.result {
         Ok(()) => {
             say(&format!("onecall: done in {seconds:.2}s, {calls}"));
@@ -94,6 +94,10 @@ fn conclude(outcome: &Outcome) -> ExitCode {
             }
         }
     }
+}
+
+fn tool_calls(count: u64) -> String {
+    if count == 1 { "1 tool call".to_owned() } else { format!("{count} tool calls") }
 }
 
 /// Shows what a program does while it does it.

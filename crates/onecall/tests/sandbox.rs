@@ -1,0 +1,131 @@
+//! What a program cannot do, and what happens where the kernel cannot keep it from it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod support;
+
+use std::process::Command;
+
+use insta::assert_snapshot;
+use serde_json::json;
+use support::{Ended, Gateway, Home, finish};
+
+#[test]
+fn a_program_reaches_nothing_but_its_tools() {
+    let mut gateway = Gateway::new();
+    let code = "
+        import os, socket, subprocess, sys
+        def is_open(fd):
+            try:
+                return bool(os.fstat(fd))
+            except OSError:
+                return False
+        def attempt(what, breach):
+            try:
+                print(what, '->', repr(breach()))
+            except Exception as error:
+                print(what, '->', type(error).__name__)
+        attempt('read a file', lambda: open('/etc/passwd').read())
+        attempt('read a process', lambda: open('/proc/1/environ').read())
+        attempt('climb', lambda: open('../../../../etc/passwd').read())
+        attempt('list', lambda: os.listdir('/'))
+        attempt('ask for a file', lambda: os.stat('/etc/passwd'))
+        attempt('write', lambda: open('/tmp/breach', 'w'))
+        attempt('write a time zone', lambda: open('/usr/share/zoneinfo/UTC', 'a'))
+        attempt('make a link', lambda: os.symlink('/etc', '/usr/share/zoneinfo/etc'))
+        attempt('tcp', lambda: socket.create_connection(('127.0.0.1', 80)))
+        attempt('udp', lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        attempt('ipv6', lambda: socket.socket(socket.AF_INET6))
+        attempt('unix socket', lambda: socket.socket(socket.AF_UNIX))
+        attempt('resolve', lambda: socket.getaddrinfo('localhost', 80))
+        attempt('fork', os.fork)
+        attempt('run', lambda: subprocess.run(['/bin/true']))
+        attempt('exec', lambda: os.execv('/bin/true', ['true']))
+        attempt('signal init', lambda: os.kill(1, 9))
+        attempt('signal everyone', lambda: os.kill(-1, 9))
+        attempt('become root', lambda: os.setuid(0))
+        attempt('environment', lambda: dict(os.environ))
+        attempt('descriptors', lambda: [fd for fd in range(3, 64) if is_open(fd)])
+        attempt('executable', lambda: sys.executable)
+    ";
+    let seen = gateway.prints(code);
+    assert_snapshot!(seen, @r"
+    read a file -> FileNotFoundError
+    read a process -> FileNotFoundError
+    climb -> FileNotFoundError
+    list -> PermissionError
+    ask for a file -> FileNotFoundError
+    write -> PermissionError
+    write a time zone -> PermissionError
+    make a link -> PermissionError
+    tcp -> PermissionError
+    udp -> PermissionError
+    ipv6 -> PermissionError
+    unix socket -> PermissionError
+    resolve -> gaierror
+    fork -> PermissionError
+    run -> PermissionError
+    exec -> PermissionError
+    signal init -> PermissionError
+    signal everyone -> PermissionError
+    become root -> PermissionError
+    environment -> {}
+    descriptors -> [3, 4]
+    executable -> None
+    ");
+    assert_eq!(gateway.prints("print(await mcp__fixture__add(1, 2))"), "3\n");
+}
+
+#[test]
+fn a_program_that_kills_itself_hurts_nobody_else() {
+    let mut gateway = Gateway::new();
+    let memory = "; it may have used more than its 512 MB of memory";
+    let filter = ": it made a system call that the sandbox forbids";
+    for (signal, name, why) in [(9, "SIGKILL", memory), (15, "SIGTERM", ""), (31, "SIGSYS", filter)]
+    {
+        assert_eq!(
+            gateway.fails(&format!("import os\nos.kill(os.getpid(), {signal})")),
+            format!("the program's process was ended by {name}{why}")
+        );
+    }
+    assert_eq!(gateway.prints("print(1)"), "1\n");
+}
+
+/// Runs a program where no user namespace can be made; `None` if that place itself
+/// cannot be had here.
+fn run_without_namespaces(sandbox: &str) -> Option<Ended> {
+    let home = Home::with_config(&json!({ "sandbox": sandbox }));
+    home.write("program.py", "print('ran')");
+    let run = home.configured(&["run", &home.text_path("program.py")]);
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "sh", "-c", script, "sh"]);
+    command.arg(run.get_program()).args(run.get_args()).current_dir(home.path("work"));
+    let here = Command::new("unshare").args(["--user", "--map-root-user", "true"]).status();
+    here.is_ok_and(|status| status.success()).then(|| finish(command))
+}
+
+#[test]
+fn without_a_wall_programs_run_only_if_the_configuration_says_so() {
+    let Some(refused) = run_without_namespaces("required") else {
+        eprintln!("skipped: no user namespace can be made here to take them away in");
+        return;
+    };
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
+    let reason = refused.stderr.lines().next().unwrap();
+    assert!(
+        reason.starts_with(
+            "the engine could not start: its worker died while starting: \
+             the sandbox cannot build its wall `namespaces`: "
+        ) && reason.ends_with(", or accept less with `sandbox: best-effort` or `sandbox: off`"),
+        "{reason}"
+    );
+
+    let accepted = run_without_namespaces("best-effort").unwrap();
+    assert_eq!((accepted.code, accepted.stdout.as_str()), (Some(0), "ran\n"));
+    assert!(accepted.stderr.contains("WARN the sandbox lacks its wall `namespaces`: "));
+
+    let off = run_without_namespaces("off").unwrap();
+    assert_eq!((off.code, off.stdout.as_str()), (Some(0), "ran\n"));
+    assert!(!off.stderr.contains("WARN"), "{}", off.stderr);
+}
