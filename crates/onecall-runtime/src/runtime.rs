@@ -10,6 +10,10 @@ use crate::Observer;
 use crate::capture::Capture;
 use crate::layers::{Observed, Parallel, Quota};
 
+/// However little output is allowed, a traceback may be this long: without it
+/// nobody could mend the program.
+const SHORTEST_LIMIT: usize = 4 * 1024;
+
 /// Runs programs on an engine, with the tools of a host.
 pub struct Runtime {
     engine: Engine,
@@ -38,7 +42,8 @@ impl Runtime {
         let quota = Quota::new(&parallel, self.limits.max_tool_calls);
         let observed = Observed::new(&quota, observer);
         let result = self.engine.run(program, &self.limits, &observed, &mut capture).await;
-        let result = result.map_err(|failure| shorten(failure, self.limits.max_output_bytes));
+        let longest = self.limits.max_output_bytes.max(SHORTEST_LIMIT);
+        let result = result.map_err(|failure| shorten(failure, longest));
         let calls_completed = observed.completed();
         let (stdout, stderr) = capture.finish();
         Outcome { result, stdout, stderr, calls_completed, duration: started.elapsed() }
