@@ -1,6 +1,7 @@
 //! What a program cannot do, and what happens where the kernel cannot keep it from it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![expect(clippy::print_stderr, reason = "a skipped check is to be seen")]
 
 mod support;
 
