@@ -5,30 +5,12 @@
 mod support;
 
 use serde_json::json;
-use support::Gateway;
-
-/// What a program says about each of these calls: the value's `repr`, or the
-/// exception's kind and text.
-fn outcomes(gateway: &mut Gateway, calls: &[&str]) -> Vec<String> {
-    let mut code = String::new();
-    for call in calls {
-        code += &format!(
-            "try:\n    print(repr(await mcp__fixture__{call}))\n\
-             except Exception as error:\n    print(f'{{type(error).__name__}}: {{error}}')\n"
-        );
-    }
-    gateway.prints(&code).lines().map(str::to_owned).collect()
-}
-
-fn check(cases: &[(&str, &str)]) {
-    let (calls, expected): (Vec<&str>, Vec<&str>) = cases.iter().copied().unzip();
-    assert_eq!(outcomes(&mut Gateway::new(), &calls), expected);
-}
+use support::{Gateway, check_calls};
 
 #[test]
 fn arguments_can_be_passed_in_three_ways() {
     let all = "{'first': 'a', 'second': 2, 'third': True}";
-    check(&[
+    check_calls(&[
         ("positional(first='a', second=2, third=True)", all),
         ("positional({'first': 'a', 'second': 2, 'third': True})", all),
         ("positional('a', 2, True)", all),
@@ -142,7 +124,7 @@ fn what_json_cannot_carry_is_refused_before_it_is_sent() {
         ),
     ];
     let (calls, expected): (Vec<&str>, Vec<String>) = wrong.into_iter().unzip();
-    assert_eq!(outcomes(&mut gateway, &calls), expected);
+    assert_eq!(gateway.outcomes(&calls), expected);
     let sent = || log.messages().iter().filter(|line| line["method"] == "tools/call").count();
     assert_eq!(sent(), 0);
     gateway.prints("await mcp__fixture__nothing()");

@@ -4,27 +4,9 @@
 
 mod support;
 
-use support::Gateway;
+use support::{Gateway, check_calls};
 
 const PNG: &str = "{'type': 'image', 'data': 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==', 'mimeType': 'image/png'}";
-
-/// What a program says about each of these calls: the value's `repr`, or the
-/// exception's kind and text.
-fn outcomes(gateway: &mut Gateway, calls: &[&str]) -> Vec<String> {
-    let mut code = String::new();
-    for call in calls {
-        code += &format!(
-            "try:\n    print(repr(await mcp__fixture__{call}))\n\
-             except Exception as error:\n    print(f'{{type(error).__name__}}: {{error}}')\n"
-        );
-    }
-    gateway.prints(&code).lines().map(str::to_owned).collect()
-}
-
-fn check(cases: &[(&str, &str)]) {
-    let (calls, expected): (Vec<&str>, Vec<&str>) = cases.iter().copied().unzip();
-    assert_eq!(outcomes(&mut Gateway::new(), &calls), expected);
-}
 
 #[test]
 fn what_goes_in_comes_back() {
@@ -57,13 +39,13 @@ fn what_goes_in_comes_back() {
     ];
     let calls: Vec<String> = values.iter().map(|value| format!("echo(value={value})")).collect();
     let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
-    assert_eq!(outcomes(&mut Gateway::new(), &calls), values);
+    assert_eq!(Gateway::new().outcomes(&calls), values);
 }
 
 #[test]
 fn every_kind_of_answer() {
     let mixed = format!("['a red pixel:', {PNG}]");
-    check(&[
+    check_calls(&[
         (
             "structured()",
             "{'name': 'fixture', 'tags': ['a', 'b'], 'nested': {'ratio': 0.5, 'ok': True}}",
@@ -87,7 +69,7 @@ fn every_kind_of_answer() {
 
 #[test]
 fn a_failed_call_raises() {
-    check(&[
+    check_calls(&[
         (
             "fail(message='no such city: Zürich')",
             "ToolError: 'mcp__fixture__fail' failed: no such city: Zürich",

@@ -116,6 +116,12 @@ pub fn fixture(name: &str, flags: &[&str]) -> Value {
     json!({ "name": name, "command": bins::fixture_server(), "args": flags })
 }
 
+/// Makes each call and compares what comes of it.
+pub fn check_calls(cases: &[(&str, &str)]) {
+    let (calls, expected): (Vec<&str>, Vec<&str>) = cases.iter().copied().unzip();
+    assert_eq!(Gateway::new().outcomes(&calls), expected);
+}
+
 /// A gateway that an agent is connected to.
 pub struct Gateway {
     /// The agent's connection.
@@ -180,6 +186,19 @@ impl Gateway {
     /// What is said about a program that must fail.
     pub fn fails(&mut self, code: &str) -> String {
         failed(&self.execute(code))
+    }
+
+    /// What a program says about each of these calls to the fixture server: the
+    /// value's `repr`, or the exception's kind and text.
+    pub fn outcomes(&mut self, calls: &[&str]) -> Vec<String> {
+        let mut code = String::new();
+        for call in calls {
+            code += &format!(
+                "try:\n    print(repr(await mcp__fixture__{call}))\n\
+                 except Exception as error:\n    print(f'{{type(error).__name__}}: {{error}}')\n"
+            );
+        }
+        self.prints(&code).lines().map(str::to_owned).collect()
     }
 
     /// The names in the answer of `list_callable_tools`.
