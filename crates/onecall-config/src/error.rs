@@ -26,12 +26,12 @@ pub enum ConfigError {
         origin: &'static str,
     },
     /// The file is there but cannot be read.
-    #[error("cannot read configuration file '{path}': {source}", path = path.display())]
+    #[error("cannot read configuration file '{path}': {reason}", path = path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// The file is not plausibly a configuration.
     #[error(

@@ -132,7 +132,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, ConfigError> {
         Ok(bytes)
     };
     let bytes =
-        read().map_err(|source| ConfigError::Unreadable { path: path.to_path_buf(), source })?;
+        read().map_err(|reason| ConfigError::Unreadable { path: path.to_path_buf(), reason })?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_FILE_BYTES) {
         Ok(bytes)
     } else {
@@ -156,8 +156,8 @@ fn named_file(
 fn read_named(path: PathBuf, origin: &'static str) -> Result<Found, ConfigError> {
     match read_file(&path) {
         Ok(bytes) => Ok(Found { path, bytes }),
-        Err(ConfigError::Unreadable { path, source })
-            if source.kind() == io::ErrorKind::NotFound =>
+        Err(ConfigError::Unreadable { path, reason })
+            if reason.kind() == io::ErrorKind::NotFound =>
         {
             Err(ConfigError::NotFound { path, origin })
         }

@@ -15,12 +15,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum TrustError {
     /// The store cannot be read or written.
-    #[error("cannot use the trust store '{path}': {source}", path = path.display())]
+    #[error("cannot use the trust store '{path}': {reason}", path = path.display())]
     Inaccessible {
         /// The store's file, or the directory it is to be made in.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The store is not what we once wrote.
     #[error(
@@ -32,12 +32,12 @@ pub enum TrustError {
         path: PathBuf,
     },
     /// The file to trust cannot be found.
-    #[error("cannot find '{path}': {source}", path = path.display())]
+    #[error("cannot find '{path}': {reason}", path = path.display())]
     NoSuchFile {
         /// The path as it was given.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The store is JSON and can only name paths that are text.
     #[error("the path '{path}' is not valid UTF-8; rename it to trust it", path = path.display())]
@@ -131,7 +131,7 @@ impl TrustStore {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .map_err(|_| TrustError::Damaged { path: self.file.clone() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Contents::default()),
-            Err(source) => Err(TrustError::Inaccessible { path: self.file.clone(), source }),
+            Err(reason) => Err(TrustError::Inaccessible { path: self.file.clone(), reason }),
         }
     }
 
@@ -148,7 +148,7 @@ impl TrustStore {
             file.persist(&self.file).map_err(|error| error.error)?;
             Ok(())
         };
-        replace().map_err(|source| TrustError::Inaccessible { path: self.file.clone(), source })
+        replace().map_err(|reason| TrustError::Inaccessible { path: self.file.clone(), reason })
     }
 }
 
@@ -162,7 +162,7 @@ fn create_private_directory(directory: &Path) -> io::Result<()> {
 
 fn key_of(path: &Path) -> Result<String, TrustError> {
     let canonical = fs::canonicalize(path)
-        .map_err(|source| TrustError::NoSuchFile { path: path.to_path_buf(), source })?;
+        .map_err(|reason| TrustError::NoSuchFile { path: path.to_path_buf(), reason })?;
     canonical
         .into_os_string()
         .into_string()

@@ -55,7 +55,9 @@ impl Engine {
                 .await
                 .map_err(|error| Failure::EngineUnavailable { reason: error.to_string() })?;
             let result = worker.run(program, limits, host, output).await;
-            if attempts == MAX_ATTEMPTS || !worker.was_lost_unheard() {
+            let lost =
+                matches!(result, Err(Failure::WorkerDied { .. })) && worker.was_lost_unheard();
+            if !lost || attempts == MAX_ATTEMPTS {
                 return result;
             }
             attempts += 1;

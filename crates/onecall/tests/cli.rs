@@ -252,3 +252,21 @@ fn the_demo_shows_what_it_saves() {
         assert!((saved - 100.0 * (1.0 - ours / direct)).abs() < 0.06, "{name}: {numbers:?}");
     }
 }
+
+#[test]
+fn output_that_cannot_be_written_is_told() {
+    let home = home();
+    home.write("program.py", "print('lost')");
+    let mut command = home.configured(&["run", &home.text_path("program.py")]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command.stdin(Stdio::null()).stdout(full).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        said.lines().last(),
+        Some(
+            "onecall: not all of the output could be written: \
+             No space left on device (os error 28)"
+        )
+    );
+}

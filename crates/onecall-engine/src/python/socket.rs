@@ -154,6 +154,7 @@ impl Socket {
             if let Some(result) = incoming.take_frame(&mut handle)? {
                 return Ok(Some(result));
             }
+            incoming.compact();
             match wait(&mut || self.read_more(&mut incoming.buffer, deadline))? {
                 Waited::More => {}
                 Waited::Woken => return Ok(None),
@@ -265,6 +266,12 @@ impl Incoming {
         let result = handle.take().map(|handle| handle(frame));
         self.consume(length);
         Ok(result)
+    }
+
+    /// Gives the room of frames that were handed out to those that come.
+    fn compact(&mut self) {
+        self.buffer.drain(..self.start);
+        self.start = 0;
     }
 
     fn consume(&mut self, length: usize) {

@@ -43,7 +43,16 @@ pub(crate) fn run(file: &Path, global: &Global) -> anyhow::Result<ExitCode> {
     live.finish();
     runtime.shutdown_background();
     match outcome? {
-        Some(outcome) => Ok(conclude(&outcome)),
+        Some(outcome) => {
+            let code = conclude(&outcome);
+            match live.lost_output() {
+                Some(error) => {
+                    say(&format!("onecall: not all of the output could be written: {error}"));
+                    Ok(ExitCode::FAILURE)
+                }
+                None => Ok(code),
+            }
+        }
         None => {
             say(&format!("onecall: interrupted after {}", tool_calls(live.calls_started())));
             Ok(ExitCode::from(EXIT_INTERRUPTED))
@@ -111,6 +120,8 @@ struct State {
     stdout: Readable,
     stderr: Readable,
     calls: u64,
+    /// Why a part of stdout went nowhere, if one did.
+    lost_output: Option<io::Error>,
 }
 
 impl Live {
@@ -127,6 +138,7 @@ impl Live {
             stdout: Readable::new(io::stdout().is_terminal()),
             stderr: Readable::new(io::stderr().is_terminal()),
             calls: 0,
+            lost_output: None,
         };
         Self { state: Mutex::new(state), spinner }
     }
@@ -137,6 +149,12 @@ impl Live {
 
     fn calls_started(&self) -> u64 {
         self.with_state(|state| state.calls)
+    }
+
+    /// Why output was lost, unless its reader simply had enough of it.
+    fn lost_output(&self) -> Option<io::Error> {
+        let error = self.with_state(|state| state.lost_output.take());
+        error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
     }
 
     fn finish(&self) {
@@ -153,13 +171,17 @@ impl Observer for Live {
         self.spinner.set_message(format!("call {calls}: {}", call.name));
     }
 
-    // Output that nobody takes any more is no reason to stop the program.
+    // Output that cannot be written is told in the end; the program, whose calls may
+    // matter more than what it prints, goes on.
     fn stdout(&self, bytes: &[u8]) {
         let shown = self.with_state(|state| state.stdout.bytes(bytes));
-        self.spinner.suspend(|| {
+        let written = self.spinner.suspend(|| {
             let mut stdout = io::stdout().lock();
-            _ = stdout.write_all(&shown).and_then(|()| stdout.flush());
+            stdout.write_all(&shown).and_then(|()| stdout.flush())
         });
+        if let Err(error) = written {
+            self.with_state(|state| state.lost_output.get_or_insert(error).kind());
+        }
     }
 
     fn stderr(&self, bytes: &[u8]) {
