@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use onecall_core::{Limits, ServerName};
+use onecall_core::{EngineChoice, Limits, ServerName, Workspace};
 
 /// Everything a configuration file can say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,13 @@ pub struct Config {
     pub execution: Limits,
     /// What to do where the kernel cannot lock a program in completely.
     pub sandbox: Sandbox,
+    /// What runs programs that do not ask for anything else.
+    pub engine: EngineChoice,
+    /// The system's Python: an executable or the folder of a virtual environment;
+    /// `python3` on `PATH` if absent.
+    pub python: Option<PathBuf>,
+    /// The one directory that programs may use.
+    pub workspace: Option<Workspace>,
 }
 
 /// How much of a sandbox programs need.

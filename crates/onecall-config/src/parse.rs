@@ -87,6 +87,7 @@ fn read_config(document: &Node, environment: &Environment<'_>, report: &mut Repo
         tools: tools.unwrap_or_default(),
         execution: execution.unwrap_or_default(),
         sandbox: sandbox.unwrap_or_default(),
+        ..Config::default()
     }
 }
 

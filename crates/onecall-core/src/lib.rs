@@ -15,5 +15,5 @@ pub use error::ToolError;
 pub use host::{BoxFuture, Resolution, ToolHost};
 pub use name::{CallableName, ServerName, ToolName};
 pub use outcome::{Failure, Outcome, Output};
-pub use program::{Limits, Program};
+pub use program::{EngineChoice, Limits, Program, Workspace, WorkspaceAccess};
 pub use tool::{ToolAnnotations, ToolCall, ToolSpec, ToolValue};
