@@ -43,6 +43,12 @@ pub enum Failure {
         /// The limit it ran into.
         limit: Duration,
     },
+    /// It filled the workspace and was killed.
+    #[error("OSError: the workspace is over its quota of {max_bytes} bytes")]
+    WorkspaceFull {
+        /// The quota.
+        max_bytes: u64,
+    },
     /// Its process died under it.
     #[error("{reason}")]
     WorkerDied {

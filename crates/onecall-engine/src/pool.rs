@@ -6,10 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use onecall_core::Failure;
+use onecall_jail::Mode;
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
+use crate::examination::Examination;
 use crate::worker::Worker;
+use crate::workspace::Quota;
 use crate::zygote::{Zygote, ZygoteCommand};
 
 /// Workers kept waiting for a program.
@@ -41,13 +45,36 @@ pub enum EngineError {
     /// It started and never became ready.
     #[error("its worker was not ready within {}s", READY_TIMEOUT.as_secs())]
     NotReady,
+    /// A worker could break out of what it said are its walls.
+    #[error(
+        "{faults}; programs run nevertheless with `sandbox: best-effort` or `sandbox: off`"
+    )]
+    Unsafe {
+        /// Which walls do not hold, and why.
+        faults: String,
+    },
+    /// There is no interpreter, or not one that can be used.
+    #[error("{reason}")]
+    NoInterpreter {
+        /// What was looked for and what was found.
+        reason: String,
+    },
+}
+
+impl EngineError {
+    /// The same to whoever waits for a program.
+    pub(crate) fn failure(&self) -> Failure {
+        Failure::EngineUnavailable { reason: self.to_string() }
+    }
 }
 
 /// An engine: a zygote and its waiting workers. A zygote that dies is replaced
 /// when the next program arrives.
 #[derive(Debug)]
-pub struct Engine {
+pub(crate) struct Engine {
     command: ZygoteCommand,
+    mode: Mode,
+    pub(crate) quota: Option<Quota>,
     state: Mutex<State>,
     turns: Arc<Semaphore>,
     remarked: AtomicBool,
@@ -60,11 +87,13 @@ struct State {
 }
 
 impl Engine {
-    /// An engine that starts its zygote with `command`, when first needed.
-    #[must_use]
-    pub fn new(command: ZygoteCommand) -> Self {
+    /// An engine that starts its zygote with `command`, when first needed. Its
+    /// programs together may fill the workspace up to `quota`.
+    pub(crate) fn new(command: ZygoteCommand, mode: Mode, quota: Option<Quota>) -> Self {
         Self {
             command,
+            mode,
+            quota,
             state: Mutex::default(),
             turns: Arc::new(Semaphore::new(MAX_AT_ONCE)),
             remarked: AtomicBool::new(false),
@@ -72,9 +101,21 @@ impl Engine {
     }
 
     /// Starts the zygote and its first workers, so that the first program finds
-    /// them ready. Must be called inside a tokio runtime.
-    pub fn warm_up(&self) -> Result<(), EngineError> {
-        self.refill(&mut self.state())
+    /// them ready and their walls tested.
+    pub(crate) async fn warm_up(&self) -> Result<(), EngineError> {
+        let zygote = self.refill(&mut self.state())?;
+        self.examined(&zygote).await.map(drop)
+    }
+
+    /// What a worker found when it tested its walls.
+    pub(crate) async fn examine(&self) -> Result<Examination, EngineError> {
+        let zygote = self.refill(&mut self.state())?;
+        let mut worker = self.fork(&zygote)?;
+        ready(&mut worker).await?;
+        let examined = tokio::time::timeout(READY_TIMEOUT, worker.examine()).await;
+        examined
+            .map_err(|_| EngineError::NotReady)?
+            .map_err(|reason| EngineError::Died { reason })
     }
 
     /// A worker that waits for its program.
@@ -84,58 +125,80 @@ impl Engine {
         // A waiting worker may have died with its zygote; the next one comes
         // from a new zygote.
         for _ in 0..=AHEAD {
-            let mut worker = self.take()?;
-            match tokio::time::timeout(READY_TIMEOUT, worker.ready()).await {
-                Ok(Ok(remarks)) => {
-                    self.log_remarks(&remarks);
+            let (mut worker, zygote) = self.take()?;
+            match tokio::join!(ready(&mut worker), self.examined(&zygote)) {
+                (Ok(()), Ok(())) => {
                     worker.hold(turn);
                     return Ok(worker);
                 }
-                Ok(Err(reason)) => last_error = EngineError::Died { reason },
-                Err(_) => return Err(EngineError::NotReady),
+                (Err(error @ EngineError::Died { .. }), _)
+                | (_, Err(error @ EngineError::Died { .. })) => last_error = error,
+                (Err(error), _) | (_, Err(error)) => return Err(error),
             }
         }
         Err(last_error)
     }
 
-    /// Every worker has the same to say, so the first one's word is enough.
-    fn log_remarks(&self, remarks: &str) {
-        if !remarks.is_empty() && !self.remarked.swap(true, Ordering::Relaxed) {
-            for remark in remarks.lines() {
-                tracing::warn!("{remark}");
-            }
+    /// Has one worker of each zygote test the walls, which are the same for all, and
+    /// decides whether they are good enough for a program.
+    async fn examined(&self, zygote: &Arc<Zygote>) -> Result<(), EngineError> {
+        if self.mode == Mode::Off {
+            return Ok(());
         }
-    }
-
-    fn take(&self) -> Result<Worker, EngineError> {
-        let mut state = self.state();
-        let waiting = state.waiting.pop_front();
-        self.refill(&mut state)?;
-        match waiting {
-            Some(worker) => Ok(worker),
-            None => state.waiting.pop_front().ok_or(EngineError::NotReady),
+        let faults = zygote.examination.get_or_try_init(|| self.examine()).await?.faults();
+        if faults.is_empty() {
+            return Ok(());
         }
-    }
-
-    fn refill(&self, state: &mut State) -> Result<(), EngineError> {
-        let failed = |source| EngineError::Start {
-            program: self.command.program.display().to_string(),
-            source,
-        };
-        let zygote = match &state.zygote {
-            Some(zygote) if !zygote.is_gone() => Arc::clone(zygote),
-            _ => {
-                state.waiting.clear();
-                Arc::clone(state.zygote.insert(Zygote::spawn(&self.command).map_err(failed)?))
+        if self.mode == Mode::Required {
+            return Err(EngineError::Unsafe { faults: faults.join("; ") });
+        }
+        if !self.remarked.swap(true, Ordering::Relaxed) {
+            for fault in faults {
+                tracing::warn!("{fault}");
             }
-        };
-        while state.waiting.len() < AHEAD {
-            state.waiting.push_back(zygote.fork().map_err(failed)?);
         }
         Ok(())
     }
 
+    fn take(&self) -> Result<(Worker, Arc<Zygote>), EngineError> {
+        let mut state = self.state();
+        let waiting = state.waiting.pop_front();
+        let zygote = self.refill(&mut state)?;
+        let worker = waiting.or_else(|| state.waiting.pop_front()).ok_or(EngineError::NotReady)?;
+        Ok((worker, zygote))
+    }
+
+    fn refill(&self, state: &mut State) -> Result<Arc<Zygote>, EngineError> {
+        let zygote = match &state.zygote {
+            Some(zygote) if !zygote.is_gone() => Arc::clone(zygote),
+            _ => {
+                state.waiting.clear();
+                let zygote = Zygote::spawn(&self.command);
+                Arc::clone(state.zygote.insert(zygote.map_err(|error| self.start_error(error))?))
+            }
+        };
+        while state.waiting.len() < AHEAD {
+            state.waiting.push_back(self.fork(&zygote)?);
+        }
+        Ok(zygote)
+    }
+
+    fn fork(&self, zygote: &Arc<Zygote>) -> Result<Worker, EngineError> {
+        zygote.fork().map_err(|error| self.start_error(error))
+    }
+
+    fn start_error(&self, source: io::Error) -> EngineError {
+        EngineError::Start { program: self.command.program.display().to_string(), source }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn ready(worker: &mut Worker) -> Result<(), EngineError> {
+    match tokio::time::timeout(READY_TIMEOUT, worker.ready()).await {
+        Ok(ready) => ready.map_err(|reason| EngineError::Died { reason }),
+        Err(_) => Err(EngineError::NotReady),
     }
 }

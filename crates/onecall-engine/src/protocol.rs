@@ -5,6 +5,7 @@
 //! foreign code, so decoding trusts nothing: every size has a cap, and a frame
 //! that does not parse is a [`ProtocolError`] that ends the worker.
 
+use onecall_jail::ProgramLimits;
 use thiserror::Error;
 
 /// No frame is longer than this; a tool call with larger arguments fails in the worker.
@@ -32,6 +33,10 @@ pub(crate) enum FromWorker<'a> {
     Finished,
     /// The program ended with this traceback.
     Raised { traceback: &'a str },
+    /// The program was not run for want of these modules, one on each line.
+    Lacks { modules: &'a str },
+    /// What the worker found when it tested its walls, as JSON.
+    Examined { report: &'a str },
 }
 
 mod kind {
@@ -43,6 +48,9 @@ mod kind {
     pub(super) const STDERR: u8 = b'e';
     pub(super) const FINISHED: u8 = b'd';
     pub(super) const RAISED: u8 = b't';
+    pub(super) const LACKS: u8 = b'l';
+    pub(super) const EXAMINED: u8 = b'w';
+    pub(super) const EXAMINE: u8 = b'W';
     pub(super) const PROGRAM: u8 = b'P';
     pub(super) const NAME: u8 = b'N';
     pub(super) const VALUE_NOTHING: u8 = b'V';
@@ -54,13 +62,37 @@ mod kind {
 /// What the gateway says to a worker.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ToWorker<'a> {
-    /// Run this, within this much memory.
-    Program { memory_bytes: u64, code: &'a str },
+    /// Run this within these limits, on a condition (see [`Condition`]).
+    Program { limits: ProgramLimits, condition: &'a str, code: &'a str },
+    /// Test the walls instead of running a program.
+    Examine,
     /// What a name means, as JSON: `{"parameters": […]}`, `{"blocked": true}` or
     /// `{"nearest": […]}`.
     Name { meaning: &'a str },
     /// A call's answer.
     Answer { id: u64, answer: Answer<'a> },
+}
+
+/// On which condition a program is run; the worker answers `Lacks` otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition<'a> {
+    /// On none.
+    None,
+    /// If every module it imports is there.
+    AllModules,
+    /// If one of these modules is there, one on each line.
+    OneOf(&'a str),
+}
+
+impl<'a> Condition<'a> {
+    /// As it is sent.
+    pub(crate) fn text(self) -> &'a str {
+        match self {
+            Self::None => "",
+            Self::AllModules => "*",
+            Self::OneOf(modules) => modules,
+        }
+    }
 }
 
 /// How a tool call ended.
@@ -126,6 +158,8 @@ impl<'a> FromWorker<'a> {
             kind::STDERR => Self::Stderr(payload),
             kind::FINISHED => Self::Finished,
             kind::RAISED => Self::Raised { traceback: text(kind, payload)? },
+            kind::LACKS => Self::Lacks { modules: text(kind, payload)? },
+            kind::EXAMINED => Self::Examined { report: text(kind, payload)? },
             unknown => return Err(ProtocolError::UnknownKind(unknown)),
         })
     }
@@ -147,6 +181,8 @@ impl<'a> FromWorker<'a> {
             Self::Stderr(bytes) => put(buffer, kind::STDERR, &[bytes]),
             Self::Finished => put(buffer, kind::FINISHED, &[]),
             Self::Raised { traceback } => put(buffer, kind::RAISED, &[traceback.as_bytes()]),
+            Self::Lacks { modules } => put(buffer, kind::LACKS, &[modules.as_bytes()]),
+            Self::Examined { report } => put(buffer, kind::EXAMINED, &[report.as_bytes()]),
         }
     }
 }
@@ -161,9 +197,19 @@ impl<'a> ToWorker<'a> {
         };
         match kind {
             kind::PROGRAM => {
-                let (memory_bytes, code) = take_u64(kind, payload)?;
-                Ok(Self::Program { memory_bytes, code: text(kind, code)? })
+                let (memory_bytes, rest) = take_u64(kind, payload)?;
+                let (cpu_seconds, rest) = take_u64(kind, rest)?;
+                let (file_bytes, rest) = take_u64(kind, rest)?;
+                let (length, rest) = take_u64(kind, rest)?;
+                let (condition, code) = usize::try_from(length)
+                    .ok()
+                    .and_then(|length| rest.split_at_checked(length))
+                    .ok_or(ProtocolError::TooShort(kind))?;
+                let limits = ProgramLimits { memory_bytes, cpu_seconds, file_bytes };
+                let (condition, code) = (text(kind, condition)?, text(kind, code)?);
+                Ok(Self::Program { limits, condition, code })
             }
+            kind::EXAMINE => Ok(Self::Examine),
             kind::NAME => Ok(Self::Name { meaning: text(kind, payload)? }),
             kind::VALUE_NOTHING => answer(|_| Answer::Nothing),
             kind::VALUE_JSON => answer(Answer::Json),
@@ -176,9 +222,16 @@ impl<'a> ToWorker<'a> {
     /// Appends this frame to `buffer`.
     pub(crate) fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match self {
-            Self::Program { memory_bytes, code } => {
-                put(buffer, kind::PROGRAM, &[&memory_bytes.to_le_bytes(), code.as_bytes()])
+            Self::Program { limits, condition, code } => {
+                let ProgramLimits { memory_bytes, cpu_seconds, file_bytes } = limits;
+                let length = u64::try_from(condition.len()).unwrap_or(u64::MAX);
+                let numbers = [memory_bytes, cpu_seconds, file_bytes, &length];
+                let [memory, cpu, files, length] = numbers.map(|number| number.to_le_bytes());
+                let parts =
+                    [&memory[..], &cpu, &files, &length, condition.as_bytes(), code.as_bytes()];
+                put(buffer, kind::PROGRAM, &parts)
             }
+            Self::Examine => put(buffer, kind::EXAMINE, &[]),
             Self::Name { meaning } => put(buffer, kind::NAME, &[meaning.as_bytes()]),
             Self::Answer { id, answer } => {
                 let (kind, text) = match answer {
@@ -239,6 +292,8 @@ mod tests {
             FromWorker::Stderr(b""),
             FromWorker::Finished,
             FromWorker::Raised { traceback: "ValueError: x" },
+            FromWorker::Lacks { modules: "numpy\npandas" },
+            FromWorker::Examined { report: "{}" },
         ];
         for frame in frames {
             let mut bytes = Vec::new();
@@ -250,8 +305,11 @@ mod tests {
 
     #[test]
     fn frames_of_the_gateway_survive_the_way() {
+        let limits = ProgramLimits { memory_bytes: 1 << 40, cpu_seconds: 7, file_bytes: 0 };
         let frames = [
-            ToWorker::Program { memory_bytes: 1 << 40, code: "print('é')" },
+            ToWorker::Program { limits, condition: "", code: "print('é')" },
+            ToWorker::Program { limits, condition: "numpy\npandas", code: "" },
+            ToWorker::Examine,
             ToWorker::Name { meaning: r#"{"blocked":true}"# },
             ToWorker::Answer { id: 1, answer: Answer::Nothing },
             ToWorker::Answer { id: 2, answer: Answer::Json("[1]") },

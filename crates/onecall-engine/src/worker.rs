@@ -11,14 +11,17 @@ use std::time::{Duration, Instant};
 use onecall_core::{
     BoxFuture, CallableName, Failure, Limits, Program, Resolution, ToolError, ToolHost, ToolValue,
 };
+use onecall_jail::ProgramLimits;
 use serde_json::json;
 use tokio::net::UnixStream;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::calls::Calls;
 use crate::connection::Connection;
+use crate::examination::{Attempt, Examination};
 use crate::pool::{Engine, MAX_AT_ONCE};
-use crate::protocol::{Answer, FromWorker, ProtocolError, ToWorker};
+use crate::protocol::{Answer, Condition, FromWorker, ProtocolError, ToWorker};
+use crate::workspace::Quota;
 use crate::zygote::{WaitStatus, Zygote};
 
 /// After each step of a lone program the gateway stays awake this long: a processor
@@ -31,6 +34,9 @@ const MAX_ATTEMPTS: u32 = 3;
 /// How long to wait for the zygote's word on how a worker died.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
+const SIGXCPU: i32 = 24;
+const SIGSYS: i32 = 31;
+
 /// Where a program's output goes, as it comes.
 pub trait ProgramOutput: Send {
     /// The program printed this.
@@ -39,22 +45,50 @@ pub trait ProgramOutput: Send {
     fn stderr(&mut self, bytes: &[u8]);
 }
 
+/// What became of a program that did not fail.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It ran to its end.
+    Finished,
+    /// It was not run for want of these modules, one on each line.
+    Lacks(String),
+}
+
 impl Engine {
-    /// Runs one program to its end. Dropping the future kills it.
-    pub async fn run(
+    /// Runs one program to its end, if its `condition` is met. Dropping the future
+    /// kills it.
+    pub(crate) async fn run(
         &self,
         program: &Program,
+        condition: Condition<'_>,
         limits: &Limits,
         host: &dyn ToolHost,
         output: &mut dyn ProgramOutput,
-    ) -> Result<(), Failure> {
+    ) -> Result<Ended, Failure> {
         let mut attempts = 1;
         loop {
             let mut worker = self
                 .worker()
                 .await
-                .map_err(|error| Failure::EngineUnavailable { reason: error.to_string() })?;
-            let result = worker.run(program, limits, host, output).await;
+                .map_err(|error| error.failure())?;
+            let file_bytes = match &self.quota {
+                Some(quota) => quota.left().await,
+                None => 0,
+            };
+            let limited = ProgramLimits {
+                memory_bytes: limits.memory_bytes,
+                cpu_seconds: limits.timeout.as_secs().saturating_add(1),
+                file_bytes,
+            };
+            let start = ToWorker::Program {
+                limits: limited,
+                condition: condition.text(),
+                code: &program.code,
+            };
+            let result = tokio::select! {
+                result = worker.run(&start, limits, host, output) => result,
+                full = exceeded(self.quota.as_ref()) => Err(full),
+            };
             let lost =
                 matches!(result, Err(Failure::WorkerDied { .. })) && worker.was_lost_unheard();
             if !lost || attempts == MAX_ATTEMPTS {
@@ -105,22 +139,45 @@ impl Worker {
         self.turn = turn;
     }
 
-    /// Waits until the worker has warmed up and locked itself in; returns what it
-    /// has to say about that.
-    pub(crate) async fn ready(&mut self) -> Result<String, String> {
-        let mut remarks = String::new();
+    /// Waits until the worker has warmed up and locked itself in.
+    pub(crate) async fn ready(&mut self) -> Result<(), String> {
+        self.frame(|frame| match frame {
+            FromWorker::Ready => Some(Ok(())),
+            FromWorker::Raised { traceback } => Some(Err(traceback.to_owned())),
+            _ => None,
+        })
+        .await?
+    }
+
+    /// Has the worker test its walls, which it does not survive where they hold.
+    pub(crate) async fn examine(&mut self) -> Result<Examination, String> {
+        self.connection.send(&ToWorker::Examine).map_err(|error| error.to_string())?;
+        let report = self.frame(|frame| match frame {
+            FromWorker::Examined { report } => {
+                Some(serde_json::from_str(report).map_err(|error| error.to_string()))
+            }
+            FromWorker::Raised { traceback } => Some(Err(traceback.to_owned())),
+            _ => None,
+        });
+        let mut examination: Examination = report.await??;
+        let killed = tokio::time::timeout(EXIT_TIMEOUT, &mut self.exit).await;
+        let held = matches!(killed, Ok(Ok(status)) if status.signal() == Some(SIGSYS));
+        examination.attempts.push(Attempt {
+            wall: "system calls".to_owned(),
+            tried: "be traced".to_owned(),
+            broke: (!held).then(|| "it was not ended for it".to_owned()),
+        });
+        Ok(examination)
+    }
+
+    /// Waits for the first frame of which `take` makes something.
+    async fn frame<T>(
+        &mut self,
+        mut take: impl FnMut(FromWorker<'_>) -> Option<T>,
+    ) -> Result<T, String> {
         loop {
-            let step = self.connection.take_frame(|frame| match frame {
-                FromWorker::Ready => Some(Ok(std::mem::take(&mut remarks))),
-                FromWorker::Raised { traceback } => Some(Err(traceback.to_owned())),
-                FromWorker::Stderr(bytes) => {
-                    remarks.push_str(&String::from_utf8_lossy(bytes));
-                    None
-                }
-                _ => None,
-            });
-            match step {
-                Ok(Some(Some(end))) => return end,
+            match self.connection.take_frame(&mut take) {
+                Ok(Some(Some(taken))) => return Ok(taken),
                 Ok(Some(None)) => {}
                 Ok(None) => match self.connection.exchange().await {
                     Ok(true) => {}
@@ -140,14 +197,13 @@ impl Worker {
 
     async fn run(
         &mut self,
-        program: &Program,
+        start: &ToWorker<'_>,
         limits: &Limits,
         host: &dyn ToolHost,
         output: &mut dyn ProgramOutput,
-    ) -> Result<(), Failure> {
+    ) -> Result<Ended, Failure> {
         let mut deadline = pin!(tokio::time::sleep(limits.timeout));
-        let start = ToWorker::Program { memory_bytes: limits.memory_bytes, code: &program.code };
-        self.connection.send(&start).map_err(|error| Failure::Raised {
+        self.connection.send(start).map_err(|error| Failure::Raised {
             traceback: format!("the program is too large: {error}"),
         })?;
         let mut calls = Calls::default();
@@ -169,11 +225,16 @@ impl Worker {
                             let name = CallableName::new(name);
                             resolving = Some(Box::pin(async move { host.resolve(&name).await }));
                         }
-                        FromWorker::Finished => return Break(Ok(())),
+                        FromWorker::Finished => return Break(Ok(Ended::Finished)),
+                        FromWorker::Lacks { modules } => {
+                            return Break(Ok(Ended::Lacks(modules.to_owned())));
+                        }
                         FromWorker::Raised { traceback } => {
                             return Break(Err(Failure::Raised { traceback: traceback.to_owned() }));
                         }
-                        FromWorker::Ready => return Break(Err(broke_protocol("a second ready"))),
+                        FromWorker::Ready | FromWorker::Examined { .. } => {
+                            return Break(Err(broke_protocol("a frame out of turn")));
+                        }
                     }
                     Continue(())
                 });
@@ -267,7 +328,10 @@ impl Worker {
                     format!("the program ended its own process with exit code {code}")
                 }
             },
-            Ok(Err(_)) => "the engine's zygote died".to_owned(),
+            Ok(Err(_)) => match self.zygote.last_words().as_str() {
+                "" => "the engine's zygote died".to_owned(),
+                words => format!("the engine's zygote died: {words}"),
+            },
             Err(_) => "the program's process closed its connection".to_owned(),
         }
     }
@@ -284,7 +348,8 @@ fn broke_protocol(what: &str) -> Failure {
 /// What most likely lies behind a signal that no one of ours has sent.
 fn cause_of(signal: i32, limits: Option<&Limits>) -> String {
     match (signal, limits) {
-        (31, _) => ": it made a system call that the sandbox forbids".to_owned(),
+        (SIGSYS, _) => ": it made a system call that the sandbox forbids".to_owned(),
+        (SIGXCPU, Some(_)) => ": it used more processor time than it has time to run".to_owned(),
         (6 | 9 | 11, Some(limits)) => {
             let megabytes = limits.memory_bytes / (1024 * 1024);
             format!("; it may have used more than its {megabytes} MB of memory")
@@ -301,10 +366,18 @@ fn signal_name(signal: i32) -> String {
         9 => "SIGKILL".to_owned(),
         11 => "SIGSEGV".to_owned(),
         15 => "SIGTERM".to_owned(),
-        24 => "SIGXCPU".to_owned(),
+        SIGXCPU => "SIGXCPU".to_owned(),
         25 => "SIGXFSZ".to_owned(),
-        31 => "SIGSYS".to_owned(),
+        SIGSYS => "SIGSYS".to_owned(),
         other => format!("signal {other}"),
+    }
+}
+
+/// Ends when the workspace holds more than it may.
+async fn exceeded(quota: Option<&Quota>) -> Failure {
+    match quota {
+        Some(quota) => quota.exceeded().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -10,15 +10,18 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Interest};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, Command};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OnceCell, mpsc, oneshot};
+use tokio::task::JoinHandle;
 
+use crate::examination::Examination;
 use crate::worker::Worker;
 
 const FORK: u8 = b'F';
@@ -30,13 +33,16 @@ const REQUEST_SIZE: usize = 9;
 /// A message from it: kind, worker id and wait status.
 const EXIT_SIZE: usize = 13;
 
+/// How long a dead zygote's stderr may stay open.
+const LAST_WORDS_TIMEOUT: Duration = Duration::from_millis(200);
+
 /// How to start a zygote: this program, run again with these arguments.
 #[derive(Clone, Debug)]
-pub struct ZygoteCommand {
+pub(crate) struct ZygoteCommand {
     /// The executable.
-    pub program: PathBuf,
+    pub(crate) program: PathBuf,
     /// Its arguments, which must lead to the zygote's body.
-    pub args: Vec<String>,
+    pub(crate) args: Vec<String>,
 }
 
 /// A handle to a running zygote; the process ends when the last one is dropped.
@@ -44,6 +50,9 @@ pub struct ZygoteCommand {
 pub(crate) struct Zygote {
     requests: mpsc::UnboundedSender<Request>,
     next_id: AtomicU64,
+    last_words: Arc<Mutex<String>>,
+    /// What its first worker found out about the walls.
+    pub(crate) examination: OnceCell<Examination>,
 }
 
 #[derive(Debug)]
@@ -84,12 +93,17 @@ impl Zygote {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        if let Some(stderr) = child.stderr.take() {
-            tokio::spawn(log_stderr(stderr));
-        }
+        let last_words = Arc::new(Mutex::default());
+        let log = tokio::spawn(log_stderr(child.stderr.take(), Arc::clone(&last_words)));
         let (requests, queue) = mpsc::unbounded_channel();
-        tokio::spawn(drive(UnixStream::from_std(ours)?, queue, child));
-        Ok(Arc::new(Self { requests, next_id: AtomicU64::new(1) }))
+        tokio::spawn(drive(UnixStream::from_std(ours)?, queue, child, log));
+        let examination = OnceCell::new();
+        Ok(Arc::new(Self { requests, next_id: AtomicU64::new(1), last_words, examination }))
+    }
+
+    /// The last line it wrote to stderr, if any.
+    pub(crate) fn last_words(&self) -> String {
+        self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Asks for a worker; it comes to life in the background.
@@ -120,6 +134,7 @@ async fn drive(
     mut control: UnixStream,
     mut requests: mpsc::UnboundedReceiver<Request>,
     mut zygote: Child,
+    log: JoinHandle<()>,
 ) {
     let mut waiting = HashMap::new();
     let mut exit = [0u8; EXIT_SIZE];
@@ -146,12 +161,14 @@ async fn drive(
             }
         }
     }
-    // Whoever waits for an exit learns from its dropped sender that there is
-    // nobody left to report one.
     requests.close();
     drop(control);
     _ = zygote.start_kill();
     _ = zygote.wait().await;
+    _ = tokio::time::timeout(LAST_WORDS_TIMEOUT, log).await;
+    // Whoever waits for an exit learns from its dropped sender that there is
+    // nobody left to report one, and finds the last words complete.
+    drop(waiting);
 }
 
 async fn send(
@@ -194,9 +211,11 @@ fn report_exit(message: [u8; EXIT_SIZE], waiting: &mut HashMap<u64, oneshot::Sen
     }
 }
 
-async fn log_stderr(stderr: ChildStderr) {
+async fn log_stderr(stderr: Option<ChildStderr>, last_words: Arc<Mutex<String>>) {
+    let Some(stderr) = stderr else { return };
     let mut lines = BufReader::new(stderr).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         tracing::error!("zygote: {line}");
+        *last_words.lock().unwrap_or_else(PoisonError::into_inner) = line;
     }
 }

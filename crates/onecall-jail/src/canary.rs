@@ -38,7 +38,7 @@ impl Canary<'_> {
         match (self.run)() {
             Ok(()) => Verdict::Broken("it succeeded".to_owned()),
             Err(error) => match Errno::from_io_error(&error) {
-                Some(errno @ (Errno::PERM | Errno::ACCESS)) => Verdict::Held(errno),
+                Some(errno @ (Errno::PERM | Errno::ACCESS | Errno::ROFS)) => Verdict::Held(errno),
                 _ => Verdict::Broken(format!("it was not refused: {error}")),
             },
         }
@@ -68,11 +68,11 @@ pub fn canaries<'a>(keep: &'a [BorrowedFd<'a>]) -> Vec<Canary<'a>> {
             let stat = rustix::fs::statat(rustix::fs::CWD, "/etc", rustix::fs::AtFlags::EMPTY_PATH);
             refused_if(stat.is_err_and(|error| error == Errno::NOENT))
         }),
-        canary("system calls", "ask about /etc", || fs::metadata("/etc").map(drop)),
-        canary("filesystem", "read /etc/passwd", || fs::read("/etc/passwd").map(drop)),
-        canary("filesystem", "read /proc/1/environ", || fs::read("/proc/1/environ").map(drop)),
-        canary("filesystem", "create a file in /tmp", || {
-            let path = format!("/tmp/onecall-canary-{}", std::process::id());
+        canary("empty root", "read /proc/1/environ", || hidden(fs::read("/proc/1/environ"))),
+        canary("filesystem", "read /etc/passwd", || hidden(fs::read("/etc/passwd"))),
+        canary("filesystem", "list the root", || fs::read_dir("/").map(drop)),
+        canary("filesystem", "create a file", || {
+            let path = format!("/onecall-canary-{}", std::process::id());
             fs::write(&path, "")?;
             fs::remove_file(path)
         }),
@@ -105,6 +105,14 @@ pub fn deadly_canary() {
 /// For walls that show in what there is to see, not in an error.
 fn refused_if(refused: bool) -> io::Result<()> {
     if refused { Err(Errno::ACCESS.into()) } else { Ok(()) }
+}
+
+/// A file that cannot be seen is refused as well as one that cannot be read.
+fn hidden(read: io::Result<Vec<u8>>) -> io::Result<()> {
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Errno::ACCESS.into()),
+        other => other.map(drop),
+    }
 }
 
 /// Whether a descriptor is open that is neither a standard stream nor in `keep`.

@@ -1,6 +1,7 @@
 //! Why a process could not be locked in.
 
 use std::io;
+use std::path::PathBuf;
 
 /// After any of these the process is half locked in and must end.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,17 @@ pub enum JailError {
     /// Workers could no longer be forked.
     #[error("the process that holds the workers' process namespace did not start: {0}")]
     Keeper(#[source] io::Error),
+    /// A workspace that was there when the gateway started may be gone.
+    #[error("programs cannot start in {}: {source}", folder.display())]
+    Folder {
+        /// Where they were to start.
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The list of system calls could not be compiled.
+    #[error("the sandbox cannot build its wall `system calls`: {0}")]
+    Filters(#[source] io::Error),
     /// The limits of a program hold in every mode.
     #[error("cannot read this process's size from /proc/self/statm: {0}")]
     Size(#[source] io::Error),

@@ -28,6 +28,7 @@ pub(crate) fn restrict(jail: &Jail) -> io::Result<()> {
 
 fn ruleset(jail: &Jail) -> Result<RulesetStatus, RulesetError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let load = read | AccessFs::Execute;
     let write = read
         | AccessFs::WriteFile
         | AccessFs::Truncate
@@ -44,7 +45,8 @@ fn ruleset(jail: &Jail) -> Result<RulesetStatus, RulesetError> {
         .scope(Scope::from_all(NEWEST))?
         .create()?
         .add_rules(path_beneath_rules(&jail.readable, read))?
-        .add_rules(path_beneath_rules(jail.writable.iter().map(|it| &it.path), write))?
+        .add_rules(path_beneath_rules(&jail.loadable, load))?
+        .add_rules(path_beneath_rules(&jail.writable, write))?
         .restrict_self()?;
     Ok(status.ruleset)
 }

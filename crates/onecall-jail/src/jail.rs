@@ -2,9 +2,10 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::report::{Report, Wall};
+use crate::syscalls::Filter;
 use crate::{
     JailError, descriptors, environment, filesystem, keeper, namespaces, privileges, resources,
     root, syscalls,
@@ -15,6 +16,9 @@ const ALLOW_NAMESPACES: &str = "allow unprivileged user namespaces \
      kernel.apparmor_restrict_unprivileged_userns=0; in a container, a seccomp profile \
      that allows unshare)";
 const NEWER_KERNEL: &str = "use a kernel from 5.13 on with landlock and seccomp enabled";
+/// The last wall to go up, and the one that does not outlast a change of programs.
+const SYSTEM_CALLS: &str = "system calls";
+
 const OUR_FAULT: &str = "report this as a bug of onecall";
 
 /// What to do where the kernel cannot build a wall.
@@ -36,17 +40,14 @@ pub struct Jail {
     pub mode: Mode,
     /// Absolute paths a program may read; what does not exist is passed over.
     pub readable: Vec<PathBuf>,
-    /// The one directory a program may write to.
-    pub writable: Option<Writable>,
-}
-
-/// A directory a program may write to.
-#[derive(Clone, Debug)]
-pub struct Writable {
-    /// Absolute.
-    pub path: PathBuf,
-    /// The largest file it may become.
-    pub max_file_bytes: u64,
+    /// The same for the files of an interpreter other than this binary, which it may
+    /// also load as code.
+    pub loadable: Vec<PathBuf>,
+    /// The one directory a program may write to, absolute.
+    pub writable: Option<PathBuf>,
+    /// Where a program starts, absolute and below one of the paths above; the root
+    /// if absent.
+    pub folder: Option<PathBuf>,
 }
 
 /// Where a zygote has brought itself and all it forks.
@@ -64,6 +65,27 @@ pub struct Prepared {
     pub report: Report,
     /// Address space in use before any program.
     baseline: u64,
+}
+
+/// A process that is about to become another program, behind every wall that such a
+/// change leaves standing.
+#[derive(Clone, Debug)]
+pub struct Enclosed {
+    /// What stands so far.
+    pub report: Report,
+    /// The wall that is left for the workers of that program to build.
+    pub filters: Vec<Filter>,
+}
+
+/// What one program may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramLimits {
+    /// Memory on top of what the process used when it was prepared.
+    pub memory_bytes: u64,
+    /// Computing time from now on.
+    pub cpu_seconds: u64,
+    /// The largest file it may write, where it may write at all.
+    pub file_bytes: u64,
 }
 
 impl Jail {
@@ -98,45 +120,75 @@ impl Jail {
         keep: &[BorrowedFd<'_>],
     ) -> Result<Prepared, JailError> {
         let baseline = resources::virtual_memory().map_err(JailError::Size)?;
-        let mut report = Report { walls: isolation.walls.clone() };
+        let mut walls = self.enclosing_walls(isolation, keep)?;
         if self.mode != Mode::Off {
-            self.build(isolation, keep, &mut report.walls);
+            walls.push(Wall::build(SYSTEM_CALLS, NEWER_KERNEL, || syscalls::restrict(self)));
         }
+        Ok(Prepared { report: self.accept(walls)?, baseline })
+    }
+
+    /// Builds every wall that stays when this process executes another program. That
+    /// program inherits the descriptors in `keep`, and each worker it forks has to
+    /// install the filters.
+    pub fn enclose(
+        &self,
+        isolation: &Isolation,
+        keep: &[BorrowedFd<'_>],
+    ) -> Result<Enclosed, JailError> {
+        let report = self.accept(self.enclosing_walls(isolation, keep)?)?;
+        let filters = match self.mode {
+            Mode::Off => Vec::new(),
+            Mode::Required | Mode::BestEffort => Filter::all(self).map_err(JailError::Filters)?,
+        };
+        Ok(Enclosed { report, filters })
+    }
+
+    fn accept(&self, walls: Vec<Wall>) -> Result<Report, JailError> {
+        let report = Report { walls };
         if self.mode == Mode::Required {
             report.complete()?;
         }
-        Ok(Prepared { report, baseline })
+        Ok(report)
     }
 
     /// Each wall may need what the next one takes away.
-    fn build(&self, isolation: &Isolation, keep: &[BorrowedFd<'_>], walls: &mut Vec<Wall>) {
-        let file_bytes = self.writable.as_ref().map_or(0, |writable| writable.max_file_bytes);
+    fn enclosing_walls(
+        &self,
+        isolation: &Isolation,
+        keep: &[BorrowedFd<'_>],
+    ) -> Result<Vec<Wall>, JailError> {
+        let mut walls = isolation.walls.clone();
+        if self.mode == Mode::Off {
+            self.enter_folder()?;
+            return Ok(walls);
+        }
         walls.extend([
             Wall::build("environment", OUR_FAULT, environment::check),
             Wall::build("descriptors", NEWER_KERNEL, || descriptors::close_all_but(keep)),
-            Wall::build("resources", OUR_FAULT, || resources::limit(file_bytes)),
+            Wall::build("resources", OUR_FAULT, || resources::limit(self.writable.is_some())),
             Wall::build("empty root", ALLOW_NAMESPACES, || match &isolation.root {
                 Ok(root) => root::enter(root),
                 Err(reason) => Err(io::Error::other(reason.clone())),
             }),
+        ]);
+        self.enter_folder()?;
+        walls.extend([
             Wall::build("privileges", OUR_FAULT, privileges::drop_all),
             Wall::build("filesystem", NEWER_KERNEL, || filesystem::restrict(self)),
-            Wall::build("system calls", NEWER_KERNEL, || syscalls::restrict(self)),
         ]);
+        Ok(walls)
     }
 
-    /// All that a program may see of the disk.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        let writable = self.writable.iter().map(|writable| &writable.path);
-        self.readable.iter().chain(writable).map(PathBuf::as_path)
+    fn enter_folder(&self) -> Result<(), JailError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let failed = |source| JailError::Folder { folder: folder.clone(), source };
+        rustix::process::chdir(folder).map_err(|error| failed(error.into()))
     }
 }
 
 impl Prepared {
-    /// Applies the limits of one program: memory on top of what the process used when
-    /// it was prepared, and computing time from now on.
-    pub fn limit(&self, memory_bytes: u64, cpu_seconds: Option<u64>) -> io::Result<()> {
-        resources::limit_memory(self.baseline, memory_bytes)?;
-        cpu_seconds.map_or(Ok(()), resources::limit_cpu)
+    /// Applies the limits of one program.
+    pub fn limit(&self, limits: ProgramLimits) -> io::Result<()> {
+        resources::limit_program(self.baseline, limits)
     }
 }

@@ -4,20 +4,26 @@
 //! one program's threads would starve the others, and for root it does not count at
 //! all. Forking is refused by the system call filter, and each thread's stack takes
 //! from the address space, which is limited.
+#![expect(unsafe_code, reason = "ignoring a signal has no safe form")]
 
 use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::ProgramLimits;
+
 /// Descriptors a program may have open; it is born with a handful.
 const OPEN_FILES: u64 = 64;
 
-/// Applies the limits that are the same for every program. `file_bytes` is the
-/// largest file it may write.
-pub(crate) fn limit(file_bytes: u64) -> io::Result<()> {
+/// Applies the limits that are the same for every program. How much it may write is
+/// known later, if it `writes` at all.
+pub(crate) fn limit(writes: bool) -> io::Result<()> {
     lower(Resource::Core, 0)?;
-    lower(Resource::Fsize, file_bytes)?;
+    if !writes {
+        lower(Resource::Fsize, 0)?;
+    }
+    ignore_file_size_signal()?;
     lower(Resource::Nofile, OPEN_FILES)?;
     // Memory that is not part of the address space, and a place before others.
     lower(Resource::Msgqueue, 0)?;
@@ -26,13 +32,24 @@ pub(crate) fn limit(file_bytes: u64) -> io::Result<()> {
     lower(Resource::Rtprio, 0)
 }
 
-/// Lets the address space grow by `bytes` over `baseline`.
-pub(crate) fn limit_memory(baseline: u64, bytes: u64) -> io::Result<()> {
-    lower(Resource::As, baseline.saturating_add(bytes))
+/// Applies the limits of one program. The address space may grow over `baseline`.
+pub(crate) fn limit_program(baseline: u64, limits: ProgramLimits) -> io::Result<()> {
+    lower(Resource::As, baseline.saturating_add(limits.memory_bytes))?;
+    lower(Resource::Fsize, limits.file_bytes)?;
+    limit_cpu(limits.cpu_seconds)
+}
+
+/// A file that grows over its limit is an error of the write, not the end of the process.
+fn ignore_file_size_signal() -> io::Result<()> {
+    // SAFETY: no handler is installed, so no code of ours runs in a signal's context.
+    match unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) } {
+        libc::SIG_ERR => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
 }
 
 /// Lets the process compute for `seconds` more.
-pub(crate) fn limit_cpu(seconds: u64) -> io::Result<()> {
+fn limit_cpu(seconds: u64) -> io::Result<()> {
     // The kernel counts from the fork, and the warm-up is not the program's to pay for.
     let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
     let limit = u64::try_from(used).unwrap_or(0).saturating_add(1).saturating_add(seconds);

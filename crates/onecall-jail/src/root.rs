@@ -2,8 +2,9 @@
 //!
 //! Landlock refuses to open files but not to ask whether they exist; here there is
 //! nothing to ask about. The zygote lays the root out once, each worker moves in.
+#![expect(unsafe_code, reason = "the attributes of a mount have no safe form")]
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -49,14 +50,49 @@ pub(crate) fn enter(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// All that a program may see of the disk, as trees that are not mounted yet.
 fn visible_trees(jail: &Jail) -> io::Result<Vec<(&Path, OwnedFd)>> {
-    let mut paths: Vec<&Path> = jail.paths().filter(|path| path.exists()).collect();
-    // An outer directory comes before what is mounted inside it.
+    let readable = jail.readable.iter().map(|path| (path, READ_ONLY | NO_CODE));
+    let loadable = jail.loadable.iter().map(|path| (path, READ_ONLY));
+    let writable = jail.writable.iter().map(|path| (path, NO_CODE));
+    let mut paths: Vec<(&PathBuf, u64)> = readable.chain(loadable).chain(writable).collect();
+    paths.retain(|(path, _)| path.exists());
+    // An outer directory comes before what is mounted inside it, and brings along what
+    // is there in the same way.
     paths.sort_unstable();
+    paths.dedup_by(|(inner, inner_access), (outer, access)| {
+        inner == outer || (inner_access == access && inner.starts_with(&**outer))
+    });
+    paths.into_iter().map(|(path, access)| Ok((path.as_path(), tree(path, access)?))).collect()
+}
+
+const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+const NO_CODE: u64 = libc::MOUNT_ATTR_NOEXEC;
+
+fn tree(path: &Path, access: u64) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
-    paths.into_iter().map(|path| Ok((path, open_tree(CWD, path, flags)?))).collect()
+    let tree = open_tree(CWD, path, flags)?;
+    let attributes = libc::mount_attr {
+        attr_set: access | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    // SAFETY: the kernel reads the empty path and the attributes, both alive here and
+    // of the sizes given.
+    let set = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | libc::AT_RECURSIVE,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if set == 0 { Ok(tree) } else { Err(io::Error::last_os_error()) }
 }
 
 fn show(root: &Path, path: &Path, tree: &OwnedFd) -> io::Result<()> {
@@ -64,11 +100,13 @@ fn show(root: &Path, path: &Path, tree: &OwnedFd) -> io::Result<()> {
         .strip_prefix("/")
         .map_err(|_| io::Error::other(format!("{} is not absolute", path.display())))?;
     let place = root.join(inside);
-    if fs::metadata(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(tree)))?.is_dir() {
+    if fs::metadata(format!("/proc/self/fd/{}", tree.as_raw_fd()))?.is_dir() {
         fs::create_dir_all(&place)?;
     } else {
         place.parent().map_or(Ok(()), fs::create_dir_all)?;
-        fs::File::create(&place)?;
+        if !place.exists() {
+            fs::File::create(&place)?;
+        }
     }
     move_mount(tree, c"", CWD, &place, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
     Ok(())

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use rustix::io::Errno;
+use rustix::process::getpid;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
 
 use crate::Jail;
@@ -32,14 +33,62 @@ enum Files {
     Writable,
 }
 
+/// Where code may come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Code {
+    /// All there is has been loaded.
+    Sealed,
+    /// Files may be mapped as code; memory that was written may not become it.
+    Files,
+}
+
+/// One of the filters, for a process that installs them without this crate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter(BpfProgram);
+
 /// Installs the filters for this process and every thread it starts.
 pub(crate) fn restrict(jail: &Jail) -> io::Result<()> {
+    let own_process = getpid().as_raw_nonzero().get().unsigned_abs();
+    for filter in filters(jail, own_process)? {
+        seccompiler::apply_filter(&filter.0).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+impl Filter {
+    /// Stands for the process that installs a filter wherever one names it, and has
+    /// to be replaced there. No process has such a number.
+    pub const OWN_PROCESS: u32 = 0x7fff_fffe;
+
+    /// The system call that installs a filter.
+    pub const INSTALLED_BY: i64 = libc::SYS_seccomp;
+
+    /// All filters, to be installed in this order.
+    pub(crate) fn all(jail: &Jail) -> io::Result<Vec<Self>> {
+        filters(jail, Self::OWN_PROCESS)
+    }
+
+    /// The instructions as the kernel reads them.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let instruction = |it: &seccompiler::sock_filter| {
+            let mut bytes = it.code.to_ne_bytes().to_vec();
+            bytes.extend([it.jt, it.jf]);
+            bytes.extend(it.k.to_ne_bytes());
+            bytes
+        };
+        self.0.iter().flat_map(instruction).collect()
+    }
+}
+
+fn filters(jail: &Jail, own_process: u32) -> io::Result<Vec<Filter>> {
     let files = match jail {
         Jail { writable: Some(_), .. } => Files::Writable,
-        Jail { readable, .. } if !readable.is_empty() => Files::Readable,
+        Jail { readable, loadable, .. } if readable.len() + loadable.len() > 0 => Files::Readable,
         _ => Files::None,
     };
-    let mut allowed = allowed::rules(files)?;
+    let code = if jail.loadable.is_empty() { Code::Sealed } else { Code::Files };
+    let mut allowed = allowed::rules(files, code, own_process)?;
     let mut denied = unconditional(denied::CALLS);
     denied.retain(|call, _| !allowed.contains_key(call));
     denied.extend(files::denied(files)?);
@@ -49,10 +98,12 @@ pub(crate) fn restrict(jail: &Jail) -> io::Result<()> {
     let absent = unconditional(&[libc::SYS_clone3]);
     let fatal = unconditional(fatal::CALLS);
 
-    install(allowed, error(Errno::PERM), SeccompAction::Allow)?;
-    install(denied, SeccompAction::Allow, error(Errno::ACCESS))?;
-    install(absent, SeccompAction::Allow, error(Errno::NOSYS))?;
-    install(fatal, SeccompAction::Allow, SeccompAction::KillProcess)
+    Ok(vec![
+        filter(allowed, error(Errno::PERM), SeccompAction::Allow)?,
+        filter(denied, SeccompAction::Allow, error(Errno::ACCESS))?,
+        filter(absent, SeccompAction::Allow, error(Errno::NOSYS))?,
+        filter(fatal, SeccompAction::Allow, SeccompAction::KillProcess)?,
+    ])
 }
 
 fn unconditional(calls: &[i64]) -> Rules {
@@ -63,10 +114,9 @@ fn error(errno: Errno) -> SeccompAction {
     SeccompAction::Errno(errno.raw_os_error().unsigned_abs())
 }
 
-fn install(rules: Rules, otherwise: SeccompAction, matching: SeccompAction) -> io::Result<()> {
+fn filter(rules: Rules, otherwise: SeccompAction, matching: SeccompAction) -> io::Result<Filter> {
     let architecture = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     let filter =
         SeccompFilter::new(rules, otherwise, matching, architecture).map_err(io::Error::other)?;
-    let program = BpfProgram::try_from(filter).map_err(io::Error::other)?;
-    seccompiler::apply_filter(&program).map_err(io::Error::other)
+    Ok(Filter(BpfProgram::try_from(filter).map_err(io::Error::other)?))
 }

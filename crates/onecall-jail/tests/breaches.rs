@@ -16,10 +16,10 @@ environment: see a variable: EACCES
 namespaces: see the parent process: EACCES
 namespaces: see the machine's name: EACCES
 empty root: see /etc: EACCES
-system calls: ask about /etc: EACCES
+empty root: read /proc/1/environ: EACCES
 filesystem: read /etc/passwd: EACCES
-filesystem: read /proc/1/environ: EACCES
-filesystem: create a file in /tmp: EACCES
+filesystem: list the root: EACCES
+filesystem: create a file: EACCES
 system calls: open a TCP socket: EACCES
 system calls: open a UDP socket: EACCES
 system calls: reach an abstract socket: EACCES
@@ -49,7 +49,8 @@ fn canaries_notice_that_there_is_no_jail() {
     let without_a_jail = [
         "descriptors: find one of the gateway's",
         "environment: see a variable",
-        "filesystem: read /proc/1/environ",
+        "empty root: read /proc/1/environ",
+        "filesystem: create a file",
         "system calls: signal process 1",
         "privileges: become root",
     ];

@@ -32,7 +32,6 @@ fn one_directory_may_be_written_to() {
         let (readable, writable) = (prison.folder("readable"), prison.folder("writable"));
         fs::write(readable.join("file"), "kept").unwrap();
         let paths = [&readable, &writable].map(|path| path.to_str().unwrap());
-        // The last attempt is one byte too many for the kernel: SIGXFSZ.
         assert_eq!(
             prison.run(user, &["files", paths[0], paths[1]]),
             "\
@@ -42,7 +41,7 @@ write to readable: Permission denied (os error 13)
 write: done
 link: Permission denied (os error 13)
 read elsewhere: No such file or directory (os error 2)
-signal 25
+write too much: File too large (os error 27)
 ",
             "as {user:?}"
         );

@@ -7,7 +7,7 @@ use onecall_bridge::{Bridge, Guard, ServerStatus};
 use onecall_catalog::Catalog;
 use onecall_config::{Config, ToolPolicy};
 use onecall_core::{CallableName, Outcome, Program, ToolSpec};
-use onecall_engine::Engine;
+use onecall_engine::Engines;
 use thiserror::Error;
 
 use crate::layers::Policy;
@@ -44,17 +44,18 @@ fn did_you_mean(nearest: &[CallableName]) -> String {
 impl Gateway {
     /// Starts connecting to every server and returns at once. Must be called
     /// inside a tokio runtime.
-    pub fn start(config: Config, engine: Engine, guard: Guard) -> Arc<Self> {
+    pub fn start(config: Config, engines: Engines, guard: Guard) -> Arc<Self> {
         let bridge = Bridge::start(config.servers, guard);
         let host = Policy::new(bridge.clone(), config.tools.clone());
-        let runtime = Runtime::new(engine, Arc::new(host), config.execution);
+        let runtime = Runtime::new(engines, Arc::new(host), config.execution);
         Arc::new(Self { bridge, policy: config.tools, runtime })
     }
 
-    /// Starts the engine, so that the first program need not wait for it.
-    pub fn warm_up(&self) {
-        if let Err(error) = self.runtime.engine().warm_up() {
-            tracing::warn!("the engine cannot start: {error}");
+    /// Starts the engine and tests its walls, so that the first program need not wait
+    /// for it. Where that fails, programs will be told the same.
+    pub async fn warm_up(&self) {
+        if let Err(error) = self.runtime.engines().warm_up().await {
+            tracing::error!("no program can run: {error}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use onecall_core::{Failure, Limits, Outcome, Program, ToolHost};
-use onecall_engine::Engine;
+use onecall_engine::Engines;
 
 use crate::Observer;
 use crate::capture::Capture;
@@ -14,23 +14,23 @@ use crate::layers::{Observed, Parallel, Quota};
 /// nobody could mend the program.
 const SHORTEST_LIMIT: usize = 4 * 1024;
 
-/// Runs programs on an engine, with the tools of a host.
+/// Runs programs on engines, with the tools of a host.
 pub struct Runtime {
-    engine: Engine,
+    engines: Engines,
     host: Arc<dyn ToolHost>,
     limits: Limits,
 }
 
 impl Runtime {
-    /// Programs run on `engine`, within `limits`, and `host` executes their calls.
-    pub fn new(engine: Engine, host: Arc<dyn ToolHost>, limits: Limits) -> Self {
-        Self { engine, host, limits }
+    /// Programs run on `engines`, within `limits`, and `host` executes their calls.
+    pub fn new(engines: Engines, host: Arc<dyn ToolHost>, limits: Limits) -> Self {
+        Self { engines, host, limits }
     }
 
-    /// The engine programs run on.
+    /// What programs run on.
     #[must_use]
-    pub fn engine(&self) -> &Engine {
-        &self.engine
+    pub fn engines(&self) -> &Engines {
+        &self.engines
     }
 
     /// Runs one program to its end. Dropping the future kills the program and
@@ -41,7 +41,7 @@ impl Runtime {
         let parallel = Parallel::new(self.host.as_ref(), self.limits.max_parallel_calls);
         let quota = Quota::new(&parallel, self.limits.max_tool_calls);
         let observed = Observed::new(&quota, observer);
-        let result = self.engine.run(program, &self.limits, &observed, &mut capture).await;
+        let result = self.engines.run(program, &self.limits, &observed, &mut capture).await;
         let longest = self.limits.max_output_bytes.max(SHORTEST_LIMIT);
         let result = result.map_err(|failure| shorten(failure, longest));
         let calls_completed = observed.completed();

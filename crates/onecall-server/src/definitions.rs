@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use onecall_core::EngineChoice;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -38,7 +39,12 @@ pub fn definitions() -> Vec<Tool> {
             json!({
                 "type": "object",
                 "properties": {
-                    "code": { "type": "string", "description": "The Python program." }
+                    "code": { "type": "string", "description": "The Python program." },
+                    "engine": {
+                        "type": "string",
+                        "enum": EngineChoice::NAMES.map(|(name, _)| name),
+                        "description": "Leave out, unless it must be the user's own CPython."
+                    }
                 },
                 "required": ["code"]
             }),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onecall_core::Program;
+use onecall_core::{EngineChoice, Program};
 use onecall_runtime::{Gateway, Silent, report};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
@@ -37,7 +37,11 @@ impl Handler {
             Ok(code) => code,
             Err(message) => return failure(format!("[Script execution failed]\n{message}")),
         };
-        let program = Program::new(code);
+        let engine = match engine_argument(arguments) {
+            Ok(engine) => engine,
+            Err(message) => return failure(format!("[Script execution failed]\n{message}")),
+        };
+        let program = Program { code: code.to_owned(), engine };
         let outcome = match context.meta.get_progress_token() {
             None => self.gateway.run(&program, &Silent).await,
             Some(token) => {
@@ -125,6 +129,17 @@ fn text_argument<'a>(arguments: &'a JsonObject, tool: &str, name: &str) -> Resul
         Some(_) => Err(format!("{tool}: '{name}' must be a string")),
         None => Err(format!("{tool}: '{name}' is missing")),
     }
+}
+
+fn engine_argument(arguments: &JsonObject) -> Result<Option<EngineChoice>, String> {
+    let Some(wanted) = arguments.get("engine").filter(|wanted| !wanted.is_null()) else {
+        return Ok(None);
+    };
+    let known = |(name, engine): &(&str, EngineChoice)| (wanted == name).then_some(*engine);
+    EngineChoice::NAMES.iter().find_map(known).map(Some).ok_or_else(|| {
+        let names = EngineChoice::NAMES.map(|(name, _)| name).join(", ");
+        format!("{EXECUTE_PROGRAM}: 'engine' must be one of {names}")
+    })
 }
 
 fn success(text: String) -> CallToolResult {

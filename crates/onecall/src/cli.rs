@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
-use onecall_config::Sandbox;
+use onecall_core::EngineChoice;
 
 /// Many tools, one call: runs programs over your other MCP servers.
 #[derive(Debug, Parser)]
@@ -44,7 +44,19 @@ Exit codes: 0 it ran to its end, 1 it failed, 2 it could not be started, 124 it 
     Run {
         /// The program's file, or - for standard input
         file: PathBuf,
+        /// What runs it: python (built in), cpython (the system's, with its packages), or auto,
+        /// which takes cpython for programs that import what only it has
+        #[arg(long, value_parser = engine_names())]
+        engine: Option<String>,
     },
+    /// Test the sandbox: every wall with its state and cost
+    #[command(after_help = "\
+A worker of each engine tries to break out, and says what held it. Exit codes: 0 every wall of
+the default engine holds, or the configuration accepts less; 1 programs cannot run
+
+Example:
+  onecall doctor")]
+    Doctor,
     /// List the tools that programs can call
     #[command(
         args_conflicts_with_subcommands = true,
@@ -80,9 +92,14 @@ Example:
     /// Body of the process that forks program workers
     #[command(hide = true)]
     PythonZygote {
-        /// How programs are locked in, as the configuration spells it
-        #[arg(long, value_parser = PossibleValuesParser::new(Sandbox::NAMES.map(|(name, _)| name)))]
-        sandbox: String,
+        /// How programs are locked in
+        plan: String,
+    },
+    /// The same, becoming the system's Python
+    #[command(hide = true)]
+    CpythonZygote {
+        /// How programs are locked in
+        plan: String,
     },
     /// Body of the process that ends bridged servers if the gateway is killed
     #[command(hide = true)]
@@ -100,4 +117,13 @@ pub(crate) enum ToolsCommand {
         /// A name from `onecall tools`
         name: String,
     },
+}
+
+fn engine_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(EngineChoice::NAMES.map(|(name, _)| name))
+}
+
+/// The engine of this name, which the command line has checked.
+pub(crate) fn engine(name: &str) -> Option<EngineChoice> {
+    EngineChoice::NAMES.iter().find(|(known, _)| *known == name).map(|(_, engine)| *engine)
 }

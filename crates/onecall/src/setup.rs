@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use onecall_bridge::Guard;
 use onecall_config::{Config, Loaded, Sandbox, Surroundings};
-use onecall_engine::{Engine, JailMode, ZygoteCommand};
+use onecall_core::Workspace;
+use onecall_engine::{EngineSettings, Engines, JailMode};
 use onecall_runtime::Gateway;
 
 use crate::cli::Global;
@@ -41,24 +42,28 @@ pub(crate) fn gateway(config: Config) -> anyhow::Result<Arc<Gateway>> {
     let mut guard = Command::new(&program);
     guard.arg("guard");
     let guard = Guard::spawn(guard).context("cannot start the process guard")?;
-    let sandbox = format!("--sandbox={}", sandbox_name(config.sandbox));
-    let engine = ZygoteCommand { program, args: vec!["python-zygote".to_owned(), sandbox] };
-    let engine = Engine::new(engine);
-    Ok(Gateway::start(config, engine, guard))
+    let engines = engines(&config, program)?;
+    Ok(Gateway::start(config, engines, guard))
 }
 
-fn sandbox_name(sandbox: Sandbox) -> &'static str {
-    let mut names = Sandbox::NAMES.iter();
-    names.find(|(_, known)| *known == sandbox).map_or("required", |(name, _)| name)
-}
-
-/// The jail that a sandbox of this name stands for; the strictest for any other.
-pub(crate) fn jail_mode(sandbox: &str) -> JailMode {
-    match Sandbox::NAMES.iter().find(|(name, _)| *name == sandbox) {
-        Some((_, Sandbox::Off)) => JailMode::Off,
-        Some((_, Sandbox::BestEffort)) => JailMode::BestEffort,
-        _ => JailMode::Required,
+/// The engines that `config` asks for.
+pub(crate) fn engines(config: &Config, executable: PathBuf) -> anyhow::Result<Engines> {
+    if let Some(Workspace { path, .. }) = &config.workspace {
+        let metadata = std::fs::metadata(path)
+            .with_context(|| format!("the workspace '{}' cannot be used", path.display()))?;
+        ensure!(metadata.is_dir(), "the workspace '{}' is not a folder", path.display());
     }
+    Ok(Engines::new(EngineSettings {
+        executable,
+        mode: match config.sandbox {
+            Sandbox::Required => JailMode::Required,
+            Sandbox::BestEffort => JailMode::BestEffort,
+            Sandbox::Off => JailMode::Off,
+        },
+        choice: config.engine,
+        python: config.python.clone(),
+        workspace: config.workspace.clone(),
+    }))
 }
 
 /// The file this process runs from, to be run again for its helper processes.

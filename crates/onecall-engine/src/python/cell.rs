@@ -5,42 +5,52 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 
-use onecall_jail::{Isolation, Jail, JailError, Mode, Prepared, State};
+use onecall_jail::{Isolation, Jail, Prepared, ProgramLimits, Verdict, canaries};
 
-/// The one thing a Python program may read from disk: the time zones.
-const READABLE: &str = "/usr/share/zoneinfo";
+use crate::cell::Plan;
+use crate::examination::{Attempt, ExaminedWall, Examination};
 
 static ZYGOTE: OnceLock<(Jail, Isolation)> = OnceLock::new();
 static WORKER: OnceLock<Prepared> = OnceLock::new();
 
 /// Isolates this process, which becomes a zygote, and all it will fork.
-pub(super) fn isolate(mode: Mode) -> Result<(), JailError> {
-    let jail = Jail { mode, readable: vec![READABLE.into()], writable: None };
-    let isolation = jail.isolate()?;
+pub(super) fn isolate(plan: &str) -> io::Result<()> {
+    let jail = Plan::parse(plan)?.jail();
+    let isolation = jail.isolate().map_err(io::Error::other)?;
     // A second isolation would be of the same process, so the first one stands.
     _ = ZYGOTE.set((jail, isolation));
     Ok(())
 }
 
 /// Builds the walls around this worker, which keeps only the descriptors in `keep`.
-/// Returns a line for each wall that could not be built.
-pub(super) fn lock(keep: &[BorrowedFd<'_>]) -> io::Result<Vec<String>> {
+pub(super) fn lock(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
     let (jail, isolation) =
         ZYGOTE.get().ok_or_else(|| io::Error::other("the zygote is not isolated"))?;
-    let prepared = jail.prepare(isolation, keep).map_err(io::Error::other)?;
-    let missing = prepared.report.walls.iter().filter_map(|wall| match &wall.state {
-        State::Holds => None,
-        State::Missing { reason, remedy } => {
-            Some(format!("the sandbox lacks its wall `{}`: {reason}; {remedy}", wall.name))
-        }
-    });
-    let missing = missing.collect();
-    _ = WORKER.set(prepared);
-    Ok(missing)
+    _ = WORKER.set(jail.prepare(isolation, keep).map_err(io::Error::other)?);
+    Ok(())
 }
 
-/// Limits the memory of the program that runs next.
-pub(super) fn limit(memory_bytes: u64) -> io::Result<()> {
-    let prepared = WORKER.get().ok_or_else(|| io::Error::other("the worker is not locked in"))?;
-    prepared.limit(memory_bytes, None)
+/// Applies the limits of the program that runs next.
+pub(super) fn limit(limits: ProgramLimits) -> io::Result<()> {
+    worker()?.limit(limits)
+}
+
+/// Tries to break out of this worker, which is of no use to a program afterwards.
+pub(super) fn examine(keep: &[BorrowedFd<'_>]) -> io::Result<Examination> {
+    let attempt = |canary: onecall_jail::Canary<'_>| Attempt {
+        wall: canary.wall.to_owned(),
+        tried: canary.attempt.to_owned(),
+        broke: match canary.sing() {
+            Verdict::Held(_) => None,
+            Verdict::Broken(how) => Some(how),
+        },
+    };
+    Ok(Examination {
+        walls: worker()?.report.walls.iter().map(ExaminedWall::from).collect(),
+        attempts: canaries(keep).into_iter().map(attempt).collect(),
+    })
+}
+
+fn worker() -> io::Result<&'static Prepared> {
+    WORKER.get().ok_or_else(|| io::Error::other("the worker is not locked in"))
 }

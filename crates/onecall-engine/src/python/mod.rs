@@ -2,6 +2,7 @@
 //! binary, and the bootstrap that every Python engine shares.
 
 mod cell;
+mod imports;
 mod json;
 mod socket;
 mod wire;
@@ -9,40 +10,18 @@ mod wire;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use onecall_jail::Mode as JailMode;
 use rustpython::InterpreterBuilderExt;
 use rustpython_vm::compiler::Mode;
 use rustpython_vm::scope::Scope;
 use rustpython_vm::{InterpreterBuilder, PyResult, Settings, VirtualMachine};
 
-/// The modules of the bootstrap, each after those it imports. Their file names
-/// begin with `<onecall>`, by which tracebacks leave them out.
-const BOOTSTRAP: [(&str, &str, &str); 5] = [
-    ("_onecall_output", "<onecall>/output.py", include_str!("bootstrap/output.py")),
-    ("_onecall_loop", "<onecall>/loop.py", include_str!("bootstrap/loop.py")),
-    ("_onecall_tools", "<onecall>/tools.py", include_str!("bootstrap/tools.py")),
-    ("_onecall_program", "<onecall>/program.py", include_str!("bootstrap/program.py")),
-    ("_onecall_zygote", "<onecall>/zygote.py", include_str!("bootstrap/zygote.py")),
-];
-
-/// Run once in the zygote: the usual modules, so that no program waits for them;
-/// where time zones are found; and a garbage collector that looks less often, for a
-/// program handles large results and does not live long.
-const WARM_UP: &str = "
-import abc, base64, bisect, collections, collections.abc, contextlib, copy, csv, dataclasses
-import datetime, decimal, difflib, enum, fractions, functools, hashlib, heapq, html, inspect
-import io, itertools, json, math, operator, pprint, random, re, secrets, statistics, string
-import textwrap, threading, time, traceback, types, typing, unicodedata, urllib.parse, uuid
-import concurrent.futures.thread, gc, zoneinfo
-
-zoneinfo.reset_tzpath(to=['/usr/share/zoneinfo'])
-gc.set_threshold(50_000, 20, 100)
-";
+use crate::bootstrap::{MODULES, Module};
 
 /// Runs the zygote on this process's stdin until the gateway closes it. Its
-/// workers are locked in as `mode` says.
-pub fn run_zygote(mode: JailMode) -> ExitCode {
-    if let Err(error) = cell::isolate(mode) {
+/// workers are locked in as `plan` says, the argument the engine started this
+/// process with.
+pub fn run_zygote(plan: &str) -> ExitCode {
+    if let Err(error) = cell::isolate(plan) {
         // The gateway logs what the zygote writes to stderr.
         _ = writeln!(io::stderr(), "{error}");
         return ExitCode::FAILURE;
@@ -69,23 +48,18 @@ pub fn run_zygote(mode: JailMode) -> ExitCode {
 }
 
 fn serve(vm: &VirtualMachine) -> PyResult<()> {
-    run_module("_onecall_warm", "<onecall>/warm.py", WARM_UP, vm)?;
-    for (name, path, source) in BOOTSTRAP {
-        run_module(name, path, source, vm)?;
+    for module in MODULES {
+        run_module(module, vm)?;
     }
     let zygote = vm.import("_onecall_zygote", 0)?;
     vm.call_method(&zygote, "serve", ())?;
     Ok(())
 }
 
-fn run_module(
-    name: &'static str,
-    path: &'static str,
-    source: &str,
-    vm: &VirtualMachine,
-) -> PyResult<()> {
+fn run_module(module: Module, vm: &VirtualMachine) -> PyResult<()> {
+    let Module { name, file, source } = module;
     let code = vm
-        .compile(source, Mode::Exec, path.to_owned())
+        .compile(source, Mode::Exec, file.to_owned())
         .map_err(|error| error.into_pyexception(vm, Some(source)))?;
     let namespace = vm.ctx.new_dict();
     let module = vm.new_module(name, namespace.clone(), None);

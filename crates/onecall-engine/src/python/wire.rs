@@ -12,11 +12,11 @@ mod native {
     use std::sync::OnceLock;
     use std::time::{Duration, Instant};
 
-    use rustpython_vm::builtins::{PyBytesRef, PyDictRef, PyStrRef};
+    use rustpython_vm::builtins::{PyBytesRef, PyCode, PyDictRef, PyStrRef};
     use rustpython_vm::function::ArgIntoFloat;
-    use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
+    use rustpython_vm::{PyObjectRef, PyRef, PyResult, VirtualMachine};
 
-    use super::super::cell;
+    use super::super::{cell, imports};
     use super::super::json::{self, ParseError};
     use super::super::socket::{Socket, Waited};
     use crate::protocol::{Answer, FromWorker, ToWorker};
@@ -51,31 +51,59 @@ mod native {
         attached.map_err(|error| io_error(&error, vm))
     }
 
-    /// Locks this process in, says which walls are missing and that it is ready,
-    /// waits for a program and returns its source, with the program's limits applied.
+    /// Locks this process in, says that it is ready, waits for a program and returns
+    /// its source and the condition on which to run it, with its limits applied.
     #[pyfunction]
-    fn next_program(vm: &VirtualMachine) -> PyResult<PyObjectRef> {
+    fn next_program(vm: &VirtualMachine) -> PyResult<(String, String)> {
         let socket = socket(vm)?;
-        let missing =
-            cell::lock(&socket.descriptors()).map_err(|error| io_error(&error, vm))?.join("\n");
-        socket
-            .start_flusher()
-            .and_then(|()| socket.print(missing.as_bytes(), true))
-            .map_err(|error| io_error(&error, vm))?;
-        socket
-            .send(&FromWorker::Ready)
+        cell::lock(&socket.descriptors())
+            .and_then(|()| socket.start_flusher())
+            .and_then(|()| socket.send(&FromWorker::Ready))
             .and_then(|()| socket.flush())
-            .map_err(|e| io_error(&e, vm))?;
+            .map_err(|error| io_error(&error, vm))?;
         loop {
             let program = receive(None, vm, |frame| match frame {
-                ToWorker::Program { memory_bytes, code } => Some((memory_bytes, code.to_owned())),
-                _ => None,
+                ToWorker::Program { limits, condition, code } => {
+                    Some((limits, code.to_owned(), condition.to_owned()))
+                }
+                ToWorker::Examine => {
+                    // Nobody is left to hear of a failure.
+                    _ = examine(socket);
+                    std::process::exit(0);
+                }
+                ToWorker::Name { .. } | ToWorker::Answer { .. } => None,
             })?;
-            if let Some(Some((memory_bytes, code))) = program {
-                cell::limit(memory_bytes).map_err(|error| io_error(&error, vm))?;
-                return Ok(vm.ctx.new_str(code).into());
+            if let Some(Some((limits, code, condition))) = program {
+                cell::limit(limits).map_err(|error| io_error(&error, vm))?;
+                return Ok((code, condition));
             }
         }
+    }
+
+    /// Reports on the walls. Where they hold, it does not return.
+    fn examine(socket: &Socket) -> io::Result<()> {
+        let report = serde_json::to_string(&cell::examine(&socket.descriptors())?)?;
+        socket.send(&FromWorker::Examined { report: &report })?;
+        socket.flush()?;
+        onecall_jail::deadly_canary();
+        Ok(())
+    }
+
+    /// The top-level names of the modules that a program imports.
+    #[pyfunction]
+    fn imports(code: PyRef<PyCode>, vm: &VirtualMachine) -> PyObjectRef {
+        let names = imports::imports(&code.code).into_iter();
+        vm.ctx.new_list(names.map(|name| vm.ctx.new_str(name).into()).collect()).into()
+    }
+
+    /// Ends a program that was not to run without these modules.
+    #[pyfunction]
+    fn lacks(modules: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
+        let socket = socket(vm)?;
+        socket
+            .send(&FromWorker::Lacks { modules: &modules.to_string_lossy() })
+            .and_then(|()| socket.flush())
+            .map_err(|error| io_error(&error, vm))
     }
 
     fn receive<T>(
@@ -126,7 +154,7 @@ mod native {
             let received = receive(None, vm, |frame| match frame {
                 ToWorker::Name { meaning } => Ok(json::parse(meaning, vm)),
                 ToWorker::Answer { id, answer } => Err(Some(event(id, answer, vm))),
-                ToWorker::Program { .. } => Err(None),
+                ToWorker::Program { .. } | ToWorker::Examine => Err(None),
             })?;
             match received {
                 Some(Ok(meaning)) => {
@@ -155,7 +183,7 @@ mod native {
         let mut answers = Vec::new();
         let take = |frame: ToWorker<'_>| match frame {
             ToWorker::Answer { id, answer } => Some(event(id, answer, vm)),
-            ToWorker::Name { .. } | ToWorker::Program { .. } => None,
+            ToWorker::Name { .. } | ToWorker::Program { .. } | ToWorker::Examine => None,
         };
         if let Some(Some(first)) = receive(deadline, vm, take)? {
             answers.push(first?);

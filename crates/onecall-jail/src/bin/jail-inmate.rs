@@ -14,10 +14,13 @@ use std::time::Duration;
 use std::{env, fs, process, thread};
 
 use onecall_jail::{
-    Jail, Mode, Prepared, State, Verdict, Writable, canaries, deadly_canary, die_with_parent,
+    Jail, Mode, Prepared, ProgramLimits, State, Verdict, canaries, deadly_canary, die_with_parent,
 };
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, waitpid};
+
+const PLENTY: ProgramLimits =
+    ProgramLimits { memory_bytes: 1 << 30, cpu_seconds: 60, file_bytes: 1 << 30 };
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -58,10 +61,12 @@ fn jail(mode: Mode, words: &[&str]) -> Jail {
         ["files", readable, writable] => Jail {
             mode,
             readable: vec![PathBuf::from(readable)],
-            writable: Some(Writable { path: PathBuf::from(writable), max_file_bytes: 4096 }),
+            writable: Some(PathBuf::from(writable)),
+            folder: Some(PathBuf::from(writable)),
+            ..Jail::default()
         },
         ["readable", readable, ..] => {
-            Jail { mode, readable: vec![PathBuf::from(readable)], writable: None }
+            Jail { mode, readable: vec![PathBuf::from(readable)], ..Jail::default() }
         }
         _ => Jail { mode, ..Jail::default() },
     }
@@ -113,23 +118,24 @@ fn serve(words: &[&str], prepared: &Prepared, mut socket: UnixStream) -> Result<
         ["call", number] => call(number.parse()?),
         ["ordinary"] => ordinary(&mut socket)?,
         ["memory"] => {
-            prepared.limit(64 << 20, None)?;
+            prepared.limit(ProgramLimits { memory_bytes: 64 << 20, ..PLENTY })?;
             let mut small = Vec::<u8>::new();
             println!("32 MiB: {}", small.try_reserve(32 << 20).is_ok());
             println!("1 GiB: {}", Vec::<u8>::new().try_reserve(1 << 30).is_ok());
         }
         ["cpu"] => {
-            prepared.limit(1 << 30, Some(0))?;
+            prepared.limit(ProgramLimits { cpu_seconds: 0, ..PLENTY })?;
             loop {
                 std::hint::spin_loop();
             }
         }
         ["files", readable, writable] => {
+            prepared.limit(ProgramLimits { file_bytes: 4096, ..PLENTY })?;
             println!("read: {}", fs::read_to_string(format!("{readable}/file"))?);
             let entries = fs::read_dir(readable)?.count();
             println!("entries: {entries}");
             show("write to readable", fs::write(format!("{readable}/file"), "changed"));
-            show("write", fs::write(format!("{writable}/new"), "new"));
+            show("write", fs::write("new", "new"));
             show("link", std::os::unix::fs::symlink("/", format!("{writable}/link")));
             show("read elsewhere", fs::read("/etc/passwd").map(drop));
             show("write too much", fs::write(format!("{writable}/large"), vec![0; 8192]));

@@ -6,11 +6,10 @@
 use std::io;
 
 use libc::*;
-use rustix::process::getpid;
 use seccompiler::SeccompRule;
 
-use super::conditions::{equal, masked, one_of};
-use super::{Files, Rules};
+use super::conditions::{equal, masked, one_of, rule};
+use super::{Code, Files, Rules};
 
 /// Allowed whatever the arguments.
 const CALLS: &[i64] = &[
@@ -116,18 +115,33 @@ const OLDER_CALLS: &[i64] = &[
 const OLDER_CALLS: &[i64] = &[];
 
 /// The allowlist for this process.
-pub(super) fn rules(files: Files) -> io::Result<Rules> {
+pub(super) fn rules(files: Files, code: Code, own_process: u32) -> io::Result<Rules> {
     let mut rules = super::unconditional(CALLS);
     rules.extend(super::unconditional(OLDER_CALLS));
     rules.extend(super::files::rules(files)?);
-    rules.extend(conditional()?);
+    rules.extend(conditional(own_process)?);
+    rules.insert(SYS_mmap, mappings(code)?);
     Ok(rules)
 }
 
-fn conditional() -> io::Result<[(i64, Vec<SeccompRule>); 9]> {
-    let own_process = u64::from(getpid().as_raw_nonzero().get().unsigned_abs());
+/// Memory is either written or executed, and what is executed comes from a file.
+fn mappings(code: Code) -> io::Result<Vec<SeccompRule>> {
+    let data = rule(vec![masked(2, flags(PROT_EXEC), 0)?])?;
+    match code {
+        Code::Sealed => Ok(vec![data]),
+        Code::Files => {
+            let read_only = masked(2, flags(PROT_EXEC | PROT_WRITE), flags(PROT_EXEC))?;
+            let of_a_file = masked(3, flags(MAP_ANONYMOUS), 0)?;
+            Ok(vec![data, rule(vec![read_only, of_a_file])?])
+        }
+    }
+}
+
+fn conditional(own_process: u32) -> io::Result<[(i64, Vec<SeccompRule>); 8]> {
+    let own_process = u64::from(own_process);
+    let masked = |argument, mask, value| rule(vec![masked(argument, mask, value)?]);
+    let equal = |argument, value| rule(vec![equal(argument, value)?]);
     Ok([
-        (SYS_mmap, vec![masked(2, flags(PROT_EXEC), 0)?]),
         (SYS_mprotect, vec![masked(2, flags(PROT_EXEC), 0)?]),
         (SYS_clone, vec![masked(0, flags(THREAD | ELSEWHERE), flags(THREAD))?]),
         // `abort` and timers of threads; nobody else is there to be signalled.

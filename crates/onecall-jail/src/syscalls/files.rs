@@ -7,7 +7,7 @@ use std::io;
 use libc::*;
 use seccompiler::SeccompRule;
 
-use super::conditions::masked;
+use super::conditions::{masked, rule};
 use super::{Files, Rules, unconditional};
 
 const READING: &[i64] = &[
@@ -67,8 +67,8 @@ pub(super) fn denied(files: Files) -> io::Result<Rules> {
 
 fn asking_about(descriptor: u64) -> io::Result<[(i64, Vec<SeccompRule>); 2]> {
     Ok([
-        (SYS_newfstatat, vec![masked(3, OF_DESCRIPTOR, descriptor)?]),
-        (SYS_statx, vec![masked(2, OF_DESCRIPTOR, descriptor)?]),
+        (SYS_newfstatat, vec![rule(vec![masked(3, OF_DESCRIPTOR, descriptor)?])?]),
+        (SYS_statx, vec![rule(vec![masked(2, OF_DESCRIPTOR, descriptor)?])?]),
     ])
 }
 
@@ -80,9 +80,9 @@ pub(super) fn rules(files: Files) -> io::Result<Rules> {
         Files::None => rules.extend(asking_about(OF_DESCRIPTOR)?),
         Files::Readable => {
             rules.extend(unconditional(READING));
-            rules.insert(SYS_openat, vec![masked(2, NOT_READING, 0)?]);
+            rules.insert(SYS_openat, vec![rule(vec![masked(2, NOT_READING, 0)?])?]);
             #[cfg(target_arch = "x86_64")]
-            rules.insert(SYS_open, vec![masked(1, NOT_READING, 0)?]);
+            rules.insert(SYS_open, vec![rule(vec![masked(1, NOT_READING, 0)?])?]);
         }
         Files::Writable => {
             rules.extend(unconditional(READING));

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod check;
+mod doctor;
 mod run;
 mod serve;
 mod tools;
@@ -10,7 +11,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use crate::cli::{Cli, Command, Global, ToolsCommand};
-use crate::{demo, logging, setup};
+use crate::{cli, demo, logging};
 
 /// The command line, its configuration or a file it names is wrong.
 const EXIT_USAGE: u8 = 2;
@@ -19,9 +20,8 @@ const EXIT_USAGE: u8 = 2;
 pub(crate) fn run(cli: Cli) -> ExitCode {
     // The helper processes live and die with the gateway and log nothing.
     match &cli.command {
-        Command::PythonZygote { sandbox } => {
-            return onecall_engine::run_python_zygote(setup::jail_mode(sandbox));
-        }
+        Command::PythonZygote { plan } => return onecall_engine::run_python_zygote(plan),
+        Command::CpythonZygote { plan } => return onecall_engine::run_cpython_zygote(plan),
         Command::Guard => {
             return match onecall_bridge::run_guard() {
                 Ok(()) => ExitCode::SUCCESS,
@@ -43,7 +43,10 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
     logging::start(global.log.as_deref())?;
     match command {
         Command::Serve => serve::serve(global),
-        Command::Run { file } => run::run(&file, global),
+        Command::Run { file, engine } => {
+            run::run(&file, engine.as_deref().and_then(cli::engine), global)
+        }
+        Command::Doctor => doctor::doctor(global),
         Command::Tools { command: Some(ToolsCommand::Show { name }), .. } => {
             tools::show(&name, global)
         }
@@ -52,7 +55,9 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Trust { file } => trust::trust(file, global),
         Command::Demo => demo::demo(),
         Command::DemoServer => demo::serve(),
-        Command::PythonZygote { .. } | Command::Guard => Ok(ExitCode::SUCCESS),
+        Command::PythonZygote { .. } | Command::CpythonZygote { .. } | Command::Guard => {
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }
 

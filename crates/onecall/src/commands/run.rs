@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use onecall_core::{Failure, Outcome, Program, ToolCall};
+use onecall_core::{EngineChoice, Failure, Outcome, Program, ToolCall};
 use onecall_runtime::Observer;
 
 use crate::cli::Global;
@@ -26,8 +26,12 @@ const EXIT_INTERRUPTED: u8 = 130;
 const MAX_PROGRAM_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Runs the program in `file`.
-pub(crate) fn run(file: &Path, global: &Global) -> anyhow::Result<ExitCode> {
-    let program = Program::new(read(file)?);
+pub(crate) fn run(
+    file: &Path,
+    engine: Option<EngineChoice>,
+    global: &Global,
+) -> anyhow::Result<ExitCode> {
+    let program = Program { code: read(file)?, engine };
     let config = setup::load(global)?.config;
     let runtime = setup::tokio_runtime()?;
     let live = Live::new();

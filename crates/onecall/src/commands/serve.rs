@@ -1,6 +1,7 @@
 //! `onecall serve`: what an agent's client starts.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use crate::cli::Global;
 use crate::setup;
@@ -11,7 +12,8 @@ pub(crate) fn serve(global: &Global) -> anyhow::Result<ExitCode> {
     let runtime = setup::tokio_runtime()?;
     let served = runtime.block_on(async {
         let gateway = setup::gateway(config)?;
-        gateway.warm_up();
+        let warming = Arc::clone(&gateway);
+        tokio::spawn(async move { warming.warm_up().await });
         onecall_server::serve_stdio(gateway).await?;
         anyhow::Ok(())
     });

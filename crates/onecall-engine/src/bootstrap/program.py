@@ -3,14 +3,17 @@
 import ast
 import asyncio
 import atexit
+import importlib.util
 import inspect
 import io
 import linecache
+import os
 import sys
 import threading
 import traceback
 import types
 
+import _onecall as wire
 import _onecall_loop
 import _onecall_output
 import _onecall_tools
@@ -20,19 +23,25 @@ from _onecall_tools import PROGRAM
 OURS = "<onecall>"
 
 
-def run(source):
-    """Runs a program to its end, threads and exit handlers included; returns the text of
-    its failure, or `None`."""
-    failure = rehearse(source)
+# How much of the text of a failure goes out; no gateway shows more.
+MAX_FAILURE = 4 * 1024 * 1024
+
+
+def run(source, condition):
+    """Runs a program to its end, threads and exit handlers included, if `condition` allows;
+    returns the text of its failure, or `None`."""
+    failure = rehearse(source, condition)
     for last_step in threading._shutdown, atexit._run_exitfuncs:
         try:
             last_step()
         except BaseException as error:
             failure = failure or _describe(error)
+    if failure is not None and len(failure) > MAX_FAILURE:
+        failure = failure[: MAX_FAILURE // 2] + "\n...\n" + failure[-MAX_FAILURE // 2 :]
     return failure
 
 
-def rehearse(source):
+def rehearse(source, condition=""):
     """Runs a program and leaves the process able to run another."""
     sys.stdin = sys.__stdin__ = io.StringIO("")
     sys.stdout = sys.__stdout__ = _onecall_output.TextOutput(to_stderr=False)
@@ -42,7 +51,7 @@ def rehearse(source):
     linecache.cache[PROGRAM] = (len(source), None, source.splitlines(True), PROGRAM)
     failure = None
     try:
-        _execute(source)
+        _execute(source, condition)
     except SystemExit as exit:
         if exit.code not in (None, 0):
             failure = f"SystemExit: {exit.code}"
@@ -51,7 +60,7 @@ def rehearse(source):
     return _with_forgotten_calls(failure, source)
 
 
-def _execute(source):
+def _execute(source, condition):
     module = types.ModuleType("__main__")
     module.__file__ = PROGRAM
     module.__builtins__ = _onecall_tools.names()
@@ -59,11 +68,32 @@ def _execute(source):
     code = compile(
         source, PROGRAM, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
     )
+    if condition:
+        _stop_without_modules(code, condition)
     if code.co_flags & inspect.CO_COROUTINE:
         with asyncio.Runner(loop_factory=_onecall_loop.Loop) as runner:
             runner.run(_await_module(code, module.__dict__))
     else:
         exec(code, module.__dict__)
+
+
+def _stop_without_modules(code, condition):
+    """Ends this process if the program is better run by another interpreter: for `*` if it
+    imports a module that is not there, otherwise if none of the modules listed is."""
+    wanted = wire.imports(code) if condition == "*" else condition.split("\n")
+    absent = [name for name in wanted if not _is_there(name)]
+    if absent and (condition == "*" or len(absent) == len(wanted)):
+        wire.lacks("\n".join(absent))
+        os._exit(0)
+
+
+def _is_there(module):
+    if not module or module in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 async def _await_module(code, namespace):

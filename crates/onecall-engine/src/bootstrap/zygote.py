@@ -101,10 +101,12 @@ def become_worker(control, woken, waker, connection):
     wire.attach()
     try:
         failure = _onecall_program.rehearse(WARM_UP)
-        source = wire.next_program() if failure is None else None
+        source, condition = wire.next_program() if failure is None else (None, "")
     except OSError as error:
         failure = str(error)
+    except Exception as error:
+        failure = f"{type(error).__name__}: {error}"
     if failure is None:
-        failure = _onecall_program.run(source)
+        failure = _onecall_program.run(source, condition)
     wire.finish(failure)
     os._exit(0)

@@ -1,0 +1,210 @@
+"""Where a program is locked in: most walls stood before this interpreter was started, and
+each worker builds the last one around itself before its program is known."""
+
+import ctypes
+import errno
+import mmap
+import os
+import resource
+import signal
+import socket
+import struct
+import time
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+SECCOMP_SET_MODE_FILTER = 1
+PTRACE_TRACEME = 0
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+# What the process that became this interpreter has prepared.
+_setup = None
+
+# Address space in use before any program.
+_baseline = 0
+
+# The wall that each worker builds itself, as it goes into a report.
+_own_walls = []
+
+
+class _Program(ctypes.Structure):
+    """A filter as the kernel takes it."""
+
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
+
+
+def configure(setup):
+    """Called once in the zygote."""
+    global _setup
+    _setup = setup
+
+
+def _checked(result):
+    if result != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def _prctl(option, value):
+    _checked(_libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0))
+
+
+def die_with_parent():
+    """Has the kernel kill this process when its parent dies."""
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def lock(keep):
+    """Builds the last walls around this worker, which keeps only the descriptors `keep`."""
+    global _baseline
+    pages = int(os.pread(_setup["size"], 256, 0).split()[0])
+    _baseline = pages * mmap.PAGESIZE
+    first = 3
+    for descriptor in sorted(keep):
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    os.closerange(first, 4096)
+    if not _setup["filters"]:
+        return
+    begun = time.perf_counter_ns()
+    missing = None
+    try:
+        # The kernel forgets this one when a program is executed.
+        _prctl(PR_SET_DUMPABLE, 0)
+        for instructions in _setup["filters"]:
+            _install(bytes.fromhex(instructions))
+    except OSError as error:
+        if _setup["required"]:
+            raise
+        missing = str(error)
+    cost = time.perf_counter_ns() - begun
+    _own_walls.append(_wall("system calls", missing, cost))
+
+
+def _install(instructions):
+    # Where a filter names the process it is for.
+    placeholder, own = (struct.pack("=I", pid) for pid in (_setup["own_process"], os.getpid()))
+    instructions = b"".join(
+        code + (own if operand == placeholder else operand)
+        for code, operand in struct.iter_unpack("4s4s", instructions)
+    )
+    program = _Program(len(instructions) // 8, instructions)
+    install = ctypes.c_long(_setup["installed_by"])
+    _checked(_libc.syscall(install, SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(program)))
+
+
+def limit(memory_bytes, cpu_seconds, file_bytes):
+    """Applies the limits of the program that runs next."""
+    _lower(resource.RLIMIT_AS, _baseline + memory_bytes)
+    _lower(resource.RLIMIT_FSIZE, file_bytes)
+    # The kernel counts from the fork, and the warm-up is not the program's to pay for.
+    # SIGXCPU comes first; a program that ignores it has one second more.
+    seconds = int(time.process_time()) + 1 + cpu_seconds
+    _lower(resource.RLIMIT_CPU, seconds, seconds + 1)
+
+
+def _lower(kind, soft, hard=None):
+    most = resource.getrlimit(kind)[1]
+    most = 2**63 - 1 if most == resource.RLIM_INFINITY else most
+    resource.setrlimit(kind, (min(soft, most), min(soft if hard is None else hard, most)))
+
+
+def _wall(name, missing, nanoseconds):
+    seconds, nanoseconds = divmod(nanoseconds, 10**9)
+    return {"name": name, "missing": missing, "cost": {"secs": seconds, "nanos": nanoseconds}}
+
+
+def examine(keep):
+    """Tries to break out of this worker, which is of no use to a program afterwards. Each
+    attempt is harmless where it succeeds."""
+    attempts = []
+    for wall, tried, attempt in _canaries(keep):
+        broke = None
+        try:
+            if attempt():
+                broke = "it succeeded"
+        except PermissionError:
+            pass
+        except OSError as error:
+            if error.errno not in (errno.EROFS, errno.ENOENT):
+                broke = f"it was not refused: {error}"
+        attempts.append({"wall": wall, "tried": tried, "broke": broke})
+    return {"walls": _setup["walls"] + _own_walls, "attempts": attempts}
+
+
+def _canaries(keep):
+    def create():
+        path = f"/onecall-canary-{os.getpid()}"
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+        os.remove(path)
+        return True
+
+    def fork():
+        if os.fork() == 0:
+            os._exit(0)
+        return True
+
+    def map_code():
+        mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+        return True
+
+    def execute():
+        # Without the wall this fails behind it, for want of the file.
+        try:
+            os.execv("/onecall-canary", ["canary"])
+        except FileNotFoundError:
+            return True
+
+    def raise_a_limit():
+        try:
+            resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
+        except ValueError:
+            # How this module says that it is not permitted.
+            return False
+        return True
+
+    def is_open(descriptor):
+        try:
+            return bool(os.fstat(descriptor))
+        except OSError:
+            return False
+
+    def visible(path):
+        os.stat(path)
+        return True
+
+    def signal_first():
+        os.kill(1, 0)
+        return True
+
+    def become_root():
+        os.setuid(0)
+        return True
+
+    others = [descriptor for descriptor in range(3, 1024) if descriptor not in keep]
+    return [
+        ("descriptors", "find one of the gateway's", lambda: any(map(is_open, others))),
+        ("environment", "see a variable", lambda: set(os.environ) - set(_setup["environment"])),
+        ("namespaces", "see the parent process", lambda: os.getppid() != 0),
+        ("namespaces", "see the machine's name", lambda: os.uname().nodename != "onecall"),
+        ("empty root", "see /etc/passwd", lambda: visible("/etc/passwd")),
+        ("empty root", "read /proc/1/environ", lambda: open("/proc/1/environ").read()),
+        ("filesystem", "read /etc/passwd", lambda: open("/etc/passwd").read()),
+        ("filesystem", "list the root", lambda: os.listdir("/")),
+        ("filesystem", "create a file", create),
+        ("system calls", "open a TCP socket", lambda: socket.socket(socket.AF_INET)),
+        ("system calls", "open a UDP socket", lambda: socket.socket(type=socket.SOCK_DGRAM)),
+        ("system calls", "open a Unix socket", lambda: socket.socket(socket.AF_UNIX)),
+        ("system calls", "fork", fork),
+        ("system calls", "execute a program", execute),
+        ("system calls", "signal process 1", signal_first),
+        ("privileges", "become root", become_root),
+        ("resources", "raise a limit", raise_a_limit),
+        ("system calls", "make memory executable", map_code),
+    ]
+
+
+def deadly_canary():
+    """The attempt that a worker does not survive where the wall holds."""
+    _libc.ptrace(PTRACE_TRACEME, 0, 0, 0)

@@ -1,0 +1,374 @@
+"""The lowest layer of the bootstrap in plain Python: the same functions as the native
+module of the embedded interpreter, `python/wire.rs`."""
+
+import _thread
+import json
+import os
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+
+import _onecall_cell as cell
+
+# No frame is longer than this.
+MAX_FRAME = 64 * 1024 * 1024
+
+# Output that has grown to this size leaves at once; less of it waits for this long at most.
+FLUSH_SIZE = 32 * 1024
+FLUSH_INTERVAL = 0.02
+
+# A wait begins with this much time awake: a processor that has gone idle takes longer to
+# wake than a quick answer to come.
+SPIN = 100e-6
+
+# Deeper nesting than this is refused both ways.
+MAX_DEPTH = 900
+
+HEADER = struct.Struct("<IB")
+NUMBER = struct.Struct("<Q")
+CALL = struct.Struct("<QH")
+LIMITS = struct.Struct("<QQQQ")
+
+
+class _Connection:
+    """The worker's end of its socket. Threads of a program may print while another waits."""
+
+    def __init__(self, descriptor):
+        self.socket = socket.socket(fileno=descriptor)
+        self.wakeup = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.poll = select.poll()
+        self.poll.register(self.socket, select.POLLIN)
+        self.poll.register(self.wakeup, select.POLLIN)
+        self.incoming = bytearray()
+        self.receiving = threading.Lock()
+        self.outgoing = bytearray()
+        # Consecutive output to one stream, not yet a frame.
+        self.text = bytearray()
+        self.text_is_stderr = False
+        # Entered again by a signal handler or a finaliser that prints in the middle of a send.
+        self.sending = threading.RLock()
+        self.unsent = threading.Event()
+
+    def descriptors(self):
+        return self.socket.fileno(), self.wakeup
+
+    def send(self, kind, *parts):
+        length = 1 + sum(map(len, parts))
+        if length > MAX_FRAME:
+            raise ValueError(f"a frame of {length} bytes is over the limit")
+        with self.sending:
+            self._frame_text()
+            self.outgoing += HEADER.pack(length, ord(kind))
+            for part in parts:
+                self.outgoing += part
+        self.unsent.set()
+
+    def print(self, data, to_stderr):
+        with self.sending:
+            if self.text_is_stderr != to_stderr:
+                self._frame_text()
+                self.text_is_stderr = to_stderr
+            for start in range(0, len(data), FLUSH_SIZE):
+                self.text += data[start : start + FLUSH_SIZE]
+                if len(self.text) >= FLUSH_SIZE:
+                    self.flush()
+        self.unsent.set()
+
+    def _frame_text(self):
+        if self.text:
+            kind = b"e" if self.text_is_stderr else b"o"
+            text, self.text = self.text, bytearray()
+            self.outgoing += HEADER.pack(1 + len(text), ord(kind))
+            self.outgoing += text
+
+    def flush(self):
+        with self.sending:
+            self._frame_text()
+            if self.outgoing:
+                frames, self.outgoing = self.outgoing, bytearray()
+                self.socket.sendall(frames)
+
+    def start_flusher(self):
+        """Starts a thread that sends what a program too busy to wait has left unsent."""
+
+        def flush():
+            while True:
+                self.unsent.wait()
+                self.unsent.clear()
+                time.sleep(FLUSH_INTERVAL)
+                try:
+                    self.flush()
+                except OSError:
+                    # The gateway is gone, which the program learns by itself.
+                    return
+
+        # Not by `threading`, where a program would meet it.
+        _thread.start_new_thread(flush, ())
+
+    def receive(self, deadline=None):
+        """The next frame as its kind and payload; `None` when the deadline passes or another
+        thread wakes this one first."""
+        with self.receiving:
+            while (frame := self._take_frame()) is None:
+                if not self._wait(deadline):
+                    return None
+            return frame
+
+    def received_already(self):
+        with self.receiving:
+            return self._take_frame()
+
+    def _take_frame(self):
+        if len(self.incoming) < HEADER.size:
+            return None
+        length, kind = HEADER.unpack_from(self.incoming)
+        end = length + 4
+        if len(self.incoming) < end:
+            return None
+        payload = bytes(memoryview(self.incoming)[HEADER.size : end])
+        del self.incoming[:end]
+        return kind, payload
+
+    def _wait(self, deadline):
+        """Reads more; whether there is any."""
+        now = time.monotonic()
+        awake_until = now + SPIN
+        ready = self.poll.poll(0)
+        while not ready:
+            if deadline is not None and now >= deadline:
+                return False
+            if now >= awake_until:
+                left = None if deadline is None else max(0, deadline - now) * 1000
+                ready = self.poll.poll(left)
+                break
+            os.sched_yield()
+            ready = self.poll.poll(0)
+            now = time.monotonic()
+        descriptors = [descriptor for descriptor, _ in ready]
+        if self.socket.fileno() in descriptors:
+            data = self.socket.recv(max(16 * 1024, min(len(self.incoming), 1024 * 1024)))
+            if not data:
+                # The gateway is gone, and nobody is left to hear of it.
+                os._exit(0)
+            self.incoming += data
+            return True
+        if descriptors:
+            try:
+                os.eventfd_read(self.wakeup)
+            except BlockingIOError:
+                pass
+        return False
+
+
+_connection = None
+
+
+def configure(setup):
+    """Takes over what the gateway has prepared for this zygote."""
+    cell.configure(setup)
+
+
+def attach():
+    """Takes the socket that is this process's stdin, and gives the standard streams away."""
+    global _connection
+    cell.die_with_parent()
+    descriptor = os.dup(0)
+    # The zygote's stdout is /dev/null.
+    os.dup2(1, 0)
+    os.dup2(1, 2)
+    _connection = _Connection(descriptor)
+
+
+def next_program():
+    """Locks this process in, says that it is ready, waits for a program and returns its
+    source and the condition on which to run it, with its limits applied."""
+    cell.lock(_connection.descriptors())
+    _connection.start_flusher()
+    _connection.send(b"r")
+    _connection.flush()
+    while True:
+        frame = _connection.receive()
+        if frame is None:
+            continue
+        kind, payload = frame
+        if kind == ord("W"):
+            report = cell.examine(_connection.descriptors())
+            _connection.send(b"w", json.dumps(report).encode())
+            _connection.flush()
+            cell.deadly_canary()
+            os._exit(0)
+        if kind == ord("P"):
+            memory, seconds, file_bytes, length = LIMITS.unpack_from(payload)
+            rest = payload[LIMITS.size :]
+            cell.limit(memory, seconds, file_bytes)
+            return rest[length:].decode(), rest[:length].decode()
+
+
+def lacks(modules):
+    """Ends a program that was not to run without these modules."""
+    _connection.send(b"l", modules.encode())
+    _connection.flush()
+
+
+def call(call_id, name, arguments):
+    """Sends a call with the arguments as JSON."""
+    _check(arguments, ())
+    text = _without_digit_limit(
+        lambda: json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+    )
+    name = name.encode()
+    try:
+        _connection.send(b"c", CALL.pack(call_id, len(name)), name, text.encode())
+    except ValueError as error:
+        raise ValueError(f"the arguments are too large: {error}") from None
+
+
+def cancel(call_id):
+    """Gives up waiting for a call."""
+    _connection.send(b"x", NUMBER.pack(call_id))
+
+
+def resolve(name, answers):
+    """Asks what a name means. Answers to calls that arrive meanwhile go into `answers`."""
+    _connection.send(b"n", name.encode(errors="replace"))
+    _connection.flush()
+    while True:
+        frame = _connection.receive()
+        if frame is None:
+            continue
+        kind, payload = frame
+        if kind == ord("N"):
+            return json.loads(payload)
+        answers.extend(_event(kind, payload))
+
+
+def wait(seconds):
+    """Waits for answers: a list of `(id, succeeded, value or message)` with all that have
+    arrived, empty if `seconds` pass or another thread wakes this one. `succeeded` is `None`
+    where the answer came but cannot be had."""
+    _connection.flush()
+    deadline = None if seconds is None else time.monotonic() + seconds
+    answers = []
+    frame = _connection.receive(deadline)
+    while frame is not None:
+        answers.extend(_event(*frame))
+        frame = _connection.received_already()
+    return answers
+
+
+def _event(kind, payload):
+    if kind not in b"VJTE":
+        return
+    (call_id,) = NUMBER.unpack_from(payload)
+    if kind == ord("V"):
+        yield call_id, True, None
+        return
+    text = payload[NUMBER.size :].decode()
+    if kind == ord("E"):
+        yield call_id, False, text
+        return
+    try:
+        yield call_id, True, _without_digit_limit(
+            lambda: json.loads(text, parse_constant=_no_constant)
+        )
+    except RecursionError:
+        nested = "the answer is nested too deeply"
+        yield call_id, *((True, text) if kind == ord("T") else (None, nested))
+    except ValueError as error:
+        invalid = f"the answer is not valid JSON: {error}"
+        yield call_id, *((True, text) if kind == ord("T") else (None, invalid))
+
+
+def _no_constant(name):
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _without_digit_limit(convert):
+    """Integers of any size cross; the limit is there for servers, and this is none."""
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        return convert()
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
+def wake():
+    """Ends a wait of another thread."""
+    os.eventfd_write(_connection.wakeup, 1)
+
+
+def print(text, to_stderr):
+    """Prints text; what is not Unicode is replaced."""
+    _connection.print(text.encode(errors="replace"), to_stderr)
+
+
+def print_bytes(data, to_stderr):
+    """Prints bytes as they are."""
+    _connection.print(data, to_stderr)
+
+
+def flush():
+    """Sends what is collected."""
+    _connection.flush()
+
+
+def finish(traceback):
+    """Reports the end of the program: a traceback, or `None` for success."""
+    if traceback is None:
+        _connection.send(b"d")
+    else:
+        _connection.send(b"t", traceback.encode(errors="replace"))
+    _connection.flush()
+
+
+def _check(value, path):
+    """Raises for what JSON cannot carry unchanged, naming the place."""
+    if value is None or isinstance(value, (bool, int)):
+        return
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"{_place(path)} has a lone surrogate, which is not a Unicode character"
+            ) from None
+    elif isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ValueError(f"{_place(path)} is {value}, which JSON has no number for")
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            _check(item, _deeper(path, index))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                kind = type(key).__name__
+                raise TypeError(f"{_place(path)} has a key of type {kind}; keys must be str")
+            _check(key, path)
+            _check(item, _deeper(path, key))
+    else:
+        raise TypeError(
+            f"{_place(path)} is {type(value).__name__}, which JSON cannot carry; "
+            "pass str, int, float, bool, None, list or dict"
+        )
+
+
+def _deeper(path, step):
+    if len(path) >= MAX_DEPTH:
+        raise ValueError("the arguments are nested too deeply or contain themselves")
+    return (*path, step)
+
+
+def _place(path):
+    place = ""
+    for step in path:
+        if isinstance(step, int):
+            place += f"[{step}]"
+        elif place:
+            place += f'["{step}"]'
+        else:
+            place = f"argument '{step}'"
+    return place or "the arguments"
