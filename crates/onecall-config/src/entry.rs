@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::document::{Node, Position};
 use crate::error::{Problem, Report};
-use crate::expand::{Environment, ExpandError, expand, expand_path};
+use crate::expand::{Environment, expand};
 use crate::model::{RemoteTransport, Secret, StdioTransport, Transport};
 use crate::reader::{self, Entry, Section};
 
@@ -180,22 +180,15 @@ impl<'n> EntryReader<'n> {
     fn stdio(&self, report: &mut Report) -> Option<StdioTransport> {
         let command = self.required("command", Kind::Stdio, report).and_then(|node| {
             let what = self.what("command");
-            let text = reader::text(node, &what, report)?;
-            let command =
-                self.expanded(node, &what, expand_path(text, self.environment), report)?;
-            if command.trim().is_empty() {
-                report.add(Problem::new(node.at, format!("{what} must not be empty")));
-                return None;
-            }
-            Some(command)
+            let command = reader::path(node, &what, self.environment, report)?;
+            reader::not_empty(node, &what, command, report)
         });
         let args = self.args(report);
         let env = self.values("env", is_variable_name, |value| !value.contains('\0'), report);
-        let cwd = self.section.get("cwd").and_then(|node| {
-            let what = self.what("cwd");
-            let text = reader::text(node, &what, report)?;
-            self.expanded(node, &what, expand_path(text, self.environment), report)
-        });
+        let cwd = self
+            .section
+            .get("cwd")
+            .and_then(|node| reader::path(node, &self.what("cwd"), self.environment, report));
         Some(StdioTransport { command: command?, args, env, cwd: cwd.map(PathBuf::from) })
     }
 
@@ -208,7 +201,7 @@ impl<'n> EntryReader<'n> {
         let each = format!("each of {what}");
         let mut argument = |item: &Node| {
             let text = reader::written(item, &each, report)?;
-            self.expanded(item, &what, expand(text, self.environment), report)
+            reader::expanded(item, &what, expand(text, self.environment), report)
         };
         items.iter().filter_map(&mut argument).collect()
     }
@@ -217,7 +210,7 @@ impl<'n> EntryReader<'n> {
         let url = self.required("url", kind, report).and_then(|node| {
             let what = self.what("url");
             let text = reader::text(node, &what, report)?;
-            let url = self.expanded(node, &what, expand(text, self.environment), report)?;
+            let url = reader::expanded(node, &what, expand(text, self.environment), report)?;
             if !is_http_url(&url) {
                 let message = format!("{what} must be an http:// or https:// address");
                 report.add(Problem::new(node.at, message));
@@ -259,7 +252,7 @@ impl<'n> EntryReader<'n> {
             let what = format!("'{}' in {what}", entry.key);
             let Some(text) = reader::written(entry.value, &what, report) else { continue };
             let value = expand(text, self.environment);
-            let Some(value) = self.expanded(entry.value, &what, value, report) else { continue };
+            let Some(value) = reader::expanded(entry.value, &what, value, report) else { continue };
             if !is_value(&value) {
                 let message = format!("{what} holds a character that is not allowed");
                 let help = "line breaks and other control characters cannot be sent";
@@ -269,28 +262,6 @@ impl<'n> EntryReader<'n> {
             values.insert(entry.key.to_owned(), Secret::new(value));
         }
         values
-    }
-
-    fn expanded(
-        &self,
-        node: &Node,
-        what: &str,
-        result: Result<String, ExpandError>,
-        report: &mut Report,
-    ) -> Option<String> {
-        match result {
-            // No program can be started with one.
-            Ok(text) if text.contains('\0') => {
-                report.add(Problem::new(node.at, format!("{what} holds a NUL character")));
-                None
-            }
-            Ok(text) => Some(text),
-            Err(error) => {
-                let message = format!("{error} (in {what})");
-                report.add(Problem::new(node.at, message).with_help(error.help()));
-                None
-            }
-        }
     }
 
     fn what(&self, key: &str) -> String {

@@ -12,11 +12,13 @@ mod locate;
 mod model;
 mod outline;
 mod parse;
+mod path;
 mod pattern;
 mod reader;
 mod recursion;
 mod server;
 mod trust;
+mod workspace;
 mod yaml;
 
 pub use error::{ConfigError, ConfigErrors, Problem};

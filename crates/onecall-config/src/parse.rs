@@ -2,20 +2,22 @@
 
 use std::path::Path;
 
-use onecall_core::Limits;
+use onecall_core::{EngineChoice, Limits};
 
 use crate::document::{self, Node};
 use crate::error::{ConfigErrors, Problem, Report};
-use crate::expand::Environment;
 use crate::model::{Config, Sandbox, ToolPattern, ToolPolicy};
+use crate::path::PathReader;
 use crate::reader::{self, Section};
 use crate::server::{ServerReader, Shape};
+use crate::workspace::read_workspace;
 
-const MEBIBYTE: u64 = 1024 * 1024;
+pub(crate) const MEBIBYTE: u64 = 1024 * 1024;
 
 impl Config {
-    /// Reads the text of a configuration file, YAML or JSON. `file` is only named in
-    /// problems; `environment` looks up the variables that the text refers to.
+    /// Reads the text of a configuration file, YAML or JSON. `file` is named in problems
+    /// and is what relative paths are relative to, but is not read; `environment` looks
+    /// up the variables that the text refers to.
     ///
     /// # Errors
     /// Everything that is wrong with the text, not only the first thing.
@@ -28,7 +30,9 @@ impl Config {
         let document = document::read(text, is_named_json)
             .map_err(|problem| ConfigErrors::single(file, problem))?;
         let mut report = Report::default();
-        let config = read_config(&document, environment, &mut report);
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let paths = PathReader { folder, environment };
+        let config = read_config(&document, &paths, &mut report);
         report.finish(config, file)
     }
 
@@ -58,12 +62,13 @@ fn not_utf8(valid: &str) -> Problem {
     Problem::new(at, "the file is not valid UTF-8 from here on").with_help("save it as UTF-8")
 }
 
-fn read_config(document: &Node, environment: &Environment<'_>, report: &mut Report) -> Config {
-    let keys = ["servers", "mcpServers", "tools", "execution", "sandbox"];
+fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> Config {
+    let keys =
+        ["servers", "mcpServers", "tools", "execution", "sandbox", "engine", "python", "workspace"];
     let Some(top) = Section::open(document, "the configuration", &keys, report) else {
         return Config::default();
     };
-    let mut reader = ServerReader::new(environment, report);
+    let mut reader = ServerReader::new(paths.environment, report);
     let servers = match (top.entry("servers"), top.entry("mcpServers")) {
         (Some(one), Some(other)) => {
             let (first, second) = if one.at < other.at { (one, other) } else { (other, one) };
@@ -81,25 +86,23 @@ fn read_config(document: &Node, environment: &Environment<'_>, report: &mut Repo
     };
     let tools = top.get("tools").and_then(|node| read_policy(node, report));
     let execution = top.get("execution").and_then(|node| read_limits(node, report));
-    let sandbox = top.get("sandbox").and_then(|node| read_sandbox(node, report));
+    let sandbox = top
+        .get("sandbox")
+        .and_then(|node| reader::choice(node, "'sandbox'", "a sandbox", &Sandbox::NAMES, report));
+    let engine = top.get("engine").and_then(|node| {
+        reader::choice(node, "'engine'", "an engine", &EngineChoice::NAMES, report)
+    });
+    let python = top.get("python").and_then(|node| paths.program(node, "'python'", report));
+    let workspace = top.entry("workspace").and_then(|entry| read_workspace(entry, paths, report));
     Config {
         servers,
         tools: tools.unwrap_or_default(),
         execution: execution.unwrap_or_default(),
         sandbox: sandbox.unwrap_or_default(),
-        ..Config::default()
+        engine: engine.unwrap_or_default(),
+        python,
+        workspace,
     }
-}
-
-fn read_sandbox(node: &Node, report: &mut Report) -> Option<Sandbox> {
-    let text = reader::written(node, "'sandbox'", report)?;
-    let chosen = Sandbox::NAMES.iter().find(|(name, _)| *name == text);
-    if chosen.is_none() {
-        let names = Sandbox::NAMES.map(|(name, _)| name).join(", ");
-        let message = format!("'{text}' is not a sandbox; it can be {names}");
-        report.add(Problem::new(node.at, message));
-    }
-    chosen.map(|(_, sandbox)| *sandbox)
 }
 
 fn read_policy(node: &Node, report: &mut Report) -> Option<ToolPolicy> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::document::{Node, Position, Scalar, ScalarKind, Value, given_twice};
 use crate::error::{Problem, Report};
+use crate::expand::{Environment, ExpandError, expand_path};
 
 const MAX_SECONDS: u64 = 86_400;
 
@@ -130,6 +131,76 @@ pub(crate) fn written<'n>(node: &'n Node, what: &str, report: &mut Report) -> Op
             None
         }
     }
+}
+
+/// One of a few words, each of which stands for a value. `kind` says what they are.
+pub(crate) fn choice<T: Copy, const N: usize>(
+    node: &Node,
+    what: &str,
+    kind: &str,
+    choices: &[(&str, T); N],
+    report: &mut Report,
+) -> Option<T> {
+    let text = match &node.value {
+        Value::Scalar(scalar) if !node.is_null() => &scalar.text,
+        _ => return mismatch(node, what, "text", report),
+    };
+    let chosen = choices.iter().find(|(name, _)| name == text);
+    if chosen.is_none() {
+        let names = choices.each_ref().map(|(name, _)| *name);
+        let message = format!("'{text}' is not {kind}; it can be {}", names.join(", "));
+        let problem = Problem::new(node.at, message);
+        report.add(match nearest(text, &names) {
+            Some(nearest) => problem.with_help(format!("did you mean '{nearest}'?")),
+            None => problem,
+        });
+    }
+    chosen.map(|(_, value)| *value)
+}
+
+/// Text that names a file or a folder, with its variables and the home directory.
+pub(crate) fn path(
+    node: &Node,
+    what: &str,
+    environment: &Environment<'_>,
+    report: &mut Report,
+) -> Option<String> {
+    let text = text(node, what, report)?;
+    expanded(node, what, expand_path(text, environment), report)
+}
+
+/// What the text of `node` was expanded to; no program can be started with a NUL in it.
+pub(crate) fn expanded(
+    node: &Node,
+    what: &str,
+    result: Result<String, ExpandError>,
+    report: &mut Report,
+) -> Option<String> {
+    match result {
+        Ok(text) if text.contains('\0') => {
+            report.add(Problem::new(node.at, format!("{what} holds a NUL character")));
+            None
+        }
+        Ok(text) => Some(text),
+        Err(error) => {
+            let message = format!("{error} (in {what})");
+            report.add(Problem::new(node.at, message).with_help(error.help()));
+            None
+        }
+    }
+}
+
+pub(crate) fn not_empty(
+    node: &Node,
+    what: &str,
+    text: String,
+    report: &mut Report,
+) -> Option<String> {
+    if text.trim().is_empty() {
+        report.add(Problem::new(node.at, format!("{what} must not be empty")));
+        return None;
+    }
+    Some(text)
 }
 
 pub(crate) fn boolean(node: &Node, what: &str, report: &mut Report) -> Option<bool> {

@@ -77,7 +77,7 @@ fn keys() {
         ),
         (
             "zzz: 1",
-            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sandbox",
+            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sandbox, engine, python, workspace",
         ),
         (
             "execution:\n  timeout: 3",
@@ -326,8 +326,123 @@ fn variables() {
 fn sandboxes() {
     assert_rows(&[
         ("sandbox: none", "1:10: 'none' is not a sandbox; it can be required, best-effort, off"),
+        (
+            "sandbox: best_efort",
+            "1:10: 'best_efort' is not a sandbox; it can be required, best-effort, off\n  help: did you mean 'best-effort'?",
+        ),
         ("sandbox: {}", "1:10: 'sandbox' must be text, not a mapping"),
+        ("sandbox:", "1:8: 'sandbox' must be text, not null"),
     ]);
+}
+
+#[test]
+fn engines() {
+    assert_rows(&[
+        ("engine: ruby", "1:9: 'ruby' is not an engine; it can be auto, python, cpython"),
+        (
+            "engine: CPython",
+            "1:9: 'CPython' is not an engine; it can be auto, python, cpython\n  help: did you mean 'cpython'?",
+        ),
+        ("engine: 3.14", "1:9: '3.14' is not an engine; it can be auto, python, cpython"),
+        ("engine: [python]", "1:9: 'engine' must be text, not a list"),
+        ("engine:", "1:7: 'engine' must be text, not null"),
+        (
+            "engines: auto",
+            "1:1: unknown key 'engines' in the configuration\n  help: did you mean 'engine'?",
+        ),
+    ]);
+}
+
+#[test]
+fn pythons() {
+    assert_rows(&[
+        ("python: ''", "1:9: 'python' must not be empty"),
+        ("python: ' '", "1:9: 'python' must not be empty"),
+        ("python: '${NO:-}'", "1:9: 'python' must not be empty"),
+        ("python: 3.13", "1:9: 'python' must be text, not a number\n  help: put it in quotes"),
+        ("python: {path: x}", "1:9: 'python' must be text, not a mapping"),
+        ("python:", "1:7: 'python' must be text, not null"),
+        ("python: \"a\\0\"", "1:9: 'python' holds a NUL character"),
+        (
+            "python: '${NO}/bin/python'",
+            "1:9: environment variable 'NO' is not set (in 'python')\n  help: set it before starting onecall, or write ${NO:-default}",
+        ),
+        (
+            "python: ~/venv",
+            "1:9: environment variable 'HOME' is not set (in 'python')\n  help: set it before starting onecall, or write ${HOME:-default}",
+        ),
+    ]);
+}
+
+#[test]
+fn workspaces() {
+    assert_rows(&[
+        ("workspace: ./data", "1:12: workspace must be a mapping, not text"),
+        ("workspace: [./data]", "1:12: workspace must be a mapping, not a list"),
+        ("\nworkspace:", "2:1: workspace needs a 'path'"),
+        ("workspace: {}", "1:1: workspace needs a 'path'"),
+        ("workspace: {mode: read-write, max_bytes: 1}", "1:1: workspace needs a 'path'"),
+        (
+            "workspace: {path: d, maxbytes: 1}",
+            "1:22: unknown key 'maxbytes' in workspace\n  help: did you mean 'max_bytes'?",
+        ),
+        (
+            "workspace: {path: d, writable: true}",
+            "1:22: unknown key 'writable' in workspace\n  help: valid keys are path, mode, max_bytes",
+        ),
+        ("workspace: {path: }", "1:17: 'path' in workspace must be text, not null"),
+        (
+            "workspace: {path: 7}",
+            "1:19: 'path' in workspace must be text, not a number\n  help: put it in quotes",
+        ),
+        ("workspace: {path: ''}", "1:19: 'path' in workspace must not be empty"),
+        ("workspace: {path: '${NO:-}'}", "1:19: 'path' in workspace must not be empty"),
+        ("workspace: {path: \"a\\0\"}", "1:19: 'path' in workspace holds a NUL character"),
+        (
+            "workspace: {path: '${NO}'}",
+            "1:19: environment variable 'NO' is not set (in 'path' in workspace)\n  help: set it before starting onecall, or write ${NO:-default}",
+        ),
+        (
+            "workspace: {path: d, mode: readwrite}",
+            "1:28: 'readwrite' is not a workspace mode; it can be read-only, read-write\n  help: did you mean 'read-write'?",
+        ),
+        (
+            "workspace: {path: d, mode: rw, max_bytes: 1}",
+            "1:28: 'rw' is not a workspace mode; it can be read-only, read-write",
+        ),
+        ("workspace: {path: d, mode: {}}", "1:28: 'mode' in workspace must be text, not a mapping"),
+    ]);
+}
+
+#[test]
+fn workspaces_that_are_the_whole_disk() {
+    for path in ["/", "//", "/./", "/..", "/srv/..", "/a/../../b/.."] {
+        let text = format!("workspace: {{path: {path}}}");
+        let problem = "c.yaml:1:19: 'path' in workspace must not be '/', the whole disk\n  help: give programs a folder of their own";
+        assert_eq!(problems(&text), problem, "{path}");
+    }
+}
+
+#[test]
+fn sizes_of_workspaces() {
+    let read_only = "1:22: 'max_bytes' is for a read-write workspace, but this one is read-only\n  help: remove it, or add 'mode: read-write'";
+    assert_rows(&[
+        ("workspace: {path: d, max_bytes: 1}", read_only),
+        ("workspace: {path: d, max_bytes: 0, mode: read-only}", read_only),
+    ]);
+    let range = "'max_bytes' in workspace must be a whole number from 1 to 1125899906842624";
+    for (size, suffix) in [
+        ("0", ""),
+        ("-1", ""),
+        ("1.5", ""),
+        ("1125899906842625", ""),
+        ("99999999999999999999", ""),
+        ("100MB", ", not text"),
+        ("~", ", not null"),
+    ] {
+        let text = format!("workspace: {{path: d, mode: read-write, max_bytes: {size}}}");
+        assert_eq!(problems(&text), format!("c.yaml:1:51: {range}{suffix}"));
+    }
 }
 
 #[test]
@@ -411,6 +526,11 @@ execution:
   timeout: 30
   memory_mb: lots
   max_parallel_calls: 0
+engine: pyton
+python: 3.13
+workspace:
+  mode: read-only
+  max_bytes: 10
 loging: true
 "#;
     insta::assert_snapshot!(problems(text), @r#"
@@ -439,7 +559,14 @@ loging: true
       help: did you mean 'timeout_seconds'?
     c.yaml:19:14: 'memory_mb' in execution must be a whole number from 16 to 1048576, not text
     c.yaml:20:23: 'max_parallel_calls' in execution must be a whole number from 1 to 10000
-    c.yaml:21:1: unknown key 'loging' in the configuration
-      help: valid keys are servers, mcpServers, tools, execution, sandbox
+    c.yaml:21:9: 'pyton' is not an engine; it can be auto, python, cpython
+      help: did you mean 'python'?
+    c.yaml:22:9: 'python' must be text, not a number
+      help: put it in quotes
+    c.yaml:23:1: workspace needs a 'path'
+    c.yaml:25:3: 'max_bytes' is for a read-write workspace, but this one is read-only
+      help: remove it, or add 'mode: read-write'
+    c.yaml:26:1: unknown key 'loging' in the configuration
+      help: valid keys are servers, mcpServers, tools, execution, sandbox, engine, python, workspace
     "#);
 }

@@ -9,7 +9,7 @@ use onecall_config::{
     Config, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern,
     ToolPolicy, Transport,
 };
-use onecall_core::{Limits, ServerName};
+use onecall_core::{EngineChoice, Limits, ServerName, Workspace, WorkspaceAccess};
 
 fn environment(name: &str) -> Option<String> {
     match name {
@@ -21,7 +21,7 @@ fn environment(name: &str) -> Option<String> {
 }
 
 fn parse(text: &str) -> Config {
-    Config::parse(text, Path::new("onecall.yaml"), &environment)
+    Config::parse(text, Path::new("/etc/onecall/onecall.yaml"), &environment)
         .unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
@@ -118,6 +118,9 @@ execution:
         tools: ToolPolicy::Block(vec![ToolPattern::parse("mcp__internal_apis__delete_*").unwrap()]),
         execution: Limits::default(),
         sandbox: Sandbox::Required,
+        engine: EngineChoice::Auto,
+        python: None,
+        workspace: None,
     };
     assert!(parse(text) == expected, "{:#?}", parse(text));
 }
@@ -264,6 +267,88 @@ fn sandboxes() {
     for (text, expected) in rows {
         assert_eq!(parse(text).sandbox, expected, "{text}");
     }
+}
+
+#[test]
+fn engines() {
+    let rows = [
+        ("{}", EngineChoice::Auto),
+        ("engine: auto", EngineChoice::Auto),
+        ("engine: python", EngineChoice::Python),
+        ("engine: cpython", EngineChoice::CPython),
+        ("{\"engine\": \"cpython\"}", EngineChoice::CPython),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(parse(text).engine, expected, "{text}");
+    }
+}
+
+#[test]
+fn pythons() {
+    let rows = [
+        ("{}", None),
+        ("python: python3.13", Some("python3.13")),
+        ("python: '3.13'", Some("3.13")),
+        ("python: .venv", Some(".venv")),
+        ("python: ./.venv", Some("/etc/onecall/.venv")),
+        ("python: venv/bin/python", Some("/etc/onecall/venv/bin/python")),
+        ("python: ../venv", Some("/etc/onecall/../venv")),
+        ("python: /usr/bin/python3", Some("/usr/bin/python3")),
+        ("python: ~/venv", Some("/home/ada/venv")),
+        ("python: '${HOME}/venv'", Some("/home/ada/venv")),
+        ("python: '${TOKEN}/venv'", Some("/etc/onecall/t0ken/venv")),
+        ("python: '${TOKEN}'", Some("t0ken")),
+        ("python: '${NO:-python3}'", Some("python3")),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(parse(text).python, expected.map(PathBuf::from), "{text}");
+    }
+}
+
+#[test]
+fn workspaces() {
+    let read_only = |path: &str| {
+        Some(Workspace { path: PathBuf::from(path), access: WorkspaceAccess::ReadOnly })
+    };
+    let read_write = |path: &str, max_bytes| {
+        let access = WorkspaceAccess::ReadWrite { max_bytes };
+        Some(Workspace { path: PathBuf::from(path), access })
+    };
+    let rows = [
+        ("{}", None),
+        ("workspace: {path: ./data}", read_only("/etc/onecall/data")),
+        ("workspace: {path: data/}", read_only("/etc/onecall/data")),
+        ("workspace: {path: .}", read_only("/etc/onecall")),
+        ("workspace: {path: ..}", read_only("/etc/onecall/..")),
+        ("workspace: {path: /srv//data/./in}", read_only("/srv/data/in")),
+        ("workspace: {path: ~/data}", read_only("/home/ada/data")),
+        ("workspace: {path: '${HOME}/${TOKEN}'}", read_only("/home/ada/t0ken")),
+        ("workspace: {path: '${NO:-data}'}", read_only("/etc/onecall/data")),
+        ("workspace: {path: /d, mode: read-only}", read_only("/d")),
+        ("workspace: {path: /d, mode: read-write}", read_write("/d", 104_857_600)),
+        ("workspace: {path: /d, mode: read-write, max_bytes: 1}", read_write("/d", 1)),
+        (
+            "workspace: {path: /d, mode: read-write, max_bytes: 1125899906842624}",
+            read_write("/d", 1 << 50),
+        ),
+        (
+            r#"{"workspace": {"max_bytes": 7, "mode": "read-write", "path": "d"}}"#,
+            read_write("/etc/onecall/d", 7),
+        ),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(parse(text).workspace, expected, "{text}");
+    }
+}
+
+/// A file in the working directory may be named without any folder.
+#[test]
+fn paths_beside_a_file_without_a_folder() {
+    let text = "{python: ./venv, workspace: {path: data}}";
+    let config = Config::parse(text, Path::new("onecall.yaml"), &environment).unwrap();
+    let here = std::env::current_dir().unwrap();
+    assert_eq!(config.python, Some(here.join("venv")));
+    assert_eq!(config.workspace.map(|workspace| workspace.path), Some(here.join("data")));
 }
 
 #[test]
