@@ -63,7 +63,9 @@ impl Examination {
             let stands = |it: &&ExaminedWall| it.name == *wall && it.missing.is_none();
             self.walls.iter().find(stands)?;
             let how = broke.as_ref()?;
-            Some(format!("the sandbox's wall `{wall}` does not hold: a worker tried to {tried}, and {how}"))
+            Some(format!(
+                "the sandbox's wall `{wall}` does not hold: a worker tried to {tried}, and {how}"
+            ))
         });
         missing.chain(broken).collect()
     }

@@ -21,7 +21,7 @@ mod zygote;
 
 pub use cpython::run_zygote as run_cpython_zygote;
 pub use engines::{EngineSettings, Engines};
-pub use examination::{Attempt, ExaminedWall, Examination};
+pub use examination::{Attempt, Examination, ExaminedWall};
 pub use onecall_jail::Mode as JailMode;
 pub use pool::EngineError;
 pub use python::run_zygote as run_python_zygote;

@@ -46,9 +46,7 @@ pub enum EngineError {
     #[error("its worker was not ready within {}s", READY_TIMEOUT.as_secs())]
     NotReady,
     /// A worker could break out of what it said are its walls.
-    #[error(
-        "{faults}; programs run nevertheless with `sandbox: best-effort` or `sandbox: off`"
-    )]
+    #[error("{faults}; programs run nevertheless with `sandbox: best-effort` or `sandbox: off`")]
     Unsafe {
         /// Which walls do not hold, and why.
         faults: String,
@@ -113,9 +111,7 @@ impl Engine {
         let mut worker = self.fork(&zygote)?;
         ready(&mut worker).await?;
         let examined = tokio::time::timeout(READY_TIMEOUT, worker.examine()).await;
-        examined
-            .map_err(|_| EngineError::NotReady)?
-            .map_err(|reason| EngineError::Died { reason })
+        examined.map_err(|_| EngineError::NotReady)?.map_err(|reason| EngineError::Died { reason })
     }
 
     /// A worker that waits for its program.

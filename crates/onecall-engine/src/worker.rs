@@ -67,10 +67,7 @@ impl Engine {
     ) -> Result<Ended, Failure> {
         let mut attempts = 1;
         loop {
-            let mut worker = self
-                .worker()
-                .await
-                .map_err(|error| error.failure())?;
+            let mut worker = self.worker().await.map_err(|error| error.failure())?;
             let file_bytes = match &self.quota {
                 Some(quota) => quota.left().await,
                 None => 0,

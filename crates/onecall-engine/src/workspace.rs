@@ -1,18 +1,24 @@
 //! Keeps the folder of programs within its quota.
 //!
 //! The kernel caps each file a program writes by what is left when it starts. Many
-//! files together it does not, so the folder is measured while a program runs.
+//! files together it does not, so the folder is measured while a program runs: when
+//! the disk has lost as much as the folder may still grow, and now and then anyway.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use onecall_core::{Failure, Workspace, WorkspaceAccess};
+use rustix::fs::statvfs;
 
-/// The least time between two looks at the folder.
-const INTERVAL: Duration = Duration::from_millis(50);
+/// How often the disk is asked how much is left, which costs next to nothing.
+const GLANCE: Duration = Duration::from_millis(1);
 
-/// Looking may take this part of the time at most.
+/// How often the folder is measured whatever the disk says: somebody else may have
+/// freed what a program has filled.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Measuring may take this part of the time at most.
 const LOOKING: u32 = 10;
 
 /// What a file or folder takes on disk at least.
@@ -45,10 +51,14 @@ impl Quota {
     pub(crate) async fn exceeded(&self) -> Failure {
         loop {
             let started = Instant::now();
-            if self.used().await > self.max_bytes {
+            let before = Room::on_disk_of(&self.path);
+            let Some(left) = self.max_bytes.checked_sub(self.used().await) else {
                 return Failure::WorkspaceFull { max_bytes: self.max_bytes };
+            };
+            let next = Instant::now() + (started.elapsed() * LOOKING).max(LOOK);
+            while Instant::now() < next && before.lost(Room::on_disk_of(&self.path)) < left {
+                tokio::time::sleep(GLANCE).await;
             }
-            tokio::time::sleep((started.elapsed() * LOOKING).max(INTERVAL)).await;
         }
     }
 
@@ -56,6 +66,29 @@ impl Quota {
         let (path, enough) = (self.path.clone(), self.max_bytes);
         // The walk may be long, and other programs go on meanwhile.
         tokio::task::spawn_blocking(move || used(&path, enough)).await.unwrap_or(u64::MAX)
+    }
+}
+
+/// What a disk has left.
+#[derive(Clone, Copy, Default)]
+struct Room {
+    bytes: u64,
+    files: u64,
+}
+
+impl Room {
+    /// Nothing, if it cannot be known.
+    fn on_disk_of(path: &Path) -> Self {
+        statvfs(path).map_or_else(
+            |_| Self::default(),
+            |disk| Self { bytes: disk.f_bfree.saturating_mul(disk.f_frsize), files: disk.f_ffree },
+        )
+    }
+
+    /// What has gone since; a file that is empty counts too.
+    fn lost(self, now: Self) -> u64 {
+        let files = self.files.saturating_sub(now.files).saturating_mul(SMALLEST);
+        self.bytes.saturating_sub(now.bytes).max(files)
     }
 }
 

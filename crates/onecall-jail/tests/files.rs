@@ -37,7 +37,7 @@ fn one_directory_may_be_written_to() {
             "\
 read: kept
 entries: 1
-write to readable: Permission denied (os error 13)
+write to readable: Read-only file system (os error 30)
 write: done
 link: Permission denied (os error 13)
 read elsewhere: No such file or directory (os error 2)

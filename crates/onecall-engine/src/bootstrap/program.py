@@ -48,7 +48,9 @@ def rehearse(source, condition=""):
     sys.stderr = sys.__stderr__ = _onecall_output.TextOutput(to_stderr=True)
     sys.argv = [PROGRAM]
     sys.executable = sys.orig_argv = None
-    linecache.cache[PROGRAM] = (len(source), None, source.splitlines(True), PROGRAM)
+    # With a line break at the very end, without which older tracebacks misplace their marks.
+    lines = [line + "\n" for line in source.splitlines()]
+    linecache.cache[PROGRAM] = (len(source), None, lines, PROGRAM)
     failure = None
     try:
         _execute(source, condition)

@@ -3,6 +3,7 @@ module of the embedded interpreter, `python/wire.rs`."""
 
 import _thread
 import json
+import math
 import os
 import select
 import socket
@@ -337,8 +338,9 @@ def _check(value, path):
                 f"{_place(path)} has a lone surrogate, which is not a Unicode character"
             ) from None
     elif isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise ValueError(f"{_place(path)} is {value}, which JSON has no number for")
+        if not math.isfinite(value):
+            shown = "NaN" if math.isnan(value) else value
+            raise ValueError(f"{_place(path)} is {shown}, which JSON has no number for")
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             _check(item, _deeper(path, index))

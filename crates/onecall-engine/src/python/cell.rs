@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use onecall_jail::{Isolation, Jail, Prepared, ProgramLimits, Verdict, canaries};
 
 use crate::cell::Plan;
-use crate::examination::{Attempt, ExaminedWall, Examination};
+use crate::examination::{Attempt, Examination, ExaminedWall};
 
 static ZYGOTE: OnceLock<(Jail, Isolation)> = OnceLock::new();
 static WORKER: OnceLock<Prepared> = OnceLock::new();

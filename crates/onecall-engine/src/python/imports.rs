@@ -20,12 +20,12 @@ pub(super) fn imports<C: Constant>(code: &CodeObject<C>) -> BTreeSet<String> {
                 found.insert(name.split('.').next().unwrap_or_default().to_owned());
             }
         }
-        rest.extend(code.constants.iter().filter_map(|constant| {
-            match constant.borrow_constant() {
+        rest.extend(code.constants.iter().filter_map(
+            |constant| match constant.borrow_constant() {
                 BorrowedConstant::Code { code } => Some(code),
                 _ => None,
-            }
-        }));
+            },
+        ));
     }
     found
 }

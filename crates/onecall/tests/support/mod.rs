@@ -61,6 +61,14 @@ impl Home {
         path
     }
 
+    /// Changes one setting of `config.json`.
+    pub fn set(&self, key: &str, value: &str) {
+        let text = std::fs::read_to_string(self.path("config.json")).expect("a configuration");
+        let mut config: Value = serde_json::from_str(&text).expect("a configuration in JSON");
+        config[key] = value.into();
+        self.write("config.json", config.to_string());
+    }
+
     /// `onecall` as this user would start it, without any configuration.
     pub fn onecall(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(bins::onecall());
@@ -164,6 +172,9 @@ impl Gateway {
 
     /// The configuration of a home.
     pub fn at(home: Home) -> Self {
+        if let Some(engine) = std::env::var_os("ONECALL_TEST_ENGINE") {
+            home.set("engine", &engine.to_string_lossy());
+        }
         Self { session: Session::open(home.configured(&["serve"])), home }
     }
 
