@@ -32,7 +32,7 @@ pub enum JailError {
     },
     /// The list of system calls could not be compiled.
     #[error("the sandbox cannot build its wall `system calls`: {0}")]
-    Filters(#[source] io::Error),
+    Filters(String),
     /// The limits of a program hold in every mode.
     #[error("cannot read this process's size from /proc/self/statm: {0}")]
     Size(#[source] io::Error),

@@ -16,9 +16,6 @@ const ALLOW_NAMESPACES: &str = "allow unprivileged user namespaces \
      kernel.apparmor_restrict_unprivileged_userns=0; in a container, a seccomp profile \
      that allows unshare)";
 const NEWER_KERNEL: &str = "use a kernel from 5.13 on with landlock and seccomp enabled";
-/// The last wall to go up, and the one that does not outlast a change of programs.
-const SYSTEM_CALLS: &str = "system calls";
-
 const OUR_FAULT: &str = "report this as a bug of onecall";
 
 /// What to do where the kernel cannot build a wall.
@@ -56,6 +53,8 @@ pub struct Isolation {
     walls: Vec<Wall>,
     /// The root for workers, or why there is none.
     root: Result<PathBuf, String>,
+    /// What they may ask of the kernel, or why that could not be written down.
+    filters: Result<Vec<Filter>, String>,
 }
 
 /// A process locked in, but for the limits of its program.
@@ -95,7 +94,11 @@ impl Jail {
     /// A missing wall is found by [`prepare`](Self::prepare), in the worker's report.
     pub fn isolate(&self) -> Result<Isolation, JailError> {
         if self.mode == Mode::Off {
-            return Ok(Isolation { walls: Vec::new(), root: Err(String::new()) });
+            return Ok(Isolation {
+                walls: Vec::new(),
+                root: Err(String::new()),
+                filters: Ok(Vec::new()),
+            });
         }
         let mut kept = Ok(());
         let namespaces = Wall::build("namespaces", ALLOW_NAMESPACES, || {
@@ -109,7 +112,8 @@ impl Jail {
         } else {
             Err("it needs the namespaces".to_owned())
         };
-        Ok(Isolation { walls: vec![namespaces], root })
+        let filters = syscalls::filters(self).map_err(|error| error.to_string());
+        Ok(Isolation { walls: vec![namespaces], root, filters })
     }
 
     /// Builds every wall around this process, which has a single thread and of the
@@ -122,7 +126,10 @@ impl Jail {
         let baseline = resources::virtual_memory().map_err(JailError::Size)?;
         let mut walls = self.enclosing_walls(isolation, keep)?;
         if self.mode != Mode::Off {
-            walls.push(Wall::build(SYSTEM_CALLS, NEWER_KERNEL, || syscalls::restrict(self)));
+            walls.push(Wall::build("system calls", NEWER_KERNEL, || match &isolation.filters {
+                Ok(filters) => syscalls::restrict(filters),
+                Err(reason) => Err(io::Error::other(reason.clone())),
+            }));
         }
         Ok(Prepared { report: self.accept(walls)?, baseline })
     }
@@ -136,10 +143,7 @@ impl Jail {
         keep: &[BorrowedFd<'_>],
     ) -> Result<Enclosed, JailError> {
         let report = self.accept(self.enclosing_walls(isolation, keep)?)?;
-        let filters = match self.mode {
-            Mode::Off => Vec::new(),
-            Mode::Required | Mode::BestEffort => Filter::all(self).map_err(JailError::Filters)?,
-        };
+        let filters = isolation.filters.clone().map_err(JailError::Filters)?;
         Ok(Enclosed { report, filters })
     }
 

@@ -1,9 +1,9 @@
 //! Resource limits of the kernel, lowered for good: hard and soft alike.
 //!
-//! The number of processes is not limited here: the kernel counts it per user, so
-//! one program's threads would starve the others, and for root it does not count at
-//! all. Forking is refused by the system call filter, and each thread's stack takes
-//! from the address space, which is limited.
+//! Forking is refused by the system call filter, so what counts as processes is
+//! threads. The kernel counts those of all workers of a zygote together, and not at
+//! all where root runs the gateway; then the address space, from which each thread's
+//! stack takes, is the limit.
 #![expect(unsafe_code, reason = "ignoring a signal has no safe form")]
 
 use std::io;
@@ -15,6 +15,10 @@ use crate::ProgramLimits;
 
 /// Descriptors a program may have open; it is born with a handful.
 const OPEN_FILES: u64 = 64;
+
+/// Threads of all programs of an engine together: more than they use, less than
+/// hurts the machine.
+const THREADS: u64 = 4096;
 
 /// Applies the limits that are the same for every program. How much it may write is
 /// known later, if it `writes` at all.
@@ -36,6 +40,8 @@ pub(crate) fn limit(writes: bool) -> io::Result<()> {
 pub(crate) fn limit_program(baseline: u64, limits: ProgramLimits) -> io::Result<()> {
     lower(Resource::As, baseline.saturating_add(limits.memory_bytes))?;
     lower(Resource::Fsize, limits.file_bytes)?;
+    // Not before: a worker that is getting ready must be able to start its own.
+    lower(Resource::Nproc, THREADS)?;
     limit_cpu(limits.cpu_seconds)
 }
 

@@ -42,15 +42,16 @@ enum Code {
     Files,
 }
 
-/// One of the filters, for a process that installs them without this crate.
+/// One of the filters. Compiled once, by the zygote, for all its workers; one that is
+/// another program than this installs them itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter(BpfProgram);
 
 /// Installs the filters for this process and every thread it starts.
-pub(crate) fn restrict(jail: &Jail) -> io::Result<()> {
+pub(crate) fn restrict(filters: &[Filter]) -> io::Result<()> {
     let own_process = getpid().as_raw_nonzero().get().unsigned_abs();
-    for filter in filters(jail, own_process)? {
-        seccompiler::apply_filter(&filter.0).map_err(io::Error::other)?;
+    for filter in filters {
+        seccompiler::apply_filter(&filter.of(own_process)).map_err(io::Error::other)?;
     }
     Ok(())
 }
@@ -63,9 +64,13 @@ impl Filter {
     /// The system call that installs a filter.
     pub const INSTALLED_BY: i64 = libc::SYS_seccomp;
 
-    /// All filters, to be installed in this order.
-    pub(crate) fn all(jail: &Jail) -> io::Result<Vec<Self>> {
-        filters(jail, Self::OWN_PROCESS)
+    /// The filter for one process.
+    fn of(&self, process: u32) -> BpfProgram {
+        let mut program = self.0.clone();
+        for instruction in program.iter_mut().filter(|it| it.k == Self::OWN_PROCESS) {
+            instruction.k = process;
+        }
+        program
     }
 
     /// The instructions as the kernel reads them.
@@ -81,14 +86,15 @@ impl Filter {
     }
 }
 
-fn filters(jail: &Jail, own_process: u32) -> io::Result<Vec<Filter>> {
+/// All filters, to be installed in this order.
+pub(crate) fn filters(jail: &Jail) -> io::Result<Vec<Filter>> {
     let files = match jail {
         Jail { writable: Some(_), .. } => Files::Writable,
         Jail { readable, loadable, .. } if readable.len() + loadable.len() > 0 => Files::Readable,
         _ => Files::None,
     };
     let code = if jail.loadable.is_empty() { Code::Sealed } else { Code::Files };
-    let mut allowed = allowed::rules(files, code, own_process)?;
+    let mut allowed = allowed::rules(files, code)?;
     let mut denied = unconditional(denied::CALLS);
     denied.retain(|call, _| !allowed.contains_key(call));
     denied.extend(files::denied(files)?);

@@ -2,7 +2,15 @@
 
 mod inmate;
 
-use inmate::{Prison, users};
+use inmate::{Prison, User, users};
+
+#[test]
+fn threads_are_limited() {
+    // Nobody counts those of root.
+    let Some(User::Nobody) = users().pop() else { return };
+    let started: u32 = Prison::new().run(User::Nobody, &["threads"]).trim().parse().unwrap();
+    assert!((1_000..4_096).contains(&started), "{started}");
+}
 
 #[test]
 fn memory_ends_at_the_limit() {

@@ -123,6 +123,11 @@ fn serve(words: &[&str], prepared: &Prepared, mut socket: UnixStream) -> Result<
             println!("32 MiB: {}", small.try_reserve(32 << 20).is_ok());
             println!("1 GiB: {}", Vec::<u8>::new().try_reserve(1 << 30).is_ok());
         }
+        ["threads"] => {
+            prepared.limit(ProgramLimits { memory_bytes: 1 << 40, ..PLENTY })?;
+            let start = || thread::Builder::new().stack_size(16 << 10).spawn(thread::park);
+            println!("{}", (0..6_000).map_while(|_| start().ok()).count());
+        }
         ["cpu"] => {
             prepared.limit(ProgramLimits { cpu_seconds: 0, ..PLENTY })?;
             loop {

@@ -9,7 +9,7 @@ use libc::*;
 use seccompiler::SeccompRule;
 
 use super::conditions::{equal, masked, one_of, rule};
-use super::{Code, Files, Rules};
+use super::{Code, Files, Filter, Rules};
 
 /// Allowed whatever the arguments.
 const CALLS: &[i64] = &[
@@ -115,11 +115,11 @@ const OLDER_CALLS: &[i64] = &[
 const OLDER_CALLS: &[i64] = &[];
 
 /// The allowlist for this process.
-pub(super) fn rules(files: Files, code: Code, own_process: u32) -> io::Result<Rules> {
+pub(super) fn rules(files: Files, code: Code) -> io::Result<Rules> {
     let mut rules = super::unconditional(CALLS);
     rules.extend(super::unconditional(OLDER_CALLS));
     rules.extend(super::files::rules(files)?);
-    rules.extend(conditional(own_process)?);
+    rules.extend(conditional()?);
     rules.insert(SYS_mmap, mappings(code)?);
     Ok(rules)
 }
@@ -137,8 +137,8 @@ fn mappings(code: Code) -> io::Result<Vec<SeccompRule>> {
     }
 }
 
-fn conditional(own_process: u32) -> io::Result<[(i64, Vec<SeccompRule>); 8]> {
-    let own_process = u64::from(own_process);
+fn conditional() -> io::Result<[(i64, Vec<SeccompRule>); 8]> {
+    let own_process = u64::from(Filter::OWN_PROCESS);
     let masked = |argument, mask, value| rule(vec![masked(argument, mask, value)?]);
     let equal = |argument, value| rule(vec![equal(argument, value)?]);
     Ok([
