@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 
-use support::Gateway;
+use support::{Gateway, has_system_python};
 use testkit::bins;
 
 /// Fewer programs than this prove little, or were not found.
@@ -51,21 +51,27 @@ fn difference(program: &Path, got: &str) -> Option<String> {
 
 #[test]
 fn every_program_prints_what_cpython_prints() {
+    check_on("python");
+    if has_system_python() {
+        check_on("cpython");
+    }
+}
+
+fn check_on(engine: &str) {
     let mut gateway = Gateway::new();
     let mut run = |program: &PathBuf| {
         let code = fs::read_to_string(program).expect("a program is text");
-        let answer = gateway.execute(&code);
+        let answer = gateway.execute_on(engine, &code);
         let success = answer.text.strip_prefix("[Script executed successfully]\n");
         difference(program, success.unwrap_or(&answer.text))
     };
     let differences: Vec<String> = programs().iter().filter_map(&mut run).collect();
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert!(differences.is_empty(), "on {engine}: {}", differences.join("\n"));
 }
 
 #[test]
 fn cpython_prints_what_is_stored() {
-    let is_recent = ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"];
-    if !Command::new("python3").args(is_recent).status().is_ok_and(|status| status.success()) {
+    if !has_system_python() {
         return;
     }
     let rest = Mutex::new(programs());

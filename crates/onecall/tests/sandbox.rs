@@ -5,11 +5,9 @@
 
 mod support;
 
-use std::process::Command;
-
 use insta::assert_snapshot;
 use serde_json::json;
-use support::{Ended, Gateway, Home, finish};
+use support::{Ended, Gateway, Home, without_namespaces};
 
 #[test]
 fn a_program_reaches_nothing_but_its_tools() {
@@ -92,18 +90,11 @@ fn a_program_that_kills_itself_hurts_nobody_else() {
     assert_eq!(gateway.prints("print(1)"), "1\n");
 }
 
-/// Runs a program where no user namespace can be made; `None` if that place itself
-/// cannot be had here.
 fn run_without_namespaces(sandbox: &str) -> Option<Ended> {
     let home = Home::with_config(&json!({ "sandbox": sandbox }));
     home.write("program.py", "print('ran')");
     let run = home.configured(&["run", &home.text_path("program.py")]);
-    let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "sh", "-c", script, "sh"]);
-    command.arg(run.get_program()).args(run.get_args()).current_dir(home.path("work"));
-    let here = Command::new("unshare").args(["--user", "--map-root-user", "true"]).status();
-    here.is_ok_and(|status| status.success()).then(|| finish(command))
+    without_namespaces(&home, run)
 }
 
 #[test]

@@ -89,11 +89,21 @@ def _stop_without_modules(code, condition):
         os._exit(0)
 
 
+# Modules that an interpreter may have without the native part that makes them work.
+NATIVE_PART = {
+    "sqlite3": "_sqlite3",
+    "ssl": "_ssl",
+    "tkinter": "_tkinter",
+    "tracemalloc": "_tracemalloc",
+    "turtle": "_tkinter",
+}
+
+
 def _is_there(module):
     if not module or module in sys.modules:
         return True
     try:
-        return importlib.util.find_spec(module) is not None
+        return importlib.util.find_spec(NATIVE_PART.get(module, module)) is not None
     except (ImportError, ValueError):
         return False
 

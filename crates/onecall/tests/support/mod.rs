@@ -184,6 +184,12 @@ impl Gateway {
         self.session.finish_call(call)
     }
 
+    /// Runs a program on an engine.
+    pub fn execute_on(&mut self, engine: &str, code: &str) -> ToolAnswer {
+        let arguments = json!({ "code": dedent(code), "engine": engine });
+        self.session.call_tool("execute_program", arguments)
+    }
+
     /// Starts a program.
     pub fn start(&mut self, code: &str) -> CallId {
         self.session.start_call("execute_program", json!({ "code": dedent(code) }))
@@ -253,6 +259,23 @@ impl Gateway {
         });
         assert!(found, "no line with {words:?} in:\n{}", client.stderr());
     }
+}
+
+/// Runs a command where no user namespace can be made; `None` if that place itself
+/// cannot be had here.
+pub fn without_namespaces(home: &Home, run: Command) -> Option<Ended> {
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "sh", "-c", script, "sh"]);
+    command.arg(run.get_program()).args(run.get_args()).current_dir(home.path("work"));
+    let here = Command::new("unshare").args(["--user", "--map-root-user", "true"]).status();
+    here.is_ok_and(|status| status.success()).then(|| finish(command))
+}
+
+/// Whether `python3` is one that the engine `cpython` takes.
+pub fn has_system_python() -> bool {
+    let is_recent = ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"];
+    Command::new("python3").args(is_recent).status().is_ok_and(|status| status.success())
 }
 
 /// What a process has used of the processor, in hundredths of a second.
