@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use onecall_core::{EngineChoice, Failure, Limits, Program, ToolHost, Workspace};
+use onecall_core::{EngineChoice, Failure, Limits, Program, ToolHost, Workspace, WorkspaceAccess};
 use onecall_jail::Mode;
 use tokio::sync::OnceCell;
 
@@ -46,6 +46,12 @@ impl Engines {
         let plan = Plan::new(settings.mode, settings.workspace.as_ref());
         let python = engine("python-zygote", &plan, &settings);
         Self { settings, python, cpython: OnceCell::new() }
+    }
+
+    /// What programs may do with files.
+    #[must_use]
+    pub fn workspace(&self) -> Option<WorkspaceAccess> {
+        self.settings.workspace.as_ref().map(|workspace| workspace.access)
     }
 
     /// Starts the engine that programs run on first, and has it test its walls.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use onecall_bridge::{Bridge, Guard, ServerStatus};
 use onecall_catalog::Catalog;
 use onecall_config::{Config, ToolPolicy};
-use onecall_core::{CallableName, Outcome, Program, ToolSpec};
+use onecall_core::{CallableName, Outcome, Program, ToolSpec, WorkspaceAccess};
 use onecall_engine::Engines;
 use thiserror::Error;
 
@@ -57,6 +57,12 @@ impl Gateway {
         if let Err(error) = self.runtime.engines().warm_up().await {
             tracing::error!("no program can run: {error}");
         }
+    }
+
+    /// What programs may do with files.
+    #[must_use]
+    pub fn workspace(&self) -> Option<WorkspaceAccess> {
+        self.runtime.engines().workspace()
     }
 
     /// Runs one program to its end; dropping the future kills it.

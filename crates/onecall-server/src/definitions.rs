@@ -1,9 +1,10 @@
 //! The tools an agent is shown. Each word here costs the agent tokens in every
 //! request, so each has to earn its place.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use onecall_core::EngineChoice;
+use onecall_core::{EngineChoice, WorkspaceAccess};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -26,16 +27,25 @@ Runs a Python program in a sandbox and returns only what it prints. Tools of oth
 are async functions named mcp__<server>__<tool> (see list_callable_tools): \
 `rows = await mcp__sales__orders(region=\"EU\")`. Top-level await works; run independent calls \
 with asyncio.gather. Results are plain Python values (JSON is already parsed). A failed call \
-raises ToolError. The standard library is there; files, network and state of earlier programs \
-are not. Filter and aggregate in the program and print the answer, not the data.";
+raises ToolError. The standard library is there, and packages of the user's Python can be \
+imported; network and state of earlier programs are not. Filter and aggregate in the program and \
+print the answer, not the data. ";
 
-/// The definitions of all tools, in a fixed order.
+/// The definitions of all tools, in a fixed order, where programs may use this much of
+/// a workspace.
 #[must_use]
-pub fn definitions() -> Vec<Tool> {
+pub fn definitions(workspace: Option<WorkspaceAccess>) -> Vec<Tool> {
+    let files = match workspace {
+        None => "There are no files.",
+        Some(WorkspaceAccess::ReadOnly) => "Files in the working directory can be read.",
+        Some(WorkspaceAccess::ReadWrite { .. }) => {
+            "Files in the working directory can be read and written, and stay."
+        }
+    };
     vec![
         tool(
             EXECUTE_PROGRAM,
-            EXECUTE_DESCRIPTION,
+            format!("{EXECUTE_DESCRIPTION}{files}"),
             json!({
                 "type": "object",
                 "properties": {
@@ -74,10 +84,10 @@ pub fn definitions() -> Vec<Tool> {
     ]
 }
 
-fn tool(name: &'static str, description: &'static str, schema: Value) -> Tool {
+fn tool(name: &'static str, description: impl Into<Cow<'static, str>>, schema: Value) -> Tool {
     let schema = match schema {
         Value::Object(schema) => schema,
         _ => JsonObject::new(),
     };
-    Tool::new(name, description, Arc::new(schema))
+    Tool::new(name, description.into(), Arc::new(schema))
 }

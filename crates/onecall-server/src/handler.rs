@@ -91,7 +91,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(definitions()))
+        Ok(ListToolsResult::with_all_items(definitions(self.gateway.workspace())))
     }
 
     async fn call_tool(

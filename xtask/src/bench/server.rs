@@ -57,6 +57,16 @@ impl Server {
         Ok(answer.seconds)
     }
 
+    /// Runs a program that must fail with this text; returns the seconds.
+    pub fn run_in_vain(&mut self, code: &str, expected: &str) -> Result<f64, String> {
+        let params = json!({ "name": "execute_program", "arguments": { "code": code } });
+        let (result, seconds) = self.request("tools/call", &params)?;
+        match text(&result) {
+            Err(failure) if failure == expected => Ok(seconds),
+            other => Err(format!("ended with {other:?} instead of '{expected}'")),
+        }
+    }
+
     /// Runs the same program `count` times, one straight after the other.
     pub fn run_in_a_row(&mut self, count: u32, code: &str, expected: &str) -> Result<f64, String> {
         (0..count).map(|_| self.run(code, expected)).sum()

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::rpc::BareClient;
 
 use super::peers::{Python, Sdk};
@@ -30,17 +30,28 @@ impl Subject {
 
     /// `onecall serve` over one fixture server with these flags.
     pub fn serve(&self, fixture_flags: &[&str]) -> Result<Command, String> {
-        let config = json!({
-            "servers": [{ "name": "fixture", "command": self.fixture, "args": fixture_flags }],
-            "execution": {
-                "timeout_seconds": 600, "max_tool_calls": 100_000, "max_parallel_calls": 64,
-            },
-        });
         let name = match fixture_flags {
-            [] => "plain.json".to_owned(),
-            flags => format!("{}.json", flags.join("").trim_start_matches('-')),
+            [] => "plain".to_owned(),
+            flags => flags.join("").trim_start_matches('-').to_owned(),
         };
-        let path = self.folder.join(name);
+        self.serve_with(&name, json!({}), fixture_flags)
+    }
+
+    /// The same with more settings; `name` tells its configuration from others.
+    fn serve_with(
+        &self,
+        name: &str,
+        mut config: Value,
+        fixture_flags: &[&str],
+    ) -> Result<Command, String> {
+        config["servers"] =
+            json!([{ "name": "fixture", "command": self.fixture, "args": fixture_flags }]);
+        if config["execution"].is_null() {
+            config["execution"] = json!({
+                "timeout_seconds": 600, "max_tool_calls": 100_000, "max_parallel_calls": 64,
+            });
+        }
+        let path = self.folder.join(format!("{name}.json"));
         fs::write(&path, config.to_string())
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         let mut command = Command::new(&self.onecall);
@@ -50,9 +61,12 @@ impl Subject {
 
     /// A gateway whose tools are all there and whose workers wait.
     pub fn warm_gateway(&self, fixture_flags: &[&str]) -> Result<Server, String> {
-        let mut gateway = Server::start(self.serve(fixture_flags)?)?;
-        gateway.run("print(await mcp__fixture__add(a=1, b=1))", "2")?;
-        Ok(gateway)
+        warm(Server::start(self.serve(fixture_flags)?)?)
+    }
+
+    /// The same with more settings; `name` tells its configuration from others.
+    pub fn warm_gateway_with(&self, name: &str, config: Value) -> Result<Server, String> {
+        warm(Server::start(self.serve_with(name, config, &[])?)?)
     }
 
     /// A client that talks to a fixture server without anyone between them.
@@ -65,4 +79,9 @@ impl Subject {
         let sdk = self.sdk.as_ref().ok()?;
         Some(Server::start(sdk.command(&self.fixture)))
     }
+}
+
+fn warm(mut gateway: Server) -> Result<Server, String> {
+    gateway.run("print(await mcp__fixture__add(a=1, b=1))", "2")?;
+    Ok(gateway)
 }

@@ -3,10 +3,12 @@
 mod arithmetic;
 mod catalog;
 mod crowd;
+mod engines;
 mod hello;
 mod memory;
 mod parallel;
 mod rows;
+mod sandbox;
 mod sequential;
 mod start;
 
@@ -20,7 +22,7 @@ pub struct Work {
 }
 
 /// All of them, in the order of the report.
-pub const WORKS: [Work; 9] = [
+pub const WORKS: [Work; 11] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },
     Work { name: "parallel", measure: parallel::measure },
@@ -28,6 +30,8 @@ pub const WORKS: [Work; 9] = [
     Work { name: "start", measure: start::measure },
     Work { name: "memory", measure: memory::measure },
     Work { name: "arithmetic", measure: arithmetic::measure },
+    Work { name: "engines", measure: engines::measure },
+    Work { name: "sandbox", measure: sandbox::measure },
     Work { name: "crowd", measure: crowd::measure },
     Work { name: "catalog", measure: catalog::measure },
 ];
