@@ -75,6 +75,11 @@ pub(crate) fn tool_value(result: &RawValue) -> Result<ToolValue, String> {
     }
 }
 
+/// The same for somebody who wants the answer as it is.
+pub(crate) fn whole_answer(result: &RawValue) -> Result<ToolValue, String> {
+    tool_value(result).map(|_| ToolValue::Json(result.to_owned()))
+}
+
 type Read<'a> = (CallResult<'a, ()>, Vec<Block<'a>>);
 
 fn read(result: &RawValue) -> Result<Read<'_>, String> {

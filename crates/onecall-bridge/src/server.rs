@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use onecall_catalog::ToolDefinition;
 use onecall_config::{ServerConfig, Transport};
-use onecall_core::{ServerName, ToolName, ToolValue};
+use onecall_core::{AnswerForm, ServerName, ToolName, ToolValue};
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
@@ -18,7 +18,7 @@ use crate::handshake::{self, Greeting};
 use crate::listing;
 use crate::plain::plain;
 use crate::request::Request;
-use crate::result::tool_value;
+use crate::result::{tool_value, whole_answer};
 use crate::rpc::Peer;
 use crate::status::{ServerState, ServerStatus};
 use crate::stdio::Connection;
@@ -72,13 +72,22 @@ impl Server {
     }
 
     /// Calls one of its tools; an error is what the program reads.
-    pub async fn call(&self, tool: &ToolName, arguments: &RawValue) -> Result<ToolValue, String> {
+    pub async fn call(
+        &self,
+        tool: &ToolName,
+        arguments: &RawValue,
+        form: AnswerForm,
+    ) -> Result<ToolValue, String> {
         let peer = self.lock().peer.clone();
         let Some(peer) = peer else {
             return Err(format!("server '{}' is not connected", self.config.name));
         };
         let request = Request::CallTool { tool, arguments };
-        match peer.request(request, Some(self.config.call_timeout), tool_value).await {
+        let decode = match form {
+            AnswerForm::Value => tool_value,
+            AnswerForm::Whole => whole_answer,
+        };
+        match peer.request(request, Some(self.config.call_timeout), decode).await {
             Ok(value) => value,
             Err(error) => Err(error.to_string()),
         }

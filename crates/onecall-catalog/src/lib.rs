@@ -1,10 +1,12 @@
 //! Pure functions over tool definitions: which name a program calls a tool by,
-//! which tools a query or a misspelt name means, and how a call to one is written.
+//! which tools a query or a misspelt name means, how a call to one is written, and
+//! whether arguments can fit.
 //!
 //! Every string in a definition was chosen by a server that may be hostile. It is
 //! data here: bounded before it is compared, escaped before it is shown.
 
 mod catalog;
+mod fit;
 mod literal;
 mod naming;
 mod nearest;
@@ -15,4 +17,5 @@ mod tokens;
 mod vocabulary;
 
 pub use catalog::{Catalog, ToolDefinition};
+pub use fit::{Known, Misfit, misfits};
 pub use signature::python_signature;

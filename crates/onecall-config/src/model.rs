@@ -26,6 +26,17 @@ pub struct Config {
     pub python: Option<PathBuf>,
     /// The one directory that programs may use.
     pub workspace: Option<Workspace>,
+    /// Which servers a plan may bring along.
+    pub proxy: ProxyPolicy,
+}
+
+/// Which servers a plan may bring along.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProxyPolicy {
+    /// Whether it may at all.
+    pub dynamic_servers: bool,
+    /// Where they may be, beside this machine's loopback: `host` or `host:port`.
+    pub allowed_hosts: Vec<String>,
 }
 
 /// How much of a sandbox programs need.

@@ -6,7 +6,7 @@ use onecall_core::{EngineChoice, Limits};
 
 use crate::document::{self, Node};
 use crate::error::{ConfigErrors, Problem, Report};
-use crate::model::{Config, Sandbox, ToolPattern, ToolPolicy};
+use crate::model::{Config, ProxyPolicy, Sandbox, ToolPattern, ToolPolicy};
 use crate::path::PathReader;
 use crate::reader::{self, Section};
 use crate::server::{ServerReader, Shape};
@@ -63,8 +63,17 @@ fn not_utf8(valid: &str) -> Problem {
 }
 
 fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> Config {
-    let keys =
-        ["servers", "mcpServers", "tools", "execution", "sandbox", "engine", "python", "workspace"];
+    let keys = [
+        "servers",
+        "mcpServers",
+        "tools",
+        "execution",
+        "sandbox",
+        "engine",
+        "python",
+        "workspace",
+        "proxy",
+    ];
     let Some(top) = Section::open(document, "the configuration", &keys, report) else {
         return Config::default();
     };
@@ -93,6 +102,7 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         reader::choice(node, "'engine'", "an engine", &EngineChoice::NAMES, report)
     });
     let python = top.get("python").and_then(|node| paths.program(node, "'python'", report));
+    let proxy = top.get("proxy").and_then(|node| read_proxy(node, report));
     let workspace = top.entry("workspace").and_then(|entry| read_workspace(entry, paths, report));
     Config {
         servers,
@@ -102,7 +112,25 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         engine: engine.unwrap_or_default(),
         python,
         workspace,
+        proxy: proxy.unwrap_or_default(),
     }
+}
+
+fn read_proxy(node: &Node, report: &mut Report) -> Option<ProxyPolicy> {
+    let section = Section::open(node, "proxy", &["dynamic_servers", "allowed_hosts"], report)?;
+    let mut policy = ProxyPolicy::default();
+    if let Some(node) = section.get("dynamic_servers") {
+        policy.dynamic_servers = reader::boolean(node, "'dynamic_servers' in proxy", report)?;
+    }
+    if let Some(node) = section.get("allowed_hosts") {
+        for host in reader::list(node, "'allowed_hosts' in proxy", report)? {
+            policy.allowed_hosts.extend(
+                reader::written(host, "a host of 'allowed_hosts' in proxy", report)
+                    .map(str::to_owned),
+            );
+        }
+    }
+    Some(policy)
 }
 
 fn read_policy(node: &Node, report: &mut Report) -> Option<ToolPolicy> {

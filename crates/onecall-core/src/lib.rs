@@ -16,4 +16,4 @@ pub use host::{BoxFuture, Resolution, ToolHost};
 pub use name::{CallableName, ServerName, ToolName};
 pub use outcome::{Failure, Outcome, Output};
 pub use program::{EngineChoice, Limits, Program, Workspace, WorkspaceAccess};
-pub use tool::{ToolAnnotations, ToolCall, ToolSpec, ToolValue};
+pub use tool::{AnswerForm, ToolAnnotations, ToolCall, ToolSpec, ToolValue};

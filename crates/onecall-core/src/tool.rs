@@ -68,6 +68,18 @@ pub struct ToolCall {
     pub name: CallableName,
     /// A JSON object, passed on to the server as the program wrote it.
     pub arguments: Box<RawValue>,
+    /// What is wanted of the answer.
+    pub form: AnswerForm,
+}
+
+/// What is wanted of the answer to a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AnswerForm {
+    /// The value it stands for.
+    #[default]
+    Value,
+    /// All of it as the server sent it, content blocks and structured content, as JSON.
+    Whole,
 }
 
 /// What a tool answered, still as text: only the program parses it.

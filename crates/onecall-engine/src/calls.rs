@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use onecall_core::{BoxFuture, CallableName, ToolCall, ToolError, ToolHost, ToolValue};
+use onecall_core::{AnswerForm, BoxFuture, CallableName, ToolCall, ToolError, ToolHost, ToolValue};
 use serde_json::value::RawValue;
 
 /// Calls of one program that the gateway holds at once, under way or waiting for
@@ -50,7 +50,8 @@ impl<'a> Calls<'a> {
         let bytes = name.len() + arguments.len();
         let arguments = RawValue::from_string(arguments.to_owned())
             .map_err(|_| "arguments that are not JSON")?;
-        let call = ToolCall { id, name: CallableName::new(name), arguments };
+        let form = AnswerForm::Value;
+        let call = ToolCall { id, name: CallableName::new(name), arguments, form };
         let future: BoxFuture<'a, Answered> = Box::pin(async move { (id, host.call(call).await) });
         let (abort, registration) = AbortHandle::new_pair();
         self.running.push(Abortable::new(future, registration));

@@ -2,6 +2,9 @@
 
 use onecall_core::{Outcome, Output};
 
+/// What follows output that was cut.
+pub(crate) const TRUNCATED: &str = "\n... (truncated)";
+
 /// The text that goes back to whoever asked for the program.
 #[must_use]
 pub fn report(outcome: &Outcome) -> String {
@@ -29,7 +32,7 @@ pub fn report(outcome: &Outcome) -> String {
 fn push_output(text: &mut String, output: &Output) {
     text.push_str(&output.text);
     if output.truncated {
-        text.push_str("\n... (truncated)");
+        text.push_str(TRUNCATED);
     }
 }
 

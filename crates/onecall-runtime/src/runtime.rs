@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use onecall_core::{Failure, Limits, Outcome, Program, ToolHost};
+use onecall_core::{EngineChoice, Failure, Limits, Outcome, Program, ToolHost};
 use onecall_engine::Engines;
 
-use crate::Observer;
 use crate::capture::Capture;
 use crate::layers::{Observed, Parallel, Quota};
+use crate::plan::PlanHost;
+use crate::{Observer, Plan, PlanAnswer, report};
 
 /// However little output is allowed, a traceback may be this long: without it
 /// nobody could mend the program.
@@ -36,18 +37,77 @@ impl Runtime {
     /// Runs one program to its end. Dropping the future kills the program and
     /// cancels its calls.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
-        let started = Instant::now();
-        let mut capture = Capture::new(self.limits.max_output_bytes, observer);
         let parallel = Parallel::new(self.host.as_ref(), self.limits.max_parallel_calls);
         let quota = Quota::new(&parallel, self.limits.max_tool_calls);
         let observed = Observed::new(&quota, observer);
-        let result = self.engines.run(program, &self.limits, &observed, &mut capture).await;
+        self.run_on(&observed, program, &observed, observer).await
+    }
+
+    /// Who executes the calls of programs.
+    pub(crate) fn host(&self) -> &dyn ToolHost {
+        self.host.as_ref()
+    }
+
+    /// Runs a plan to its end, its calls executed by `host`: the answer of its target,
+    /// or what is to be said of its failure.
+    pub(crate) async fn run_plan(
+        &self,
+        plan: &Plan,
+        host: &dyn ToolHost,
+        observer: &dyn Observer,
+    ) -> Result<PlanAnswer, String> {
+        let program = Program { code: plan.program(), engine: Some(EngineChoice::Python) };
+        let parallel = Parallel::new(host, self.limits.max_parallel_calls);
+        let quota = Quota::new(&parallel, self.limits.max_tool_calls);
+        let observed = Observed::new(&quota, observer);
+        let nodes = PlanHost::new(&observed, plan);
+        let mut outcome = self.run_on(&nodes, &program, &observed, observer).await;
+        if outcome.result.is_ok()
+            && let Some(answer) = nodes.answer()
+        {
+            return Ok(PlanAnswer::new(&answer, self.limits.max_output_bytes));
+        }
+        outcome.result = Err(match outcome.result {
+            Err(Failure::Raised { traceback }) => {
+                Failure::Raised { traceback: plan_error(&traceback).to_owned() }
+            }
+            Err(failure) => failure,
+            // It has reported an end that it did not reach.
+            Ok(()) => Failure::WorkerDied { reason: "the plan ended without its target".into() },
+        });
+        // Which calls were completed says more than how many.
+        outcome.calls_completed = 0;
+        let mut text = report(&outcome);
+        let completed = nodes.completed();
+        if !completed.is_empty() {
+            text.push_str(&format!("\n[Nodes completed: {}]", completed.join(", ")));
+        }
+        Err(text)
+    }
+
+    async fn run_on(
+        &self,
+        host: &dyn ToolHost,
+        program: &Program,
+        observed: &Observed<'_>,
+        observer: &dyn Observer,
+    ) -> Outcome {
+        let started = Instant::now();
+        let mut capture = Capture::new(self.limits.max_output_bytes, observer);
+        let result = self.engines.run(program, &self.limits, host, &mut capture).await;
         let longest = self.limits.max_output_bytes.max(SHORTEST_LIMIT);
         let result = result.map_err(|failure| shorten(failure, longest));
         let calls_completed = observed.completed();
         let (stdout, stderr) = capture.finish();
         Outcome { result, stdout, stderr, calls_completed, duration: started.elapsed() }
     }
+}
+
+/// What a plan's program says of its failure, without the way that led there.
+fn plan_error(traceback: &str) -> &str {
+    let starts = ["\nPlanError: ", "\nToolError: "].map(|kind| traceback.find(kind));
+    let start = starts.into_iter().flatten().min().map_or(0, |start| start + 1);
+    traceback.get(start..).unwrap_or(traceback)
 }
 
 /// Takes out the middle of a traceback that is longer than output may be: its

@@ -15,6 +15,9 @@ pub(crate) const LIST_CALLABLE_TOOLS: &str = "list_callable_tools";
 /// Describes one of them.
 pub(crate) const INSPECT_TOOL: &str = "inspect_tool";
 
+/// Carries out a plan of nested calls.
+pub(crate) const PROXY: &str = "proxy";
+
 /// What the agent reads about the server as a whole.
 pub(crate) const INSTRUCTIONS: &str = "\
 Runs Python programs that call the tools of other MCP servers. When a task needs several tool \
@@ -30,6 +33,13 @@ with asyncio.gather. Results are plain Python values (JSON is already parsed). A
 raises ToolError. The standard library is there, and packages of the user's Python can be \
 imported; network and state of earlier programs are not. Filter and aggregate in the program and \
 print the answer, not the data. ";
+
+const PROXY_DESCRIPTION: &str = "\
+Calls one tool whose arguments come from other tools, without their results passing through you. \
+Anywhere in tool_args, {\"__tool__\": name, \"args\": {...}} is replaced by that tool's result, and \
+{\"__ref__\": id} by the result of the call that has \"identifier\": id. \"__transform__\": \
+\"lambda r: ...\" beside either changes the result on its way in. Each call runs once, independent \
+ones in parallel.";
 
 /// The definitions of all tools, in a fixed order, where programs may use this much of
 /// a workspace.
@@ -81,6 +91,33 @@ pub fn definitions(workspace: Option<WorkspaceAccess>) -> Vec<Tool> {
             }),
         )
         .with_annotations(ToolAnnotations::new().read_only(true)),
+        tool(
+            PROXY,
+            PROXY_DESCRIPTION,
+            json!({
+                "type": "object",
+                "properties": {
+                    "target_tool": {
+                        "type": "string",
+                        "description": "The last tool to call; its answer is returned."
+                    },
+                    "tool_args": {
+                        "type": "object",
+                        "description": "Its arguments: literals, nested calls, references."
+                    },
+                    "definitions": {
+                        "type": "string",
+                        "description": "Python functions that transforms may name."
+                    },
+                    "server_config": {
+                        "type": "object",
+                        "description": "Use only these servers, by name."
+                    }
+                },
+                "required": ["target_tool", "tool_args"]
+            }),
+        )
+        .with_annotations(ToolAnnotations::new().destructive(true).open_world(true)),
     ]
 }
 

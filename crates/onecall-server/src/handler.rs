@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use onecall_core::{EngineChoice, Program};
-use onecall_runtime::{Gateway, Silent, report};
+use onecall_runtime::{Gateway, PlanAnswer, PlanRequest, report};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::definitions::{
-    EXECUTE_PROGRAM, INSPECT_TOOL, INSTRUCTIONS, LIST_CALLABLE_TOOLS, definitions,
+    EXECUTE_PROGRAM, INSPECT_TOOL, INSTRUCTIONS, LIST_CALLABLE_TOOLS, PROXY, definitions,
 };
 use crate::description::describe;
-use crate::progress::{self, Progress};
+use crate::progress::{Progress, told};
 
 /// The MCP server an agent talks to.
 pub(crate) struct Handler {
@@ -42,20 +42,33 @@ impl Handler {
             Err(message) => return failure(format!("[Script execution failed]\n{message}")),
         };
         let program = Program { code: code.to_owned(), engine };
-        let outcome = match context.meta.get_progress_token() {
-            None => self.gateway.run(&program, &Silent).await,
-            Some(token) => {
-                let (progress, calls) = Progress::new();
-                tokio::select! {
-                    outcome = self.gateway.run(&program, &progress) => outcome,
-                    never = progress::report(calls, token, context.peer) => match never {},
-                }
-            }
-        };
+        let (progress, calls) = Progress::new();
+        let outcome = told(self.gateway.run(&program, &progress), calls, context).await;
         let text = report(&outcome);
         match outcome.result {
             Ok(()) => success(text),
             Err(_) => failure(text),
+        }
+    }
+
+    async fn proxy(
+        &self,
+        arguments: &JsonObject,
+        context: RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        let request = PlanRequest::read(arguments);
+        let (progress, calls) = Progress::new();
+        match told(self.gateway.run_plan(request, &progress), calls, context).await {
+            Ok(PlanAnswer { content, structured }) => {
+                let answer = json!({ "content": content, "structuredContent": structured });
+                let invalid = |error| {
+                    failure(format!(
+                        "[Script execution failed]\nthe target's answer is not valid MCP: {error}"
+                    ))
+                };
+                serde_json::from_value(answer).unwrap_or_else(invalid)
+            }
+            Err(text) => failure(text),
         }
     }
 
@@ -106,10 +119,11 @@ impl ServerHandler for Handler {
                 EXECUTE_PROGRAM => Ok(self.execute(&arguments, context).await),
                 LIST_CALLABLE_TOOLS => Ok(self.list().await),
                 INSPECT_TOOL => Ok(self.inspect(&arguments).await),
+                PROXY => Ok(self.proxy(&arguments, context).await),
                 unknown => {
                     let message = format!(
                         "unknown tool '{unknown}'; this server has {EXECUTE_PROGRAM}, \
-                         {LIST_CALLABLE_TOOLS} and {INSPECT_TOOL}"
+                         {LIST_CALLABLE_TOOLS}, {INSPECT_TOOL} and {PROXY}"
                     );
                     Err(ErrorData::invalid_params(message, None))
                 }

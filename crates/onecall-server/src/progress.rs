@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use onecall_core::{CallableName, ToolCall};
 use onecall_runtime::Observer;
-use rmcp::model::{ProgressNotificationParam, ProgressToken};
-use rmcp::{Peer, RoleServer};
+use rmcp::RoleServer;
+use rmcp::model::ProgressNotificationParam;
+use rmcp::service::RequestContext;
 use tokio::sync::watch;
 
 /// A client is told at most this often.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Counts calls for [`report`].
+/// Counts calls for [`told`].
 pub(crate) struct Progress(watch::Sender<Calls>);
 
 #[derive(Clone, Default)]
@@ -37,13 +38,27 @@ impl Observer for Progress {
     }
 }
 
-/// Sends a notification for each change, and never ends by itself: the program
-/// goes on even if the client no longer listens.
-pub(crate) async fn report(
+/// Waits for what runs with a [`Progress`], and meanwhile tells the client that
+/// asked for it of every change.
+pub(crate) async fn told<T>(
+    run: impl Future<Output = T>,
+    calls: watch::Receiver<Calls>,
+    context: RequestContext<RoleServer>,
+) -> T {
+    tokio::select! {
+        ended = run => ended,
+        never = report(calls, context) => match never {},
+    }
+}
+
+/// Never ends by itself: the program goes on even if the client no longer listens.
+async fn report(
     mut changes: watch::Receiver<Calls>,
-    token: ProgressToken,
-    client: Peer<RoleServer>,
+    context: RequestContext<RoleServer>,
 ) -> Infallible {
+    let Some(token) = context.meta.get_progress_token() else {
+        return std::future::pending().await;
+    };
     while changes.changed().await.is_ok() {
         let Calls { made, last } = changes.borrow_and_update().clone();
         let last = last.map_or(String::new(), |last| format!(", last: {last}"));
@@ -51,7 +66,7 @@ pub(crate) async fn report(
         let message = format!("{made} tool {calls} made{last}");
         let progress =
             ProgressNotificationParam::new(token.clone(), f64::from(made)).with_message(message);
-        if client.notify_progress(progress).await.is_err() {
+        if context.peer.notify_progress(progress).await.is_err() {
             break;
         }
         tokio::time::sleep(INTERVAL).await;

@@ -49,6 +49,24 @@ Exit codes: 0 it ran to its end, 1 it failed, 2 it could not be started, 124 it 
         #[arg(long, value_parser = engine_names())]
         engine: Option<String>,
     },
+    /// Carry out a plan: one tool, whose arguments come from other tools
+    #[command(after_help = "\
+A plan is the JSON of the arguments of the tool `proxy`: target_tool, tool_args, and optionally
+definitions and server_config.
+
+Examples:
+  onecall proxy plan.json
+  onecall proxy --explain plan.json
+  echo '{\"target_tool\": \"mcp__time__now\", \"tool_args\": {}}' | onecall proxy -
+
+Exit codes: 0 the target answered, 1 something failed, 2 the plan could not be read")]
+    Proxy {
+        /// The plan's file, or - for standard input
+        file: PathBuf,
+        /// Show the order of execution as a tree and run nothing
+        #[arg(long)]
+        explain: bool,
+    },
     /// Test the sandbox: every wall with its state and cost
     #[command(after_help = "\
 A worker of each engine tries to break out, and says what held it. Exit codes: 0 every wall of

@@ -2,6 +2,7 @@
 
 mod check;
 mod doctor;
+mod proxy;
 mod run;
 mod serve;
 mod tools;
@@ -46,6 +47,7 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Run { file, engine } => {
             run::run(&file, engine.as_deref().and_then(cli::engine), global)
         }
+        Command::Proxy { file, explain } => proxy::proxy(&file, explain, global),
         Command::Doctor => doctor::doctor(global),
         Command::Tools { command: Some(ToolsCommand::Show { name }), .. } => {
             tools::show(&name, global)

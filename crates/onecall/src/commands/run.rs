@@ -31,7 +31,7 @@ pub(crate) fn run(
     engine: Option<EngineChoice>,
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
-    let program = Program { code: read(file)?, engine };
+    let program = Program { code: read(file, "program")?, engine };
     let config = setup::load(global)?.config;
     let runtime = setup::tokio_runtime()?;
     let live = Live::new();
@@ -64,12 +64,13 @@ pub(crate) fn run(
     }
 }
 
-fn read(file: &Path) -> anyhow::Result<String> {
+/// The text of a program or a plan.
+pub(crate) fn read(file: &Path, what: &str) -> anyhow::Result<String> {
     let (name, mut source): (String, Box<dyn Read>) = match file.to_str() {
         Some("-") => ("standard input".to_owned(), Box::new(io::stdin())),
         _ => {
             let opened = std::fs::File::open(file)
-                .with_context(|| format!("cannot read the program '{}'", file.display()))?;
+                .with_context(|| format!("cannot read the {what} '{}'", file.display()))?;
             (format!("'{}'", file.display()), Box::new(opened))
         }
     };
@@ -78,13 +79,13 @@ fn read(file: &Path) -> anyhow::Result<String> {
         .by_ref()
         .take(MAX_PROGRAM_BYTES + 1)
         .read_to_end(&mut bytes)
-        .with_context(|| format!("cannot read the program from {name}"))?;
+        .with_context(|| format!("cannot read the {what} from {name}"))?;
     if bytes.len() as u64 > MAX_PROGRAM_BYTES {
-        bail!("the program in {name} is larger than {} MiB", MAX_PROGRAM_BYTES >> 20);
+        bail!("the {what} in {name} is larger than {} MiB", MAX_PROGRAM_BYTES >> 20);
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        anyhow::anyhow!("the program in {name} is not UTF-8 text (byte {at} does not fit)")
+        anyhow::anyhow!("the {what} in {name} is not UTF-8 text (byte {at} does not fit)")
     })
 }
 
@@ -114,7 +115,7 @@ fn tool_calls(count: u64) -> String {
 }
 
 /// Shows what a program does while it does it.
-struct Live {
+pub(crate) struct Live {
     state: Mutex<State>,
     /// Hidden where stderr is no terminal.
     spinner: ProgressBar,
@@ -129,7 +130,7 @@ struct State {
 }
 
 impl Live {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let spinner = if io::stderr().is_terminal() {
             ProgressBar::new_spinner()
                 .with_style(ProgressStyle::default_spinner())
@@ -161,7 +162,7 @@ impl Live {
         error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
     }
 
-    fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.spinner.finish_and_clear();
     }
 }

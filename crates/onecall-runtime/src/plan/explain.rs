@@ -1,0 +1,96 @@
+//! A plan as a person reads it before it runs.
+
+use std::fmt::{self, Write};
+
+use super::{Argument, Node, Plan, ResultOf};
+
+impl fmt::Display for Plan {
+    /// The target and below each call what its arguments come from. The numbers are
+    /// the order of execution; calls with the same number run at the same time.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let steps = self.steps();
+        let Some(target) = self.nodes.len().checked_sub(1) else { return Ok(()) };
+        let mut shown = vec![false; self.nodes.len()];
+        let mut tree = String::new();
+        self.show(target, "", "", None, &steps, &mut shown, &mut tree);
+        formatter.write_str(tree.trim_end())
+    }
+}
+
+impl Plan {
+    /// When each node runs, at the earliest.
+    fn steps(&self) -> Vec<usize> {
+        let mut steps: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let needed = node.results().into_iter();
+            let last = needed.filter_map(|result| steps.get(result.node)).max();
+            steps.push(last.copied().unwrap_or_default() + 1);
+        }
+        steps
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a tree is drawn by handing its lines down")]
+    fn show(
+        &self,
+        number: usize,
+        label: &str,
+        indent: &str,
+        transform: Option<&str>,
+        steps: &[usize],
+        shown: &mut Vec<bool>,
+        tree: &mut String,
+    ) {
+        let Some(node) = self.nodes.get(number) else { return };
+        let step = steps.get(number).copied().unwrap_or_default();
+        _ = write!(tree, "{label}{step}. {}", node.spec.callable);
+        if let Some(identifier) = &node.identifier {
+            _ = write!(tree, " as {identifier}");
+        }
+        let again = shown.get_mut(number).is_some_and(|shown| std::mem::replace(shown, true));
+        if again {
+            tree.push_str(" (the same call)");
+        }
+        if let Some(transform) = transform {
+            _ = write!(tree, ", then {}", transform.trim());
+        }
+        tree.push('\n');
+        if again {
+            return;
+        }
+        let results = labelled_results(node);
+        for (index, (argument, result)) in results.iter().enumerate() {
+            let is_last = index + 1 == results.len();
+            let (branch, below) = if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            let label = format!("{indent}{branch}{argument}: ");
+            let indent = format!("{indent}{below}");
+            let transform = result.transform.as_deref();
+            self.show(result.node, &label, &indent, transform, steps, shown, tree);
+        }
+    }
+}
+
+/// The results a node needs, each with its place among the arguments.
+fn labelled_results(node: &Node) -> Vec<(String, &ResultOf)> {
+    let mut found = Vec::new();
+    for (key, argument) in &node.arguments {
+        collect(argument, key.clone(), &mut found);
+    }
+    found
+}
+
+fn collect<'a>(argument: &'a Argument, place: String, found: &mut Vec<(String, &'a ResultOf)>) {
+    match argument {
+        Argument::Literal(_) => {}
+        Argument::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                collect(item, format!("{place}[{index}]"), found);
+            }
+        }
+        Argument::Object(entries) => {
+            for (key, value) in entries {
+                collect(value, format!("{place}.{key}"), found);
+            }
+        }
+        Argument::Result(result) => found.push((place, result)),
+    }
+}

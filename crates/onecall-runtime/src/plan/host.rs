@@ -1,0 +1,90 @@
+//! The one who executes the calls of a plan: each node once, with its own tool.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use onecall_core::{
+    AnswerForm, BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue,
+};
+use serde_json::value::RawValue;
+
+use super::program::TOOL_PREFIX;
+use super::{Node, Plan};
+
+/// Knows the functions of a plan's program, and nothing else: a transform cannot call
+/// a tool that the plan does not, nor one of its own a second time.
+pub(crate) struct PlanHost<'a> {
+    inner: &'a dyn ToolHost,
+    plan: &'a Plan,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    started: BTreeSet<usize>,
+    completed: BTreeSet<usize>,
+    /// The whole answer of the target.
+    answer: Option<Box<RawValue>>,
+}
+
+impl<'a> PlanHost<'a> {
+    /// Calls of the plan's nodes go to `inner` as calls of their tools.
+    pub(crate) fn new(inner: &'a dyn ToolHost, plan: &'a Plan) -> Self {
+        Self { inner, plan, progress: Mutex::default() }
+    }
+
+    /// The answer of the target, as its server sent it.
+    pub(crate) fn answer(&self) -> Option<Box<RawValue>> {
+        self.progress().answer.take()
+    }
+
+    /// The nodes whose tools have answered, as a person reads them.
+    pub(crate) fn completed(&self) -> Vec<String> {
+        let completed = self.progress().completed.clone();
+        let nodes = completed.iter().filter_map(|number| self.plan.nodes.get(*number));
+        nodes.map(|node| format!("{} ({})", node.path, node.spec.callable)).collect()
+    }
+
+    fn node(&self, name: &CallableName) -> Option<(usize, &Node)> {
+        let number = name.as_str().strip_prefix(TOOL_PREFIX)?.parse().ok()?;
+        Some((number, self.plan.nodes.get(number)?))
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ToolHost for PlanHost<'_> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+        let resolution = match self.node(name) {
+            Some((_, node)) => Resolution::Callable(node.spec.clone()),
+            None => Resolution::Unknown { nearest: Vec::new() },
+        };
+        Box::pin(std::future::ready(resolution))
+    }
+
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        Box::pin(async move {
+            let Some((number, node)) = self.node(&call.name) else {
+                return Err(ToolError::NotAvailable { name: call.name });
+            };
+            let name = node.spec.callable.clone();
+            if !self.progress().started.insert(number) {
+                return Err(ToolError::failed(&name, "this part of the plan has been run already"));
+            }
+            let is_target = number + 1 == self.plan.nodes.len();
+            let form = if is_target { AnswerForm::Whole } else { AnswerForm::Value };
+            let value = self.inner.call(ToolCall { name, form, ..call }).await?;
+            let mut progress = self.progress();
+            progress.completed.insert(number);
+            match value {
+                ToolValue::Json(answer) if is_target => {
+                    progress.answer = Some(answer);
+                    Ok(ToolValue::Nothing)
+                }
+                value => Ok(value),
+            }
+        })
+    }
+}

@@ -1,0 +1,83 @@
+import asyncio
+import builtins
+import importlib
+import inspect
+import sys
+
+
+class PlanError(Exception):
+    pass
+
+
+class Names(dict):
+    """What transforms see: Python and its standard library, and no tools."""
+
+    def __missing__(self, name):
+        if name not in sys.stdlib_module_names:
+            raise KeyError(name)
+        return importlib.import_module(name)
+
+
+scope = {"__builtins__": Names(vars(builtins)), "__name__": "definitions"}
+
+
+def said(error):
+    return f"{type(error).__name__}: {error}"
+
+
+def define(source):
+    try:
+        exec(compile(source, "<definitions>", "exec"), scope)
+    except BaseException as error:
+        raise PlanError(f"definitions failed: {said(error)}") from None
+
+
+def transform(path, source):
+    """The function that a transform stands for."""
+    try:
+        function = eval(compile(source.strip(), "<transform>", "eval"), scope)
+    except BaseException as error:
+        raise PlanError(f"the transform of {path} is not valid: {said(error)}\n    {source}") from None
+    if not callable(function):
+        raise PlanError(f"the transform of {path} is not a function\n    {source}")
+
+    def apply(value):
+        try:
+            result = function(value)
+            if inspect.isawaitable(result):
+                raise TypeError("a transform cannot be asynchronous")
+            return result
+        except BaseException as error:
+            raise PlanError(f"the transform of {path} failed: {said(error)}\n    {source}") from None
+
+    return apply
+
+
+def copied(value):
+    """The same data again: what one transform does to it is not another's business."""
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    return value
+
+
+async def call(tool, path, arguments):
+    try:
+        return await tool(arguments)
+    except ToolError as error:
+        raise ToolError(f"{error}\n    in {path}") from None
+    except Exception as error:
+        raise PlanError(f"{said(error)}\n    in {path}") from None
+
+
+started = {}
+
+
+def shared(node):
+    """The one run of a node that several others need."""
+    if node not in started:
+        started[node] = asyncio.ensure_future(node())
+    return started[node]
+
+

@@ -1,0 +1,248 @@
+//! From the JSON of a plan to its calls, with names that are not looked up yet.
+
+use serde_json::{Map, Value};
+
+use super::Problem;
+
+const TOOL: &str = "__tool__";
+const ARGS: &str = "args";
+const IDENTIFIER: &str = "identifier";
+const REFERENCE: &str = "__ref__";
+const TRANSFORM: &str = "__transform__";
+
+/// The arguments of `proxy`.
+const KEYS: [&str; 4] = ["target_tool", "tool_args", "server_config", "definitions"];
+
+/// A plan as it was asked for.
+#[derive(Clone, Debug)]
+pub struct PlanRequest {
+    /// In the order of reading: a call comes after those nested in it, the target last.
+    pub(super) drafts: Vec<Draft>,
+    pub(super) definitions: Option<String>,
+    /// What the request says about servers, if anything.
+    pub(crate) servers: Option<Map<String, Value>>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// A call whose tool is only a name yet.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub(super) path: String,
+    /// Where its arguments stand.
+    pub(super) arguments_path: String,
+    pub(super) tool: String,
+    pub(super) identifier: Option<String>,
+    pub(super) arguments: Vec<(String, DraftArgument)>,
+}
+
+/// An argument whose references are only names yet.
+#[derive(Clone, Debug)]
+pub(super) enum DraftArgument {
+    Literal(Value),
+    List(Vec<DraftArgument>),
+    Object(Vec<(String, DraftArgument)>),
+    /// A call nested right here, by its place among the drafts.
+    Call {
+        draft: usize,
+        path: String,
+        transform: Option<String>,
+    },
+    /// A call that stands elsewhere, by its identifier.
+    Reference {
+        identifier: String,
+        path: String,
+        transform: Option<String>,
+    },
+    /// Something that makes no sense and was reported.
+    Broken,
+}
+
+impl PlanRequest {
+    /// Reads the arguments of `proxy`. What is wrong with them is told when the plan
+    /// is checked, together with everything else.
+    #[must_use]
+    pub fn read(request: &Map<String, Value>) -> Self {
+        let mut reader = Reader::default();
+        for key in request.keys().filter(|key| !KEYS.contains(&key.as_str())) {
+            let keys = KEYS.join(", ");
+            reader.problem(key, format!("is not a part of a plan; the parts are {keys}"));
+        }
+        let tool = match request.get("target_tool") {
+            Some(Value::String(tool)) => tool.clone(),
+            Some(_) => reader.broken("target_tool", "must be the name of a tool"),
+            None => reader.broken("target_tool", "is missing"),
+        };
+        let no_arguments = Map::new();
+        let arguments = match request.get("tool_args") {
+            Some(Value::Object(arguments)) => arguments,
+            Some(Value::Null) | None => &no_arguments,
+            Some(_) => {
+                reader.problem("tool_args", "must be an object");
+                &no_arguments
+            }
+        };
+        let arguments = reader.entries(arguments, "tool_args");
+        reader.drafts.push(Draft {
+            path: "target_tool".to_owned(),
+            arguments_path: "tool_args".to_owned(),
+            tool,
+            identifier: None,
+            arguments,
+        });
+        let definitions = match request.get("definitions") {
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(Value::Null) | None => None,
+            Some(_) => {
+                reader.problem("definitions", "must be Python source");
+                None
+            }
+        };
+        let servers = reader.servers(request.get("server_config"));
+        Self { drafts: reader.drafts, definitions, servers, problems: reader.problems }
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    drafts: Vec<Draft>,
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    fn problem(&mut self, path: &str, message: impl Into<String>) {
+        self.problems.push(Problem::new(path, message));
+    }
+
+    /// Reports a problem where a text was to be.
+    fn broken(&mut self, path: &str, message: &str) -> String {
+        self.problem(path, message);
+        String::new()
+    }
+
+    fn servers(&mut self, servers: Option<&Value>) -> Option<Map<String, Value>> {
+        match servers {
+            Some(Value::Object(servers)) => Some(servers.clone()),
+            Some(Value::Array(names)) if names.iter().all(Value::is_string) => {
+                let names = names.iter().filter_map(Value::as_str);
+                Some(names.map(|name| (name.to_owned(), Value::Null)).collect())
+            }
+            Some(Value::Null) | None => None,
+            Some(_) => {
+                self.problem("server_config", "must be an object with servers by name");
+                None
+            }
+        }
+    }
+
+    fn entries(
+        &mut self,
+        entries: &Map<String, Value>,
+        path: &str,
+    ) -> Vec<(String, DraftArgument)> {
+        let mut read = Vec::with_capacity(entries.len());
+        for (key, value) in entries {
+            read.push((key.clone(), self.argument(value, &format!("{path}.{key}"))));
+        }
+        read
+    }
+
+    fn argument(&mut self, value: &Value, path: &str) -> DraftArgument {
+        match value {
+            Value::Array(items) => {
+                let mut read = Vec::with_capacity(items.len());
+                for (index, item) in items.iter().enumerate() {
+                    read.push(self.argument(item, &format!("{path}[{index}]")));
+                }
+                plain_list(read)
+            }
+            Value::Object(node) => match (node.contains_key(TOOL), node.contains_key(REFERENCE)) {
+                (true, true) => self.nonsense(path, "has both '__tool__' and '__ref__'"),
+                (true, false) => self.call(node, path),
+                (false, true) => self.reference(node, path),
+                (false, false) if node.contains_key(TRANSFORM) => {
+                    self.nonsense(path, "has '__transform__', but neither '__tool__' nor '__ref__'")
+                }
+                (false, false) => plain_object(self.entries(node, path)),
+            },
+            literal => DraftArgument::Literal(literal.clone()),
+        }
+    }
+
+    fn nonsense(&mut self, path: &str, message: &str) -> DraftArgument {
+        self.problem(path, message);
+        DraftArgument::Broken
+    }
+
+    fn call(&mut self, node: &Map<String, Value>, path: &str) -> DraftArgument {
+        self.refuse_other_keys(node, path, &[TOOL, ARGS, IDENTIFIER, TRANSFORM]);
+        let tool = self.text(node, path, TOOL).unwrap_or_default();
+        let identifier = self.text(node, path, IDENTIFIER);
+        let transform = self.text(node, path, TRANSFORM);
+        let arguments_path = format!("{path}.{ARGS}");
+        let arguments = match node.get(ARGS) {
+            Some(Value::Object(arguments)) => self.entries(arguments, &arguments_path),
+            Some(Value::Null) | None => Vec::new(),
+            Some(_) => {
+                self.problem(&arguments_path, "must be an object");
+                Vec::new()
+            }
+        };
+        let path = path.to_owned();
+        let draft = Draft { path: path.clone(), arguments_path, tool, identifier, arguments };
+        self.drafts.push(draft);
+        DraftArgument::Call { draft: self.drafts.len() - 1, path, transform }
+    }
+
+    fn reference(&mut self, node: &Map<String, Value>, path: &str) -> DraftArgument {
+        self.refuse_other_keys(node, path, &[REFERENCE, TRANSFORM]);
+        let transform = self.text(node, path, TRANSFORM);
+        match self.text(node, path, REFERENCE) {
+            Some(identifier) => {
+                DraftArgument::Reference { identifier, path: path.to_owned(), transform }
+            }
+            None => DraftArgument::Broken,
+        }
+    }
+
+    fn refuse_other_keys(&mut self, node: &Map<String, Value>, path: &str, known: &[&str]) {
+        for key in node.keys().filter(|key| !known.contains(&key.as_str())) {
+            let known = known.join(", ");
+            self.problem(
+                &format!("{path}.{key}"),
+                format!("is not a key here; the keys are {known}"),
+            );
+        }
+    }
+
+    /// The text under `key`, which must not be empty.
+    fn text(&mut self, node: &Map<String, Value>, path: &str, key: &str) -> Option<String> {
+        match node.get(key) {
+            Some(Value::String(text)) if !text.trim().is_empty() => Some(text.clone()),
+            Some(Value::Null) | None if key != TOOL && key != REFERENCE => None,
+            _ => {
+                self.problem(&format!("{path}.{key}"), "must be a text that is not empty");
+                None
+            }
+        }
+    }
+}
+
+/// A list without a call or a reference in it is a literal like any other.
+fn plain_list(items: Vec<DraftArgument>) -> DraftArgument {
+    let literals: Option<Vec<Value>> = items.iter().map(literal).collect();
+    literals.map_or(DraftArgument::List(items), |items| DraftArgument::Literal(items.into()))
+}
+
+fn plain_object(entries: Vec<(String, DraftArgument)>) -> DraftArgument {
+    let literals: Option<Map<String, Value>> =
+        entries.iter().map(|(key, value)| Some((key.clone(), literal(value)?))).collect();
+    literals
+        .map_or(DraftArgument::Object(entries), |entries| DraftArgument::Literal(entries.into()))
+}
+
+fn literal(argument: &DraftArgument) -> Option<Value> {
+    match argument {
+        DraftArgument::Literal(value) => Some(value.clone()),
+        _ => None,
+    }
+}
