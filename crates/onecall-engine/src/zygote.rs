@@ -83,9 +83,11 @@ impl Zygote {
     pub(crate) fn spawn(command: &ZygoteCommand) -> io::Result<Arc<Self>> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
+        let (setting, value) = onecall_jail::ALLOCATOR_SETTING;
         let mut child = Command::new(&command.program)
             .args(&command.args)
             .env_clear()
+            .env(setting, value)
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())

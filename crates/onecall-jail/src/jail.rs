@@ -93,6 +93,7 @@ impl Jail {
     ///
     /// A missing wall is found by [`prepare`](Self::prepare), in the worker's report.
     pub fn isolate(&self) -> Result<Isolation, JailError> {
+        environment::forget_allocator_setting();
         if self.mode == Mode::Off {
             return Ok(Isolation {
                 walls: Vec::new(),

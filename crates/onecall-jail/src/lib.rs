@@ -24,6 +24,7 @@ mod streams;
 mod syscalls;
 
 pub use canary::{Canary, Verdict, canaries, deadly_canary};
+pub use environment::ALLOCATOR_SETTING;
 pub use error::JailError;
 pub use jail::{Enclosed, Isolation, Jail, Mode, Prepared, ProgramLimits};
 pub use lifetime::die_with_parent;

@@ -16,6 +16,11 @@ use crate::ProgramLimits;
 /// Descriptors a program may have open; it is born with a handful.
 const OPEN_FILES: u64 = 64;
 
+/// Address space over a program's limit. Allocators take it in pieces, one for each
+/// thread that needs more at the same time, and use only a part: without this, a
+/// program far below its limit would now and then get nothing.
+const PIECES: u64 = 2 * 32 * 1024 * 1024;
+
 /// Threads of all programs of an engine together: more than they use, less than
 /// hurts the machine.
 const THREADS: u64 = 4096;
@@ -38,7 +43,8 @@ pub(crate) fn limit(writes: bool) -> io::Result<()> {
 
 /// Applies the limits of one program. The address space may grow over `baseline`.
 pub(crate) fn limit_program(baseline: u64, limits: ProgramLimits) -> io::Result<()> {
-    lower(Resource::As, baseline.saturating_add(limits.memory_bytes))?;
+    let memory = limits.memory_bytes.saturating_add(PIECES);
+    lower(Resource::As, baseline.saturating_add(memory))?;
     lower(Resource::Fsize, limits.file_bytes)?;
     // Not before: a worker that is getting ready must be able to start its own.
     lower(Resource::Nproc, THREADS)?;
