@@ -48,6 +48,9 @@ impl<'a> Calls<'a> {
             return Err("a call with the id of another");
         }
         let bytes = name.len() + arguments.len();
+        if !arguments.trim_ascii_start().starts_with('{') {
+            return Err("arguments that are not a JSON object");
+        }
         let arguments = RawValue::from_string(arguments.to_owned())
             .map_err(|_| "arguments that are not JSON")?;
         let form = AnswerForm::Value;
