@@ -54,9 +54,6 @@ def rehearse(source, condition=""):
     failure = None
     try:
         _execute(source, condition)
-    except SystemExit as exit:
-        if exit.code not in (None, 0):
-            failure = f"SystemExit: {exit.code}"
     except BaseException as error:
         failure = _describe(error)
     return _with_forgotten_calls(failure, source)
@@ -113,8 +110,15 @@ async def _await_module(code, namespace):
 
 
 def _describe(error):
-    _hide_our_frames(error, set())
-    return "".join(traceback.format_exception(error)).rstrip("\n")
+    """The text of a failure; `None` if it is an exit without one."""
+    try:
+        if isinstance(error, SystemExit):
+            return None if error.code in (None, 0) else f"SystemExit: {error.code}"
+        _hide_our_frames(error, set())
+        return "".join(traceback.format_exception(error)).rstrip("\n")
+    except BaseException as trouble:
+        # Methods of the program run here, and a chain of errors may be longer than our stack.
+        return f"{type(error).__name__} (it cannot be shown: {type(trouble).__name__})"
 
 
 def _hide_our_frames(error, seen):
