@@ -48,8 +48,19 @@ impl Process {
     /// Bytes of memory that are resident now.
     #[must_use]
     pub fn resident_bytes(&self) -> Option<u64> {
+        self.memory("VmRSS:")
+    }
+
+    /// The most bytes that were ever resident, or since the kernel was told to count
+    /// anew.
+    #[must_use]
+    pub fn peak_bytes(&self) -> Option<u64> {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, field: &str) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(field))?;
         let kilobytes: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
         Some(kilobytes * 1024)
     }

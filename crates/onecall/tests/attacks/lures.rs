@@ -1,0 +1,67 @@
+//! What an attacker would be glad to reach: listening sockets and secrets.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
+
+/// Sockets that nobody may reach.
+pub struct Lures {
+    tcp: TcpListener,
+    tcp6: Option<TcpListener>,
+    udp: UdpSocket,
+    named: UnixListener,
+    hidden: UnixListener,
+}
+
+impl Lures {
+    /// Listens on the loopback addresses, at `path`, and as `mark` without a path.
+    pub fn new(path: &Path, mark: &str) -> Self {
+        let address = SocketAddr::from_abstract_name(mark).expect("an abstract name");
+        let lures = Self {
+            tcp: TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a TCP port"),
+            // Not every machine has IPv6.
+            tcp6: TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).ok(),
+            udp: UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a UDP port"),
+            named: UnixListener::bind(path).expect("a unix socket"),
+            hidden: UnixListener::bind_addr(&address).expect("an abstract socket"),
+        };
+        lures.tcp.set_nonblocking(true).expect("a socket");
+        lures.tcp6.iter().for_each(|tcp6| tcp6.set_nonblocking(true).expect("a socket"));
+        lures.udp.set_nonblocking(true).expect("a socket");
+        lures.named.set_nonblocking(true).expect("a socket");
+        lures.hidden.set_nonblocking(true).expect("a socket");
+        lures
+    }
+
+    /// Where they are, as programs are told.
+    pub fn ports(&self) -> [(&'static str, u16); 3] {
+        let tcp = self.tcp.local_addr().expect("it is bound").port();
+        let tcp6 = self.tcp6.iter().find_map(|tcp6| tcp6.local_addr().ok());
+        let udp = self.udp.local_addr().expect("it is bound").port();
+        [
+            ("tcp_port", tcp),
+            ("tcp6_port", tcp6.map_or(tcp, |address| address.port())),
+            ("udp_port", udp),
+        ]
+    }
+
+    /// Which of them have been reached since this was last asked.
+    pub fn reached(&self) -> Vec<&'static str> {
+        let is_reached = |heard: std::io::Result<()>| match heard {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
+            _ => true,
+        };
+        let tcp6 = self.tcp6.as_ref().map(|tcp6| tcp6.accept().map(drop));
+        let heard = [
+            ("TCP", Some(self.tcp.accept().map(drop))),
+            ("TCP over IPv6", tcp6),
+            ("UDP", Some(self.udp.recv(&mut [0; 16]).map(drop))),
+            ("a unix socket", Some(self.named.accept().map(drop))),
+            ("an abstract socket", Some(self.hidden.accept().map(drop))),
+        ];
+        let reached = |(name, heard): (_, Option<_>)| heard.is_some_and(is_reached).then_some(name);
+        heard.into_iter().filter_map(reached).collect()
+    }
+}

@@ -1,0 +1,210 @@
+//! A gateway with something to lose, and what must be true of it after an attack.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::mcp::{Session, ToolAnswer};
+use testkit::process::{Process, descendants, unique_mark, wait_until};
+
+use crate::case::{Case, Cell, attempt};
+use crate::expectation::{difference, shown};
+use crate::lures::Lures;
+use crate::support::{Gateway, Home, PATIENCE, fixture};
+use crate::traces::{Traces, is_zygote};
+
+const MEBIBYTE: u64 = 1024 * 1024;
+
+/// What a program may cost the gateway, while it runs and afterwards: the allocator
+/// keeps what it once had.
+const MOST_MEMORY_MB: u64 = 32;
+
+/// How much later than its limit a program may end, on a machine that is busy.
+const LATE: Duration = Duration::from_secs(8);
+
+/// A state counts as one of rest when it was seen so often in a row.
+const AT_REST: u32 = 10;
+
+/// One gateway under attack.
+pub struct Target {
+    config: Value,
+    may_use_mb: u64,
+    engine: String,
+    gateway: Gateway,
+    lures: Lures,
+    mark: String,
+    secrets: Vec<String>,
+    memory: u64,
+    before: Traces,
+}
+
+impl Target {
+    /// Starts a gateway as a case wants it, plants secrets around it and waits until it
+    /// is at rest.
+    pub fn new(engine: &str, case: &Case) -> Self {
+        let mark = unique_mark();
+        let secret = |place: &str| format!("secret-of-{place}-{mark}");
+        let secrets: Vec<String> = ["environment", "file", "server"].map(secret).into();
+        let [of_environment, of_file, of_server] = &secrets[..] else { unreachable!() };
+        let home = Home::new();
+        home.write("home/.ssh/id_ed25519", of_file);
+        fs::create_dir(home.path("probe")).expect("a folder");
+        let mut server = fixture("fixture", &[]);
+        server["env"] = json!({ "SERVER_SECRET": of_server });
+        let mut whole = json!({ "servers": [server] });
+        for (key, value) in case.config.as_object().into_iter().flatten() {
+            if !value.is_null() {
+                whole[key] = value.clone();
+            }
+        }
+        home.write("config.json", whole.to_string());
+        let lures = Lures::new(&home.path("probe/socket"), &mark);
+        let mut command = home.configured(&["serve"]);
+        command.env("GATEWAY_SECRET", of_environment);
+        let mut gateway = Gateway { session: Session::open(command), home };
+        gateway.session.client().set_timeout(PATIENCE);
+        let before = Traces::read(gateway.pid(), &[], &mark);
+        let mut target = Self {
+            config: case.config.clone(),
+            may_use_mb: case.gateway_may_use_mb.unwrap_or(MOST_MEMORY_MB),
+            engine: engine.to_owned(),
+            gateway,
+            lures,
+            mark,
+            secrets,
+            memory: 0,
+            before,
+        };
+        assert_eq!(target.life_sign(), None);
+        target.before = target.rest();
+        target.memory = target.gateway_process().resident_bytes().expect("it runs");
+        target
+    }
+
+    /// Whether it is as this case wants it.
+    pub fn fits(&self, case: &Case) -> bool {
+        let may_use_mb = case.gateway_may_use_mb.unwrap_or(MOST_MEMORY_MB);
+        self.config == case.config && self.may_use_mb == may_use_mb
+    }
+
+    /// Runs a hostile program; returns everything that is not as it has to be.
+    pub fn withstand(&mut self, cell: &Cell, show: bool) -> Vec<String> {
+        let code = self.fill_in(&cell.code);
+        self.forget_peak();
+        let begun = Instant::now();
+        let Some(answer) = self.execute(&code) else {
+            return vec![format!("no answer after {:?}", begun.elapsed())];
+        };
+        let took = begun.elapsed();
+        if show {
+            eprintln!("== {} on {}, {took:.1?}\n{}", cell.id, self.engine, shown(&answer.text));
+        }
+        let mut problems: Vec<String> = difference(&cell.answer, &answer).into_iter().collect();
+        let is_told = |secret: &&String| answer.raw.to_string().contains(*secret);
+        problems.extend(self.secrets.iter().find(is_told).map(|secret| format!("told: {secret}")));
+        if took > self.time_limit() + LATE {
+            problems.push(format!("it took {took:?}"));
+        }
+        problems.extend(self.life_sign());
+        problems.extend(self.left_behind());
+        problems.extend(self.memory_used());
+        problems.extend(self.lures.reached().iter().map(|lure| format!("reached: {lure}")));
+        problems
+    }
+
+    fn time_limit(&self) -> Duration {
+        let seconds = self.config["execution"]["timeout_seconds"].as_u64();
+        Duration::from_secs(seconds.unwrap_or(120))
+    }
+
+    fn execute(&mut self, code: &str) -> Option<ToolAnswer> {
+        let arguments = match self.engine.as_str() {
+            // What needs not be asked for.
+            "python" => json!({ "code": code }),
+            engine => json!({ "code": code, "engine": engine }),
+        };
+        let call = self.gateway.session.start_call("execute_program", arguments);
+        let limit = self.time_limit() + LATE + PATIENCE;
+        let answer = self.gateway.session.finish_call_within(call, limit)?;
+        Some(answer.expect("a program is answered by a result"))
+    }
+
+    /// Tells a program where to aim.
+    fn fill_in(&mut self, code: &str) -> String {
+        let gateway = self.gateway.pid();
+        let family = descendants(gateway);
+        let zygote = family.iter().find(|process| is_zygote(process, gateway));
+        let path = |name: &str| self.gateway.home.text_path(name);
+        let mut places = vec![
+            ("attempt", attempt()),
+            ("gateway_pid", gateway.to_string()),
+            ("zygote_pid", zygote.expect("it has run a program").pid.to_string()),
+            ("secret_file", path("home/.ssh/id_ed25519")),
+            ("config_file", path("config.json")),
+            ("probe", path("probe")),
+            ("unix_socket", path("probe/socket")),
+            ("mark", self.mark.clone()),
+        ];
+        places.extend(self.lures.ports().map(|(name, port)| (name, port.to_string())));
+        let fill = |code: String, (name, value): &(&str, String)| {
+            code.replace(&format!("{{{{{name}}}}}"), value)
+        };
+        places.iter().fold(code.to_owned(), fill)
+    }
+
+    /// What is wrong with a program that only prints and calls a tool.
+    fn life_sign(&mut self) -> Option<String> {
+        let code = "print('hello', await mcp__fixture__echo(value='there'))";
+        let answer = self.execute(code)?;
+        (answer.text != "[Script executed successfully]\nhello there\n")
+            .then(|| format!("the next program got:\n{}", answer.text))
+    }
+
+    fn traces(&mut self) -> Traces {
+        let folders = ["work", "home", "probe"].map(|name| self.gateway.home.path(name));
+        let folders: Vec<_> = folders.iter().map(PathBuf::as_path).collect();
+        Traces::read(self.gateway.pid(), &folders, &self.mark)
+    }
+
+    /// What there is to see when nothing changes any more.
+    fn rest(&mut self) -> Traces {
+        let mut last = self.traces();
+        let mut seen = 0;
+        let rested = wait_until(PATIENCE, || {
+            let now = self.traces();
+            seen = if now == last { seen + 1 } else { 0 };
+            last = now;
+            seen == AT_REST
+        });
+        assert!(rested, "it never rests: {last:#?}");
+        last
+    }
+
+    fn left_behind(&mut self) -> Option<String> {
+        let mut now = self.traces();
+        wait_until(PATIENCE, || {
+            now = self.traces();
+            now == self.before
+        });
+        (now != self.before).then(|| format!("left behind:\n{}", now.difference(&self.before)))
+    }
+
+    fn gateway_process(&mut self) -> Process {
+        Process::read(self.gateway.pid()).expect("the gateway lives")
+    }
+
+    /// Has the kernel count the most memory from now on.
+    fn forget_peak(&mut self) {
+        let counter = format!("/proc/{}/clear_refs", self.gateway.pid());
+        fs::write(counter, "5").expect("the gateway is ours");
+    }
+
+    /// What is wrong with the gateway's memory. What was used since it started counts,
+    /// so that a little more with every program shows in the end.
+    fn memory_used(&mut self) -> Option<String> {
+        let process = self.gateway_process();
+        let peak = process.peak_bytes().expect("it lives").saturating_sub(self.memory) / MEBIBYTE;
+        (peak > self.may_use_mb).then(|| format!("the gateway used {peak} MB more"))
+    }
+}

@@ -1,0 +1,68 @@
+import ctypes, os
+
+libc = ctypes.CDLL(None, use_errno=True)
+IS_X86 = os.uname().machine == "x86_64"
+
+def system_call(name, x86_64, aarch64, *arguments):
+    ctypes.set_errno(0)
+    number = x86_64 if IS_X86 else aarch64
+    result = libc.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments))
+    if result >= 0:
+        print(name, "-> GAINED", result)
+    else:
+        print(name, "->", os.strerror(ctypes.get_errno()))
+
+SIGCHLD = 17
+system_call("fork by clone", 56, 220, SIGCHLD, 0, 0, 0, 0)
+system_call("a process that shares memory", 56, 220, SIGCHLD | 0x100 | 0x4000, 0, 0, 0, 0)
+system_call("a thread elsewhere", 56, 220, 0x10000 | 0x100 | 0x800 | 0x10000000, 0, 0, 0, 0)
+system_call("clone3", 435, 435, 0, 0)
+if IS_X86:
+    system_call("vfork", 58, 0)
+else:
+    system_call("vfork", 0, 220, SIGCHLD | 0x4100, 0, 0, 0, 0)
+system_call("execve", 59, 221, 0, 0, 0)
+system_call("execveat", 322, 281, 3, 0, 0, 0, 0x1000)
+system_call("kill 1", 62, 129, 1, 0)
+system_call("kill everyone", 62, 129, -1, 0)
+system_call("kill the group", 62, 129, 0, 0)
+system_call("kill by thread", 200, 130, 1, 0)
+system_call("tgkill another", 234, 131, 1, 1, 0)
+system_call("queue a signal", 129, 138, 1, 0, 0)
+system_call("pidfd_open", 434, 434, 1, 0)
+system_call("pidfd_send_signal", 424, 424, 3, 0, 0, 0)
+system_call("socket", 41, 198, 2, 1, 0)
+system_call("socketpair", 53, 199, 1, 2, 0, 0)
+system_call("connect", 42, 203, 3, 0, 0)
+system_call("bind", 49, 200, 3, 0, 0)
+system_call("setsockopt", 54, 208, 3, 1, 33, 0, 0)
+system_call("memfd_create", 319, 279, 0, 0)
+system_call("memfd_secret", 447, 447, 0)
+system_call("openat for writing", 257, 56, -100, 0, 1, 0)
+system_call("openat2", 437, 437, -100, 0, 0, 0)
+system_call("name_to_handle_at", 303, 264, -100, 0, 0, 0, 0)
+system_call("fanotify_init", 300, 262, 0, 0)
+system_call("inotify_init1", 294, 26, 0)
+system_call("ioctl TIOCSTI", 16, 29, 3, 0x5412, 0)
+system_call("prctl PR_SET_SECCOMP", 157, 167, 22, 1, 0, 0, 0)
+system_call("personality", 135, 92, 0x0400000)
+system_call("process_mrelease", 448, 448, 3, 0)
+system_call("pkey_alloc", 330, 289, 0, 0)
+system_call("remap_file_pages", 216, 234, 0, 0, 0, 0, 0)
+system_call("splice", 275, 76, 3, 0, 3, 0, 1, 0)
+system_call("vmsplice", 278, 75, 3, 0, 0, 0)
+system_call("tee", 276, 77, 3, 3, 1, 0)
+system_call("io_setup", 206, 0, 1, 0)
+system_call("landlock_restrict_self", 446, 446, 3, 0)
+system_call("set_mempolicy", 238, 237, 0, 0, 0)
+system_call("migrate_pages", 256, 238, 0, 0, 0, 0)
+system_call("ioprio_set", 251, 30, 1, 0, 0)
+system_call("signalfd4", 289, 74, -1, 0, 8, 0)
+system_call("timerfd_create", 283, 85, 0, 0)
+system_call("adjtimex", 159, 171, 0)
+system_call("sysinfo", 99, 179, 0)
+system_call("lookup_dcookie", 212, 18, 0, 0, 0)
+system_call("uselib", 134, 999, 0)
+system_call("a call that does not exist", 999, 999)
+system_call("a call of the other table", 0x40000000 + 39, 0x40000000 + 39)
+system_call("a number past 32 bits", (1 << 32) + 57, (1 << 32) + 220)
