@@ -23,9 +23,6 @@ const MOST_MEMORY_MB: u64 = 32;
 /// How much later than its limit a program may end, on a machine that is busy.
 const LATE: Duration = Duration::from_secs(8);
 
-/// A state counts as one of rest when it was seen so often in a row.
-const AT_REST: u32 = 10;
-
 /// One gateway under attack.
 pub struct Target {
     config: Value,
@@ -77,7 +74,7 @@ impl Target {
             before,
         };
         assert_eq!(target.life_sign(), None);
-        target.before = target.rest();
+        target.before = Traces::at_rest(|| target.traces());
         target.memory = target.gateway_process().resident_bytes().expect("it runs");
         target
     }
@@ -165,20 +162,6 @@ impl Target {
         let folders = ["work", "home", "probe"].map(|name| self.gateway.home.path(name));
         let folders: Vec<_> = folders.iter().map(PathBuf::as_path).collect();
         Traces::read(self.gateway.pid(), &folders, &self.mark)
-    }
-
-    /// What there is to see when nothing changes any more.
-    fn rest(&mut self) -> Traces {
-        let mut last = self.traces();
-        let mut seen = 0;
-        let rested = wait_until(PATIENCE, || {
-            let now = self.traces();
-            seen = if now == last { seen + 1 } else { 0 };
-            last = now;
-            seen == AT_REST
-        });
-        assert!(rested, "it never rests: {last:#?}");
-        last
     }
 
     fn left_behind(&mut self) -> Option<String> {

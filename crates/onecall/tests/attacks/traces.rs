@@ -4,7 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use testkit::process::{Process, descendants};
+use testkit::process::{Process, descendants, wait_until};
+
+use crate::support::PATIENCE;
+
+/// A state counts as one of rest when it was seen so often in a row.
+const AT_REST: u32 = 10;
 
 /// All that must be the same before a program and after it.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,6 +47,20 @@ impl Traces {
         }
         files.sort();
         Self { processes, descriptors, files }
+    }
+
+    /// What `look` sees when it sees the same again and again.
+    pub fn at_rest(mut look: impl FnMut() -> Self) -> Self {
+        let mut last = look();
+        let mut times = 0;
+        let rested = wait_until(PATIENCE, || {
+            let now = look();
+            times = if now == last { times + 1 } else { 0 };
+            last = now;
+            times == AT_REST
+        });
+        assert!(rested, "it never rests: {last:#?}");
+        last
     }
 
     /// What is here and not in `before`, and the reverse.
