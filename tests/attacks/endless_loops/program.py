@@ -223,3 +223,10 @@ sys.setrecursionlimit(10**9)
 def deeper(n):
     return deeper(n + 1)
 deeper(0)
+
+# %% of calls over the quota
+while True:
+    try:
+        await mcp__fixture__add(1, 1)
+    except ToolError:
+        pass

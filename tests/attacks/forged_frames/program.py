@@ -9,8 +9,9 @@ def is_socket(fd):
 (wire,) = [fd for fd in range(3, 64) if is_socket(fd)]
 
 def send(data):
-    while data:
-        data = data[os.write(wire, data):]
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(wire, rest):]
 
 def frame(kind, payload=b""):
     return struct.pack("<IB", len(payload) + 1, ord(kind)) + payload
@@ -194,4 +195,15 @@ read, write = os.pipe()
 for _ in range(2):
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [write] * 20).tobytes())]
     mine.sendmsg([frame("o", b"take this\n")], rights)
+mine.detach()
+
+# %% urgent bytes
+import socket
+mine = socket.socket(fileno=wire)
+for flag in socket.MSG_OOB, socket.MSG_OOB | socket.MSG_DONTWAIT:
+    for attack in lambda: mine.send(b"x", flag), lambda: mine.sendmsg([b"x"], [], flag), lambda: mine.recv(1, flag):
+        try:
+            print(attack())
+        except OSError as error:
+            print(type(error).__name__)
 mine.detach()

@@ -3,12 +3,6 @@
 # %% of every kind
 import importlib, importlib.machinery, importlib.util, sys
 
-def load(path, loader):
-    spec = importlib.util.spec_from_file_location("stolen", path, loader=loader("stolen", path))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
 def from_path(folder):
     sys.path.insert(0, folder)
     try:
@@ -19,8 +13,8 @@ def from_path(folder):
 machinery = importlib.machinery
 attempt("a module of the home", lambda: from_path("{{probe}}"))
 attempt("a module of the working directory", lambda: from_path(""))
-attempt("a secret as source", lambda: load("{{secret_file}}", machinery.SourceFileLoader))
-attempt("a library as an extension", lambda: load("/lib/x86_64-linux-gnu/libc.so.6", machinery.ExtensionFileLoader))
+attempt("a secret as source", lambda: machinery.SourceFileLoader("stolen", "{{secret_file}}").get_data("{{secret_file}}"))
+attempt("a library as an extension", lambda: machinery.ExtensionFileLoader("stolen", "/lib/x86_64-linux-gnu/libz.so.1").load_module("stolen"))
 attempt("an archive", lambda: __import__("zipimport").zipimporter("{{config_file}}"))
 attempt("a path to run", lambda: __import__("runpy").run_path("{{secret_file}}"))
 attempt("a frozen module by another name", lambda: __import__("_imp").get_frozen_object("{{mark}}"))

@@ -9,8 +9,9 @@ def is_socket(fd):
 (wire,) = [fd for fd in range(3, 64) if is_socket(fd)]
 
 def send(data):
-    while data:
-        data = data[os.write(wire, data):]
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(wire, rest):]
 
 def frame(kind, payload=b""):
     return struct.pack("<IB", len(payload) + 1, ord(kind)) + payload
@@ -21,12 +22,12 @@ def call(number, name=b"mcp__fixture__add", arguments=b'{"a":1,"b":2}'):
 def wait():
     threading.Event().wait()
 
-# %% a traceback of 60 MB
-send(frame("t", b"x" * 60_000_000))
+# %% a traceback of 15 MB
+send(frame("t", b"x" * 15_000_000))
 wait()
 
-# %% a name to resolve of 60 MB
-send(frame("n", b"mcp__fixture__" + b"add" * 20_000_000))
+# %% a name to resolve of 15 MB
+send(frame("n", b"mcp__fixture__" + b"add" * 5_000_000))
 wait()
 
 # %% most of a large frame and silence

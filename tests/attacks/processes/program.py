@@ -1,12 +1,11 @@
 {{attempt}}
-import os, subprocess, sys
+import os, subprocess, sys, time
 
 def daemon():
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            while True:
-                pass
+            time.sleep(30)
         os._exit(0)
 
 def by_multiprocessing(method):
@@ -23,7 +22,7 @@ def by_pool():
 
 def by_asyncio():
     import asyncio
-    return asyncio.run(asyncio.create_subprocess_exec("/bin/sleep", "1000"))
+    return asyncio.run(asyncio.create_subprocess_exec("/bin/sleep", "30"))
 
 def by_interpreter():
     try:
@@ -33,12 +32,12 @@ def by_interpreter():
     except (ImportError, RuntimeError):
         return "refused"
 
-sleep = ["/bin/sleep", "1000"]
+sleep = ["/bin/sleep", "30"]
 attempt("fork", os.fork)
 attempt("forkpty", os.forkpty)
 attempt("a daemon", daemon)
 attempt("run", lambda: subprocess.run(sleep))
-attempt("run in a shell", lambda: subprocess.run("sleep 1000 &", shell=True))
+attempt("run in a shell", lambda: subprocess.run("sleep 30 &", shell=True))
 attempt("Popen in a session of its own", lambda: subprocess.Popen(sleep, start_new_session=True))
 attempt("Popen by vfork", lambda: subprocess.Popen(sleep, close_fds=False))
 attempt("posix_spawn", lambda: os.posix_spawn(sleep[0], sleep, {}))

@@ -121,4 +121,4 @@ attempt("mapped", lambda: __import__("mmap").mmap(os.open(SECRET, os.O_RDONLY), 
 attempt("sendfile", lambda: os.sendfile(3, os.open(SECRET, os.O_RDONLY), 0, 100))
 attempt("by ctypes", lambda: found(ctypes.CDLL(None).open(SECRET.encode(), 0) >= 0))
 print("a time zone, which is not secret:", read("/usr/share/zoneinfo/UTC")[:4])
-print("no writable zone:", os.access("/usr/share/zoneinfo/UTC", os.W_OK))
+print("a zone that could be written:", ctypes.CDLL(None).access(b"/usr/share/zoneinfo/UTC", os.W_OK) == 0)

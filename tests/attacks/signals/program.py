@@ -1,7 +1,8 @@
 {{attempt}}
 import os, signal
 
-SIGNALS = [0, 1, 2, 9, 15, 18, 19]
+# Harmless ones: to be allowed to send them would be enough.
+SIGNALS = [0, 18, 28]
 
 def everything(pid):
     sent, last = [], None
@@ -22,12 +23,12 @@ attempt("the first process", lambda: everything(1))
 attempt("everyone", lambda: everything(-1))
 attempt("the group", lambda: everything(0))
 attempt("the group by number", lambda: os.killpg(os.getpgid(0), 0))
-attempt("the gateway's group", lambda: os.killpg({{gateway_pid}}, 15))
+attempt("the gateway's group", lambda: os.killpg({{gateway_pid}}, 0))
 others = [pid for pid in range(1, 300) if pid != os.getpid()]
 
 def reaches(pid):
     try:
-        os.kill(pid, 9)
+        os.kill(pid, 0)
         return True
     except OSError:
         return False

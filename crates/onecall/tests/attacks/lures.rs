@@ -49,9 +49,8 @@ impl Lures {
 
     /// Which of them have been reached since this was last asked.
     pub fn reached(&self) -> Vec<&'static str> {
-        let is_reached = |heard: std::io::Result<()>| match heard {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
-            _ => true,
+        let is_silent = |heard: std::io::Result<()>| {
+            heard.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
         };
         let tcp6 = self.tcp6.as_ref().map(|tcp6| tcp6.accept().map(drop));
         let heard = [
@@ -61,7 +60,9 @@ impl Lures {
             ("a unix socket", Some(self.named.accept().map(drop))),
             ("an abstract socket", Some(self.hidden.accept().map(drop))),
         ];
-        let reached = |(name, heard): (_, Option<_>)| heard.is_some_and(is_reached).then_some(name);
+        let reached = |(name, heard): (_, Option<_>)| {
+            heard.is_some_and(|heard| !is_silent(heard)).then_some(name)
+        };
         heard.into_iter().filter_map(reached).collect()
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::mcp::{Session, ToolAnswer};
+use testkit::mcp::{CallId, Session, ToolAnswer};
 use testkit::process::{Process, descendants, unique_mark, wait_until};
 
 use crate::case::{Case, Cell, attempt};
@@ -23,6 +23,9 @@ const MOST_MEMORY_MB: u64 = 32;
 /// How much later than its limit a program may end, on a machine that is busy.
 const LATE: Duration = Duration::from_secs(8);
 
+/// A program that any gateway can run.
+const LIFE_SIGN: &str = "print('hello', await mcp__fixture__echo(value='there'))";
+
 /// One gateway under attack.
 pub struct Target {
     config: Value,
@@ -31,7 +34,8 @@ pub struct Target {
     gateway: Gateway,
     lures: Lures,
     mark: String,
-    secrets: Vec<String>,
+    /// Of the gateway's environment, a file, a server and a program beside the hostile one.
+    secrets: [String; 4],
     memory: u64,
     before: Traces,
 }
@@ -42,8 +46,8 @@ impl Target {
     pub fn new(engine: &str, case: &Case) -> Self {
         let mark = unique_mark();
         let secret = |place: &str| format!("secret-of-{place}-{mark}");
-        let secrets: Vec<String> = ["environment", "file", "server"].map(secret).into();
-        let [of_environment, of_file, of_server] = &secrets[..] else { unreachable!() };
+        let secrets = ["environment", "file", "server", "neighbour"].map(secret);
+        let [of_environment, of_file, of_server, _] = &secrets;
         let home = Home::new();
         home.write("home/.ssh/id_ed25519", of_file);
         fs::create_dir(home.path("probe")).expect("a folder");
@@ -90,7 +94,9 @@ impl Target {
         let code = self.fill_in(&cell.code);
         self.forget_peak();
         let begun = Instant::now();
-        let Some(answer) = self.execute(&code) else {
+        let neighbour = self.start(&self.neighbour());
+        let hostile = self.start(&code);
+        let Some(answer) = self.finish(hostile) else {
             return vec![format!("no answer after {:?}", begun.elapsed())];
         };
         let took = begun.elapsed();
@@ -103,6 +109,7 @@ impl Target {
         if took > self.time_limit() + LATE {
             problems.push(format!("it took {took:?}"));
         }
+        problems.extend(self.harm_to(neighbour));
         problems.extend(self.life_sign());
         problems.extend(self.left_behind());
         problems.extend(self.memory_used());
@@ -115,16 +122,25 @@ impl Target {
         Duration::from_secs(seconds.unwrap_or(120))
     }
 
-    fn execute(&mut self, code: &str) -> Option<ToolAnswer> {
+    fn start(&mut self, code: &str) -> CallId {
         let arguments = match self.engine.as_str() {
             // What needs not be asked for.
             "python" => json!({ "code": code }),
             engine => json!({ "code": code, "engine": engine }),
         };
-        let call = self.gateway.session.start_call("execute_program", arguments);
+        self.gateway.session.start_call("execute_program", arguments)
+    }
+
+    fn finish(&mut self, program: CallId) -> Option<ToolAnswer> {
         let limit = self.time_limit() + LATE + PATIENCE;
-        let answer = self.gateway.session.finish_call_within(call, limit)?;
+        let answer = self.gateway.session.finish_call_within(program, limit)?;
         Some(answer.expect("a program is answered by a result"))
+    }
+
+    /// A program that runs beside the hostile one.
+    fn neighbour(&self) -> String {
+        let [.., secret] = &self.secrets;
+        format!("secret = '{secret}'\n{LIFE_SIGN}")
     }
 
     /// Tells a program where to aim.
@@ -152,10 +168,16 @@ impl Target {
 
     /// What is wrong with a program that only prints and calls a tool.
     fn life_sign(&mut self) -> Option<String> {
-        let code = "print('hello', await mcp__fixture__echo(value='there'))";
-        let answer = self.execute(code)?;
-        (answer.text != "[Script executed successfully]\nhello there\n")
-            .then(|| format!("the next program got:\n{}", answer.text))
+        let program = self.start(LIFE_SIGN);
+        self.harm_to(program)
+    }
+
+    fn harm_to(&mut self, program: CallId) -> Option<String> {
+        match self.finish(program) {
+            Some(answer) if answer.text == "[Script executed successfully]\nhello there\n" => None,
+            Some(answer) => Some(format!("another program got:\n{}", answer.text)),
+            None => Some("another program got no answer".to_owned()),
+        }
     }
 
     fn traces(&mut self) -> Traces {
