@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
 
 /// Sockets that nobody may reach.
@@ -65,4 +65,21 @@ impl Lures {
         };
         heard.into_iter().filter_map(reached).collect()
     }
+}
+
+#[test]
+fn whoever_takes_a_bait_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = testkit::process::unique_mark();
+    let lures = Lures::new(&folder.path().join("socket"), &mark);
+    assert_eq!(lures.reached(), [""; 0]);
+    let [(_, tcp), _, (_, udp)] = lures.ports();
+    let _tcp = std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, tcp)).expect("a connection");
+    let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a UDP port");
+    sender.send_to(b"x", (Ipv4Addr::LOCALHOST, udp)).expect("a datagram is sent");
+    let _named = UnixStream::connect(folder.path().join("socket")).expect("a connection");
+    let address = SocketAddr::from_abstract_name(&mark).expect("an abstract name");
+    let _hidden = UnixStream::connect_addr(&address).expect("a connection");
+    assert_eq!(lures.reached(), ["TCP", "UDP", "a unix socket", "an abstract socket"]);
+    assert_eq!(lures.reached(), [""; 0]);
 }

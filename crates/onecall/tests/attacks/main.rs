@@ -43,7 +43,7 @@ fn every_attack_fails_and_leaves_no_trace() {
         }
         failures.extend(attack(engine, only.as_deref()));
     }
-    assert!(failures.is_empty(), "{} attacks:\n\n{}", failures.len(), failures.join("\n\n"));
+    assert!(failures.is_empty(), "{} of them did:\n\n{}", failures.len(), failures.join("\n\n"));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn run(case: &Case, engine: &str, target: &mut Option<Target>, show: bool) -> Ve
         } else {
             let (id, would_gain) = (&cell.id, &case.would_gain);
             let problems = problems.join("\n");
-            failures.push(format!("{id} on {engine}, after {would_gain}:\n{problems}"));
+            failures.push(format!("{id} on {engine}, to gain {would_gain}:\n{problems}"));
         }
     }
     failures

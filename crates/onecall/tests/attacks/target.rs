@@ -213,3 +213,23 @@ impl Target {
         (peak > self.may_use_mb).then(|| format!("the gateway used {peak} MB more"))
     }
 }
+
+#[test]
+fn what_is_left_behind_is_noticed() {
+    let case = &crate::case::cases("python")[0];
+    let mut target = Target::new("python", case);
+    let (gateway, mark) = (target.gateway.pid(), target.mark.clone());
+    let now = target.traces();
+    assert_eq!(now.difference(&target.before), "");
+    target.gateway.home.write("probe/new", "x");
+    target.gateway.home.write("home/.ssh/id_ed25519", "changed");
+    let shared = format!("/dev/shm/{mark}");
+    fs::write(&shared, "x").expect("a shared file");
+    let _busy = target.start("while True: pass");
+    target.gateway.busy_worker();
+    let found = target.traces().difference(&target.before);
+    fs::remove_file(shared).expect("it is there");
+    for trace in ["/probe/new", "/.ssh/id_ed25519", &mark, "new: (\"gateway\", ", "zygote"] {
+        assert!(found.contains(trace), "{gateway}: no {trace} in {found}");
+    }
+}
