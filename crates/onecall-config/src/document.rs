@@ -17,6 +17,15 @@ pub(crate) struct Position {
 
 impl Position {
     pub(crate) const START: Self = Self { line: 1, column: 1 };
+
+    /// After the last character of `text`. A carriage return alone ends a line, as it
+    /// does in YAML.
+    pub(crate) fn end_of(text: &str) -> Self {
+        let text = text.replace("\r\n", "\n");
+        let mut lines = text.split(['\n', '\r']);
+        let last = lines.next_back().unwrap_or_default();
+        Self { column: last.chars().count() + 1, line: lines.count() + 1 }
+    }
 }
 
 #[derive(Debug)]

@@ -149,4 +149,15 @@ impl ConfigErrors {
     pub(crate) fn single(file: &Path, problem: Problem) -> Self {
         Self { file: file.to_path_buf(), problems: vec![problem], omitted: 0 }
     }
+
+    /// Moves what lies beyond the end of `text` to its end: where a text ends too soon,
+    /// the YAML parser counts one line more than there is.
+    pub(crate) fn within(mut self, text: &str) -> Self {
+        let end = Position::end_of(text);
+        for problem in &mut self.problems {
+            let at = Position { line: problem.line, column: problem.column }.min(end);
+            (problem.line, problem.column) = (at.line, at.column);
+        }
+        self
+    }
 }

@@ -10,10 +10,8 @@ use crate::document::{MAX_DEPTH, Node, Position, Scalar, Value, too_deep};
 use crate::error::Problem;
 
 pub(crate) fn read(text: &str) -> Result<Node, Problem> {
-    let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
-        let at = Position { line: error.line().max(1), column: error.column().max(1) };
-        syntax_problem(at, &error)
-    })?;
+    let raw: &RawValue = serde_json::from_str(text)
+        .map_err(|error| syntax_problem(place_of(&error, text), &error))?;
     let mut reader = Reader { text, offset: 0, at: Position::START };
     reader.node(raw, 0)
 }
@@ -97,6 +95,14 @@ impl<'de> Visitor<'de> for EntriesVisitor {
         }
         Ok(Entries(entries))
     }
+}
+
+/// Where the parser stopped; it counts bytes.
+fn place_of(error: &serde_json::Error, text: &str) -> Position {
+    let line = error.line().max(1);
+    let content = text.split('\n').nth(line - 1).unwrap_or_default();
+    let column = content.char_indices().take_while(|(byte, _)| *byte < error.column()).count();
+    Position { line, column: column.max(1) }
 }
 
 fn syntax_problem(at: Position, error: &serde_json::Error) -> Problem {

@@ -6,6 +6,7 @@ use onecall_core::{EngineChoice, Limits};
 
 use crate::document::{self, Node};
 use crate::error::{ConfigErrors, Problem, Report};
+use crate::expand::Environment;
 use crate::model::{Config, ProxyPolicy, Sandbox, ToolPattern, ToolPolicy};
 use crate::path::PathReader;
 use crate::reader::{self, Section};
@@ -26,14 +27,7 @@ impl Config {
         file: &Path,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigErrors> {
-        let is_named_json = file.extension().is_some_and(|extension| extension == "json");
-        let document = document::read(text, is_named_json)
-            .map_err(|problem| ConfigErrors::single(file, problem))?;
-        let mut report = Report::default();
-        let folder = file.parent().unwrap_or(Path::new(""));
-        let paths = PathReader { folder, environment };
-        let config = read_config(&document, &paths, &mut report);
-        report.finish(config, file)
+        parse(text, file, environment).map_err(|errors| errors.within(text))
     }
 
     /// Like [`Config::parse`], from the bytes of the file.
@@ -53,6 +47,17 @@ impl Config {
             }
         }
     }
+}
+
+fn parse(text: &str, file: &Path, environment: &Environment<'_>) -> Result<Config, ConfigErrors> {
+    let is_named_json = file.extension().is_some_and(|extension| extension == "json");
+    let document = document::read(text, is_named_json)
+        .map_err(|problem| ConfigErrors::single(file, problem))?;
+    let mut report = Report::default();
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let paths = PathReader { folder, environment };
+    let config = read_config(&document, &paths, &mut report);
+    report.finish(config, file)
 }
 
 fn not_utf8(valid: &str) -> Problem {

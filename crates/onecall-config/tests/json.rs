@@ -56,6 +56,7 @@ fn broken_json() {
     let rows = [
         ("{\n\"servers\": {\n}", "a.json:3:1: not valid JSON: EOF while parsing an object"),
         ("{\"servers\": [}\n", "a.json:1:14: not valid JSON: expected value"),
+        ("{\n\"é😀\" 1}", "a.json:2:6: not valid JSON: expected `:`"),
         ("{\"servers\": \"\\ud800\"}", "a.json:1:13: not valid JSON: unexpected end of hex escape"),
     ];
     for (text, expected) in rows {

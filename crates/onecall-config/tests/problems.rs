@@ -44,6 +44,13 @@ fn files() {
             "servers: []\n---\ntools: {}\n",
             "3:1: the file has a second YAML document\n  help: keep one document, without '---' between parts",
         ),
+        // The parser counts one line more than there is.
+        ("{", "1:2: not valid YAML: while parsing a node, did not find expected node content"),
+        (
+            "a:\r\n  - [",
+            "2:6: not valid YAML: while parsing a node, did not find expected node content",
+        ),
+        ("tools:\n? ", "2:3: a key in the configuration must be text, not null"),
         ("[a]: b", "1:1: a key in the configuration must be text, not a list"),
         ("~: b", "1:1: a key in the configuration must be text, not null"),
         (
