@@ -2,9 +2,12 @@
 //! Text and structured content are taken over as text; only the program parses them.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use onecall_core::ToolValue;
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -21,17 +24,41 @@ struct CallResult<'a, C> {
     tool_result: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+/// A block of text, which is an object: a derived reader would also take an array for
+/// the fields in order.
 struct TextBlock {
-    #[serde(rename = "type")]
-    _kind: TextKind,
     text: String,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum TextKind {
-    Text,
+struct TextFields<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    text: String,
+}
+
+impl<'de> Deserialize<'de> for TextBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(TextBlockVisitor)
+    }
+}
+
+struct TextBlockVisitor;
+
+impl<'de> Visitor<'de> for TextBlockVisitor {
+    type Value = TextBlock;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a text block")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        let TextFields { kind, text } = Deserialize::deserialize(MapAccessDeserializer::new(map))?;
+        if kind != "text" {
+            return Err(A::Error::invalid_value(Unexpected::Str(&kind), &self));
+        }
+        Ok(TextBlock { text })
+    }
 }
 
 #[derive(Deserialize)]
@@ -312,6 +339,8 @@ mod tests {
             format!("json [{image},{image}]")
         );
         assert_eq!(value(r#"{"content":[{"kind":1}]}"#), r#"json {"kind":1}"#);
+        let odd = r#"{"type":{"text":null},"text":"x"}"#;
+        assert_eq!(value(&format!(r#"{{"content":[{odd}]}}"#)), format!("json {odd}"));
     }
 
     #[test]
@@ -345,6 +374,7 @@ mod tests {
             "\"text\"",
             r#"{"content":"text"}"#,
             r#"{"content":["text"]}"#,
+            r#"{"content":[["text","x"]]}"#,
             r#"{"content":[{"type":"text"}]}"#,
             r#"{"content":[{"type":"text","text":5}]}"#,
             r#"{"content":[{"type":"text","text":"\ud800"}]}"#,
