@@ -95,32 +95,56 @@ fn number(id: &str) -> Option<u64> {
 /// first and last bytes. `None` rather than a guess: a wrong answer would fail
 /// somebody else's call.
 pub(crate) fn answered_id(head: &[u8], tail: &[u8]) -> Option<u64> {
-    id_in_head(head).or_else(|| id_in_tail(tail))
+    let seen = OutermostKeys::of(head);
+    // A request of the server has an id too, but one of the server's counting.
+    if seen.is_answer { seen.id.or_else(|| id_in_tail(tail)) } else { None }
 }
 
-/// Reads `"id": N` among the outermost object's own keys.
-fn id_in_head(head: &[u8]) -> Option<u64> {
-    let mut rest = head.trim_ascii_start().strip_prefix(b"{")?;
-    let mut depth = 1_u32;
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.checked_sub(1)?,
-            b'"' => {
-                let (string, after) = rest.split_at_checked(string_length(rest)?)?;
-                rest = after.strip_prefix(b"\"")?;
-                if depth == 1
-                    && string == b"id"
-                    && let Some(value) = rest.trim_ascii_start().strip_prefix(b":")
-                {
-                    return leading_number(value).map(|(id, _)| id);
+/// The outermost object's own keys, as far as they can be seen.
+#[derive(Default)]
+struct OutermostKeys {
+    id: Option<u64>,
+    is_answer: bool,
+}
+
+impl OutermostKeys {
+    fn of(head: &[u8]) -> Self {
+        let mut seen = Self::default();
+        // Ends at the first thing that cannot be followed.
+        let _ = seen.read(head);
+        seen
+    }
+
+    fn read(&mut self, head: &[u8]) -> Option<()> {
+        let mut rest = head.trim_ascii_start().strip_prefix(b"{")?;
+        let mut depth = 1_u32;
+        while let Some((&byte, after)) = rest.split_first() {
+            rest = after;
+            match byte {
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.checked_sub(1)?,
+                b'"' => {
+                    let (string, after) = rest.split_at_checked(string_length(rest)?)?;
+                    rest = after.strip_prefix(b"\"")?;
+                    if depth == 1
+                        && let Some(value) = rest.trim_ascii_start().strip_prefix(b":")
+                    {
+                        self.add(string, value);
+                    }
                 }
+                _ => {}
             }
+        }
+        Some(())
+    }
+
+    fn add(&mut self, key: &[u8], value: &[u8]) {
+        match key {
+            b"id" => self.id = self.id.or_else(|| leading_number(value).map(|(id, _)| id)),
+            b"result" | b"error" => self.is_answer = true,
             _ => {}
         }
     }
-    None
 }
 
 /// Reads an `"id": N` that only the outermost object's closing brace, or the
@@ -218,5 +242,9 @@ mod tests {
         assert_eq!(id(r#"{"a":"id","b":3"#, ""), None);
         assert_eq!(id(r#"{"id":12"#, ""), None);
         assert_eq!(id("", ""), None);
+        // The server's own requests count from one as well.
+        assert_eq!(id(r#"{"id":1,"method":"roots/list","params":"#, r#""id":1}"#), None);
+        assert_eq!(id(r#"{"method":"roots/list","params":"#, r#"},"id":1}"#), None);
+        assert_eq!(id(r#"{"jsonrpc":"2.0","id":1,"#, ""), None);
     }
 }

@@ -247,7 +247,8 @@ impl Peer {
     /// other text on the wrong stream is only noise.
     fn receive_unreadable(&self, line: &[u8], error: &serde_json::Error) {
         self.noise("a line that is not JSON", line);
-        if let Some(waiter) = incoming::answered_id(line, line).and_then(|id| self.take(id)) {
+        // Nothing is known of its end, where it may have been cut off.
+        if let Some(waiter) = incoming::answered_id(line, b"").and_then(|id| self.take(id)) {
             waiter(Err(RequestError::NotJson { detail: error.to_string() }));
         }
     }
@@ -311,6 +312,37 @@ impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         if self.peer.take(self.id).is_some() && self.cancellable {
             self.peer.tell_cancelled(self.id, "nobody waits for the answer any more");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nowhere;
+
+    impl Outlet for Nowhere {
+        fn send(&self, _: &[u8], _: Weight) -> Result<(), SendError> {
+            Ok(())
+        }
+    }
+
+    /// Each line could be taken for the answer to our first request, and is not.
+    #[tokio::test]
+    async fn a_line_that_was_cut_off_fails_no_other_call() {
+        for line in [r#"{"jsonrpc":"2.0","result":{"id":1}"#, r#"{"jsonrpc":"2.0","id":1,"#] {
+            let peer = Peer::new(ServerName::new("server"), Nowhere);
+            let request = Request::ListTools { cursor: None };
+            let (answer, ()) = tokio::join!(
+                biased;
+                peer.request(request, None, |answer| answer.get().to_owned()),
+                async {
+                    peer.receive(Line::Whole(line.as_bytes()));
+                    peer.receive(Line::Whole(br#"{"id":1,"result":"mine"}"#));
+                },
+            );
+            assert_eq!(answer.as_deref(), Ok("\"mine\""), "{line}");
         }
     }
 }
