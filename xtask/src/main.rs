@@ -1,4 +1,4 @@
-//! The commands of this repository: `cargo xtask demo | test | bench`.
+//! The commands of this repository: `cargo xtask demo | test | fuzz | bench`.
 
 #![expect(
     clippy::print_stderr,
@@ -9,6 +9,7 @@
 mod bench;
 mod cargo;
 mod demo;
+mod fuzz;
 mod test;
 
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ Usage: cargo xtask <COMMAND>
 
   demo    build onecall and show its main job on built-in data
   test    run the whole test suite, formatting and lints aside
+  fuzz    look for input that breaks a property, for ten minutes (see fuzz --help)
   bench   measure onecall against bare calls and its peers, in one run (see bench --help)
 ";
 
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
     let result = match command {
         "demo" => demo::run(),
         "test" => test::run(rest),
+        "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
         "--help" | "-h" | "help" => {
             eprint!("{HELP}");

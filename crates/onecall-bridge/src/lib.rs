@@ -10,6 +10,8 @@ mod error;
 mod group;
 mod guard;
 mod handshake;
+#[cfg(test)]
+mod hostile_answers;
 mod incoming;
 mod lines;
 mod listing;

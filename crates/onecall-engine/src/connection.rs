@@ -89,6 +89,12 @@ impl Connection {
         }
     }
 
+    /// The memory that incoming frames take.
+    #[cfg(test)]
+    pub(crate) fn room(&self) -> usize {
+        self.incoming.capacity()
+    }
+
     fn write_some(&mut self) -> io::Result<()> {
         while let Some(rest) = self.outgoing.get(self.written..).filter(|rest| !rest.is_empty()) {
             match self.stream.try_write(rest) {

@@ -12,6 +12,8 @@ mod connection;
 mod cpython;
 mod engines;
 mod examination;
+#[cfg(test)]
+mod hostile_frames;
 mod pool;
 mod protocol;
 mod python;

@@ -1,0 +1,339 @@
+//! Configurations that are valid: what to write, and what it means.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use onecall_config::{
+    Config, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern,
+    ToolPolicy, Transport,
+};
+use onecall_core::{EngineChoice, Limits, ServerName, Workspace, WorkspaceAccess};
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+use crate::spoiling::Mistake;
+use crate::text::{Text, any_text, dense_text, header_text};
+use crate::writing::{Style, Tree};
+
+/// The folder that relative paths are relative to.
+const FOLDER: &str = "/etc/onecall";
+
+#[derive(Clone, Debug)]
+pub(crate) struct Configuration {
+    tree: Tree,
+    pub(crate) meant: Config,
+}
+
+impl Configuration {
+    pub(crate) fn written(&self, style: Style) -> String {
+        style.write(&self.tree)
+    }
+
+    pub(crate) fn spoil(&mut self, at: Index, mistake: Mistake) {
+        self.tree.spoil(at, mistake);
+    }
+}
+
+/// Keys as they are written.
+type Entries = Vec<(String, Tree)>;
+
+/// A part of the configuration: its keys, and how it changes what is meant.
+type Part<T> = (Entries, T);
+
+fn entry(key: &str, tree: Tree) -> (String, Tree) {
+    (key.to_owned(), tree)
+}
+
+fn word(value: impl ToString) -> Tree {
+    Tree::Word(value.to_string())
+}
+
+fn text(value: &str) -> Tree {
+    Tree::Text(value.to_owned())
+}
+
+/// A key that may be left out, and then means the default.
+fn optional<T: Clone + std::fmt::Debug>(
+    key: &'static str,
+    value: impl Strategy<Value = (Tree, T)>,
+) -> impl Strategy<Value = Part<Option<T>>> {
+    option::of(value).prop_map(move |value| match value {
+        Some((tree, value)) => (vec![entry(key, tree)], Some(value)),
+        None => (Vec::new(), None),
+    })
+}
+
+fn shuffled(entries: Entries) -> impl Strategy<Value = Entries> {
+    Just(entries).prop_shuffle()
+}
+
+pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
+    let names = |names: Vec<&'static str>| select(names);
+    let sandbox = names(Sandbox::NAMES.map(|(name, _)| name).to_vec())
+        .prop_map(|name| (text(name), named(&Sandbox::NAMES, name)));
+    let engine = names(EngineChoice::NAMES.map(|(name, _)| name).to_vec())
+        .prop_map(|name| (text(name), named(&EngineChoice::NAMES, name)));
+    let parts = (
+        servers(),
+        optional("tools", policy()),
+        optional("execution", limits()),
+        optional("sandbox", sandbox),
+        optional("engine", engine),
+        optional("python", python()),
+        optional("workspace", workspace()),
+    );
+    let parts =
+        parts.prop_map(|(servers, tools, execution, sandbox, engine, python, workspace)| {
+            let entries =
+                [servers.0, tools.0, execution.0, sandbox.0, engine.0, python.0, workspace.0];
+            let meant = Config {
+                servers: servers.1,
+                tools: tools.1.unwrap_or_default(),
+                execution: execution.1.unwrap_or_default(),
+                sandbox: sandbox.1.unwrap_or_default(),
+                engine: engine.1.unwrap_or_default(),
+                python: python.1,
+                workspace: workspace.1,
+            };
+            (entries.concat(), meant)
+        });
+    parts.prop_flat_map(|(entries, meant)| {
+        shuffled(entries).prop_map(move |entries| Configuration {
+            tree: Tree::Mapping(entries),
+            meant: meant.clone(),
+        })
+    })
+}
+
+fn named<T: Copy, const N: usize>(names: &[(&str, T); N], wanted: &str) -> T {
+    names.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value).unwrap()
+}
+
+/// Servers as a list, as a mapping, or as other clients write them; disabled ones are
+/// written and do not count.
+fn servers() -> impl Strategy<Value = Part<Vec<ServerConfig>>> {
+    #[derive(Clone, Copy, Debug)]
+    enum Shape {
+        List,
+        Mapping,
+        Clients,
+    }
+    let shape = prop_oneof![Just(Shape::List), Just(Shape::Mapping), Just(Shape::Clients)];
+    (shape, vec(server(), 0..4)).prop_map(|(shape, mut servers)| {
+        let mut names = BTreeSet::new();
+        servers.retain(|server| names.insert(server.name.clone()));
+        let with_name = |server: &Server| {
+            let name = entry("name", text(&server.name));
+            Tree::Mapping([vec![name], server.entries.clone()].concat())
+        };
+        let under_name =
+            |server: &Server| (server.name.clone(), Tree::Mapping(server.entries.clone()));
+        let mapping = || Tree::Mapping(servers.iter().map(under_name).collect());
+        let written = match shape {
+            Shape::List => entry("servers", Tree::List(servers.iter().map(with_name).collect())),
+            Shape::Mapping => entry("servers", mapping()),
+            Shape::Clients => entry("mcpServers", mapping()),
+        };
+        let meant = servers.into_iter().filter_map(|server| server.meant).collect();
+        (vec![written], meant)
+    })
+}
+
+#[derive(Clone, Debug)]
+struct Server {
+    name: String,
+    entries: Entries,
+    /// Nothing if it is disabled.
+    meant: Option<ServerConfig>,
+}
+
+fn server() -> impl Strategy<Value = Server> {
+    let name = prop_oneof![3 => "[a-z][a-z_-]{0,8}".boxed(), 1 => any::<String>().boxed()];
+    let name = name
+        .prop_filter("a name that may be used", |name| !name.trim().is_empty() && name != "local");
+    let transport = prop_oneof![stdio(), remote()];
+    let timeouts = (
+        optional("connect_timeout_seconds", seconds()),
+        optional("call_timeout_seconds", seconds()),
+    );
+    let disabled = optional("disabled", any::<bool>().prop_map(|value| (word(value), value)));
+    (name, transport, timeouts, disabled).prop_flat_map(
+        |(name, transport, (connect, call), disabled)| {
+            let entries = [transport.0, connect.0, call.0, disabled.0].concat();
+            let meant = ServerConfig {
+                name: ServerName::new(name.clone()),
+                transport: transport.1,
+                connect_timeout: connect.1.unwrap_or(Duration::from_secs(10)),
+                call_timeout: call.1.unwrap_or(Duration::from_secs(60)),
+            };
+            let meant = (disabled.1 != Some(true)).then_some(meant);
+            shuffled(entries).prop_map(move |entries| Server {
+                name: name.clone(),
+                entries,
+                meant: meant.clone(),
+            })
+        },
+    )
+}
+
+fn stdio() -> BoxedStrategy<Part<Transport>> {
+    let path = || any_text().prop_map(Text::naming_a_file);
+    let command = (path(), "[a-z]")
+        .prop_map(|(text, last)| Text { written: text.written + &last, meant: text.meant + &last });
+    let argument = prop_oneof![
+        4 => any_text().prop_map(|argument| (text(&argument.written), argument.meant)),
+        1 => any::<i64>().prop_map(|number| (word(number), number.to_string())),
+        1 => any::<bool>().prop_map(|value| (word(value), value.to_string())),
+    ];
+    let args = vec(argument, 0..4).prop_map(|arguments| {
+        let (trees, meant): (Vec<_>, Vec<_>) = arguments.into_iter().unzip();
+        (Tree::List(trees), meant)
+    });
+    let name = prop_oneof![3 => "[A-Z_]{1,8}", 1 => "[a-zé .:#-]{1,8}"];
+    let kind = optional("transport", Just((text("stdio"), ())));
+    let cwd = path().prop_map(|path| (text(&path.written), PathBuf::from(path.meant)));
+    let parts = (
+        kind,
+        command,
+        optional("args", args),
+        optional("env", secrets(name, any_text())),
+        optional("cwd", cwd),
+    );
+    let transport = parts.prop_map(|(kind, command, args, env, cwd)| {
+        let written = vec![entry("command", text(&command.written))];
+        let meant = StdioTransport {
+            command: command.meant,
+            args: args.1.unwrap_or_default(),
+            env: env.1.unwrap_or_default(),
+            cwd: cwd.1,
+        };
+        ([kind.0, written, args.0, env.0, cwd.0].concat(), Transport::Stdio(meant))
+    });
+    transport.boxed()
+}
+
+fn remote() -> BoxedStrategy<Part<Transport>> {
+    let kind = prop_oneof![
+        Just((None, false)),
+        Just((Some(("type", "http")), false)),
+        Just((Some(("transport", "streamable-http")), false)),
+        Just((Some(("type", "sse")), true)),
+        Just((Some(("transport", "sse")), true)),
+    ];
+    let url = (select(&["http://h/", "HTTPS://a.example:1/p?"][..]), dense_text())
+        .prop_map(|(start, text)| text.after(start));
+    let headers = optional("headers", secrets("[A-Za-z-]{1,8}", header_text()));
+    let transport = (kind, url, headers).prop_map(|((kind, is_sse), url, headers)| {
+        let kind = kind.map(|(key, name)| entry(key, text(name)));
+        let written = kind.into_iter().chain([entry("url", text(&url.written))]).collect();
+        let meant = RemoteTransport { url: url.meant, headers: headers.1.unwrap_or_default() };
+        let meant = if is_sse { Transport::Sse(meant) } else { Transport::Http(meant) };
+        ([written, headers.0].concat(), meant)
+    });
+    transport.boxed()
+}
+
+fn secrets(
+    name: impl Strategy<Value = String>,
+    value: impl Strategy<Value = Text>,
+) -> impl Strategy<Value = (Tree, BTreeMap<String, Secret>)> {
+    btree_map(name, value, 0..4).prop_map(|values| {
+        let written = values.iter().map(|(name, value)| entry(name, text(&value.written)));
+        let tree = Tree::Mapping(written.collect());
+        let meant = values.into_iter().map(|(name, value)| (name, Secret::new(value.meant)));
+        (tree, meant.collect())
+    })
+}
+
+fn policy() -> impl Strategy<Value = (Tree, ToolPolicy)> {
+    (any::<bool>(), vec("[a-z0-9_*]{1,12}", 0..4)).prop_map(|(allows, patterns)| {
+        let written = Tree::List(patterns.iter().map(|pattern| text(pattern)).collect());
+        let meant = patterns.iter().map(|pattern| ToolPattern::parse(pattern).unwrap()).collect();
+        let (key, meant) = if allows {
+            ("allow", ToolPolicy::Allow(meant))
+        } else {
+            ("block", ToolPolicy::Block(meant))
+        };
+        (Tree::Mapping(vec![entry(key, written)]), meant)
+    })
+}
+
+fn seconds() -> impl Strategy<Value = (Tree, Duration)> {
+    prop_oneof![
+        (1..=86_400_u64).prop_map(|seconds| (word(seconds), Duration::from_secs(seconds))),
+        (1..=86_400_000_u64).prop_map(|millis| {
+            let written = format!("{}.{:03}", millis / 1_000, millis % 1_000);
+            (word(written), Duration::from_millis(millis))
+        }),
+    ]
+}
+
+fn limits() -> impl Strategy<Value = (Tree, Limits)> {
+    let number = |range: std::ops::RangeInclusive<u64>| range.prop_map(|n| (word(n), n));
+    let parts = (
+        optional("timeout_seconds", seconds()),
+        optional("max_output_bytes", number(1..=100 << 20)),
+        optional("memory_mb", number(16..=1 << 20)),
+        optional("max_tool_calls", number(0..=10_000_000)),
+        optional("max_parallel_calls", number(1..=10_000)),
+    );
+    parts.prop_map(|(timeout, output, memory, calls, parallel)| {
+        let default = Limits::default();
+        let count = |value: Option<u64>| value.map(|value| usize::try_from(value).unwrap());
+        let meant = Limits {
+            timeout: timeout.1.unwrap_or(default.timeout),
+            max_output_bytes: count(output.1).unwrap_or(default.max_output_bytes),
+            memory_bytes: memory.1.map_or(default.memory_bytes, |mebibytes| mebibytes << 20),
+            max_tool_calls: calls.1.unwrap_or(default.max_tool_calls),
+            max_parallel_calls: count(parallel.1).unwrap_or(default.max_parallel_calls),
+        };
+        let entries = [timeout.0, output.0, memory.0, calls.0, parallel.0].concat();
+        (Tree::Mapping(entries), meant)
+    })
+}
+
+fn python() -> impl Strategy<Value = (Tree, PathBuf)> {
+    let name = (dense_text(), "[a-z]")
+        .prop_map(|(text, last)| Text { written: text.written + &last, meant: text.meant + &last });
+    prop_oneof![
+        name.prop_map(|name| {
+            let meant = PathBuf::from(&name.meant);
+            let meant =
+                if name.meant.contains('/') { Path::new(FOLDER).join(meant) } else { meant };
+            (text(&name.written), meant)
+        }),
+        folder(),
+    ]
+}
+
+/// A folder that is not the root.
+fn folder() -> impl Strategy<Value = (Tree, PathBuf)> {
+    let start = select(&["./d", "d/", "../d", "/srv/d", "~/d", "/d"][..]);
+    (start, dense_text()).prop_map(|(start, below)| {
+        let path = below.after(start).naming_a_file();
+        let meant: PathBuf = Path::new(FOLDER).join(path.meant).components().collect();
+        (text(&path.written), meant)
+    })
+}
+
+fn workspace() -> impl Strategy<Value = (Tree, Workspace)> {
+    let access = prop_oneof![
+        Just((vec![], WorkspaceAccess::ReadOnly)),
+        Just((vec![entry("mode", text("read-only"))], WorkspaceAccess::ReadOnly)),
+        optional("max_bytes", (1..=1_u64 << 50).prop_map(|bytes| (word(bytes), bytes))).prop_map(
+            |(size, max_bytes)| {
+                let max_bytes = max_bytes.unwrap_or(100 << 20);
+                let mode = vec![entry("mode", text("read-write"))];
+                ([mode, size].concat(), WorkspaceAccess::ReadWrite { max_bytes })
+            }
+        ),
+    ];
+    (folder(), access).prop_flat_map(|((tree, path), (entries, access))| {
+        shuffled([vec![entry("path", tree)], entries].concat()).prop_map(move |entries| {
+            (Tree::Mapping(entries), Workspace { path: path.clone(), access })
+        })
+    })
+}

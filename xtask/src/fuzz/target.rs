@@ -1,0 +1,180 @@
+//! Where hostile input goes in, and one run of the properties that try it.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::cargo::{cargo, output, root};
+
+/// Runs are made to take a few seconds; one that takes this long hangs.
+const HANGS: Duration = Duration::from_secs(180);
+
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// A set of properties over one kind of hostile input.
+#[derive(Debug)]
+pub struct Target {
+    pub name: &'static str,
+    /// The folder of the crate that they are in.
+    package: &'static str,
+    /// What cargo calls the kind of their test binary.
+    kind: &'static str,
+    /// What their names begin with inside of it.
+    filter: &'static str,
+}
+
+pub static TARGETS: [Target; 3] = [
+    Target { name: "frames", package: "onecall-engine", kind: "lib", filter: "hostile_frames::" },
+    Target { name: "configuration", package: "onecall-config", kind: "test", filter: "" },
+    Target { name: "answers", package: "onecall-bridge", kind: "lib", filter: "hostile_answers::" },
+];
+
+/// What a run is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Seed {
+    pub number: u64,
+    /// For each property.
+    pub cases: u32,
+}
+
+/// A target whose tests are built.
+#[derive(Debug)]
+pub struct Built {
+    pub target: &'static Target,
+    executable: PathBuf,
+}
+
+/// Builds the tests of all targets.
+pub fn build(targets: &[&'static Target]) -> Result<Vec<Built>, String> {
+    let mut build = cargo("test");
+    // The whole workspace, so that dependencies keep the features they have there.
+    build.args(["--workspace", "--lib", "--test", "fuzz", "--no-run"]);
+    build.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+    let built = build.output().map_err(|error| format!("cargo cannot be started: {error}"))?;
+    if !built.status.success() {
+        return Err(format!("the tests do not build: {}", built.status));
+    }
+    let messages = String::from_utf8_lossy(&built.stdout);
+    let artifacts: Vec<Value> =
+        messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let find = |target: &&'static Target| {
+        let executable = artifacts.iter().find_map(|artifact| target.executable(artifact));
+        match executable {
+            Some(executable) => Ok(Built { target, executable }),
+            None => Err(format!("cargo built no tests for '{}'", target.name)),
+        }
+    };
+    targets.iter().map(find).collect()
+}
+
+impl Target {
+    fn folder(&self) -> PathBuf {
+        root().join("crates").join(self.package)
+    }
+
+    /// The path of this target's tests, if `artifact` is what cargo says about them.
+    fn executable(&self, artifact: &Value) -> Option<PathBuf> {
+        let manifest = artifact["manifest_path"].as_str()?;
+        let is_ours = self.folder().join("Cargo.toml") == Path::new(manifest)
+            && artifact["target"]["kind"][0] == self.kind
+            && artifact["profile"]["test"] == true;
+        is_ours.then(|| artifact["executable"].as_str().map(PathBuf::from))?
+    }
+}
+
+impl Built {
+    /// Tries every property once; the number of properties. The error is for a person.
+    pub fn run(&self, seed: Seed) -> Result<usize, String> {
+        let log = output("fuzz.log");
+        let status = self.status(seed, &log)?;
+        let said =
+            fs::read(&log).map_err(|error| format!("cannot read {}: {error}", log.display()))?;
+        let said = String::from_utf8_lossy(&said);
+        match status {
+            Some(status) if status.success() => match passed(&said) {
+                Some(count @ 1..) => Ok(count),
+                _ => Err(format!("{} has no properties\n{said}", self.target.name)),
+            },
+            ended => {
+                let end = match ended {
+                    Some(status) => {
+                        format!("a property of '{}' failed: {status}", self.target.name)
+                    }
+                    None => format!("'{}' hangs", self.target.name),
+                };
+                let replay = replay(&said, self.target.filter, seed);
+                Err(format!("{end}\n{}\nTo see it again:\n  {replay}", said.trim_end()))
+            }
+        }
+    }
+
+    /// How the tests ended; `None` if they did not.
+    fn status(&self, seed: Seed, log: &Path) -> Result<Option<ExitStatus>, String> {
+        let start = || -> std::io::Result<Child> {
+            let stdout = File::create(log)?;
+            Command::new(&self.executable)
+                .current_dir(self.target.folder())
+                .arg(self.target.filter)
+                .env("PROPTEST_CASES", seed.cases.to_string())
+                .env("PROPTEST_RNG_SEED", seed.number.to_string())
+                .env("RUST_BACKTRACE", "0")
+                .stdin(Stdio::null())
+                .stderr(stdout.try_clone()?)
+                .stdout(stdout)
+                .spawn()
+        };
+        let begin = Instant::now();
+        let wait = |mut tests: Child| -> std::io::Result<Option<ExitStatus>> {
+            loop {
+                if let Some(status) = tests.try_wait()? {
+                    return Ok(Some(status));
+                }
+                if begin.elapsed() > HANGS {
+                    tests.kill()?;
+                    tests.wait()?;
+                    return Ok(None);
+                }
+                thread::sleep(LOOK_AGAIN);
+            }
+        };
+        start().and_then(wait).map_err(|error| format!("cannot run the tests: {error}"))
+    }
+}
+
+/// How many tests passed, as the tests say themselves.
+fn passed(said: &str) -> Option<usize> {
+    let result = said.lines().find_map(|line| line.strip_prefix("test result: ok. "))?;
+    result.split_once(' ')?.0.parse().ok()
+}
+
+/// A command that runs again what failed, from the same seed.
+fn replay(said: &str, filter: &str, seed: Seed) -> String {
+    let failed = |line: &'_ str| -> Option<String> {
+        let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
+        Some(name.to_owned())
+    };
+    let name = said.lines().find_map(failed).unwrap_or_else(|| filter.to_owned());
+    let Seed { number, cases } = seed;
+    format!("PROPTEST_RNG_SEED={number} PROPTEST_CASES={cases} cargo xtask test {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tests_say_is_understood() {
+        let said = "\nrunning 2 tests\ntest a::b ... ok\ntest a::c ... FAILED\n";
+        let seed = Seed { number: 7, cases: 9 };
+        assert_eq!(
+            replay(said, "a::", seed),
+            "PROPTEST_RNG_SEED=7 PROPTEST_CASES=9 cargo xtask test a::c"
+        );
+        assert_eq!(passed(said), None);
+        assert_eq!(passed("\ntest result: ok. 5 passed; 0 failed;"), Some(5));
+    }
+}
