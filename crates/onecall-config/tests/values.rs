@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    Config, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern,
-    ToolPolicy, Transport,
+    Config, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport,
+    ToolPattern, ToolPolicy, Transport,
 };
 use onecall_core::{EngineChoice, Limits, ServerName, Workspace, WorkspaceAccess};
 
@@ -121,6 +121,7 @@ execution:
         engine: EngineChoice::Auto,
         python: None,
         workspace: None,
+        proxy: ProxyPolicy::default(),
     };
     assert!(parse(text) == expected, "{:#?}", parse(text));
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    Config, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern,
-    ToolPolicy, Transport,
+    Config, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport,
+    ToolPattern, ToolPolicy, Transport,
 };
 use onecall_core::{EngineChoice, Limits, ServerName, Workspace, WorkspaceAccess};
 use proptest::collection::{btree_map, vec};
@@ -84,11 +84,20 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
         optional("engine", engine),
         optional("python", python()),
         optional("workspace", workspace()),
+        optional("proxy", proxy()),
     );
     let parts =
-        parts.prop_map(|(servers, tools, execution, sandbox, engine, python, workspace)| {
-            let entries =
-                [servers.0, tools.0, execution.0, sandbox.0, engine.0, python.0, workspace.0];
+        parts.prop_map(|(servers, tools, execution, sandbox, engine, python, workspace, proxy)| {
+            let entries = [
+                servers.0,
+                tools.0,
+                execution.0,
+                sandbox.0,
+                engine.0,
+                python.0,
+                workspace.0,
+                proxy.0,
+            ];
             let meant = Config {
                 servers: servers.1,
                 tools: tools.1.unwrap_or_default(),
@@ -97,6 +106,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
                 engine: engine.1.unwrap_or_default(),
                 python: python.1,
                 workspace: workspace.1,
+                proxy: proxy.1.unwrap_or_default(),
             };
             (entries.concat(), meant)
         });
@@ -105,6 +115,14 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
             tree: Tree::Mapping(entries),
             meant: meant.clone(),
         })
+    })
+}
+
+fn proxy() -> impl Strategy<Value = (Tree, ProxyPolicy)> {
+    any::<bool>().prop_map(|dynamic_servers| {
+        let written = word(if dynamic_servers { "true" } else { "false" });
+        let policy = ProxyPolicy { dynamic_servers, ..ProxyPolicy::default() };
+        (Tree::Mapping(vec![entry("dynamic_servers", written)]), policy)
     })
 }
 

@@ -50,16 +50,20 @@ def _prctl(option, value):
     _checked(_libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0))
 
 
-def die_with_parent():
-    """Has the kernel kill this process when its parent dies."""
+def enter():
+    """Called first in each worker: has the kernel kill it when its parent dies, and takes
+    its measure."""
+    global _baseline
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    # Opened by the zygote where there was a /proc, and so the zygote's own size: a worker
+    # begins as its copy.
+    pages = os.pread(_setup["size"], 256, 0).split()[0]
+    os.close(_setup["size"])
+    _baseline = int(pages) * mmap.PAGESIZE
 
 
 def lock(keep):
     """Builds the last walls around this worker, which keeps only the descriptors `keep`."""
-    global _baseline
-    pages = int(os.pread(_setup["size"], 256, 0).split()[0])
-    _baseline = pages * mmap.PAGESIZE
     first = 3
     for descriptor in sorted(keep):
         os.closerange(first, descriptor)

@@ -28,10 +28,10 @@ const LOWEST_LAYER: [Module; 2] = [
 const LOADER: &str = include_str!("loader.py");
 
 /// All that a program sees as its environment. Numeric libraries otherwise start as
-/// many threads as there are processors, each with memory of its own.
+/// many threads as there are processors, and each thread reserves memory of its own.
 const ENVIRONMENT: [(&str, &str); 5] = [
     ("LC_CTYPE", "C.UTF-8"),
-    ("MALLOC_ARENA_MAX", "2"),
+    ("MALLOC_ARENA_MAX", "1"),
     ("MKL_NUM_THREADS", "1"),
     ("OMP_NUM_THREADS", "1"),
     ("OPENBLAS_NUM_THREADS", "1"),

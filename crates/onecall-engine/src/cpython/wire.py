@@ -60,11 +60,11 @@ class _Connection:
         length = 1 + sum(map(len, parts))
         if length > MAX_FRAME:
             raise ValueError(f"a frame of {length} bytes is over the limit")
+        # Whole before it is added: where memory ends, no half of it must stay behind.
+        frame = b"".join((HEADER.pack(length, ord(kind)), *parts))
         with self.sending:
             self._frame_text()
-            self.outgoing += HEADER.pack(length, ord(kind))
-            for part in parts:
-                self.outgoing += part
+            self.outgoing += frame
         self.unsent.set()
 
     def print(self, data, to_stderr):
@@ -81,9 +81,8 @@ class _Connection:
     def _frame_text(self):
         if self.text:
             kind = b"e" if self.text_is_stderr else b"o"
-            text, self.text = self.text, bytearray()
-            self.outgoing += HEADER.pack(1 + len(text), ord(kind))
-            self.outgoing += text
+            self.outgoing += HEADER.pack(1 + len(self.text), ord(kind)) + self.text
+            self.text = bytearray()
 
     def flush(self):
         with self.sending:
@@ -106,8 +105,11 @@ class _Connection:
                     # The gateway is gone, which the program learns by itself.
                     return
 
-        # Not by `threading`, where a program would meet it.
+        # Not by `threading`, where a program would meet it; with little stack, which counts
+        # as the program's memory.
+        usual = _thread.stack_size(256 * 1024)
         _thread.start_new_thread(flush, ())
+        _thread.stack_size(usual)
 
     def receive(self, deadline=None):
         """The next frame as its kind and payload; `None` when the deadline passes or another
@@ -175,7 +177,7 @@ def configure(setup):
 def attach():
     """Takes the socket that is this process's stdin, and gives the standard streams away."""
     global _connection
-    cell.die_with_parent()
+    cell.enter()
     descriptor = os.dup(0)
     # The zygote's stdout is /dev/null.
     os.dup2(1, 0)
@@ -216,6 +218,10 @@ def lacks(modules):
 
 def call(call_id, name, arguments):
     """Sends a call with the arguments as JSON."""
+    if not isinstance(arguments, dict):
+        raise TypeError("the arguments must be a dict")
+    if not isinstance(call_id, int) or not 0 <= call_id < 2**64:
+        raise ValueError("the id of a call is a number of 64 bits")
     _check(arguments, ())
     text = _without_digit_limit(
         lambda: json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))

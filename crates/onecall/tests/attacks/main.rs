@@ -15,16 +15,15 @@ mod traces;
 use std::any::Any;
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use case::{Case, cases};
+use support::has_system_python;
 use target::Target;
 
-/// Where programs run, by the name that `execute_program` knows it by. `cpython` goes
-/// here as soon as it answers.
-const ENGINES: [&str; 1] = ["python"];
+/// Where programs run, by the name that `execute_program` knows it by.
+const ENGINES: [&str; 2] = ["python", "cpython"];
 
 /// Gateways under attack at once.
 const AT_ONCE: usize = 3;
@@ -37,7 +36,7 @@ fn every_attack_fails_and_leaves_no_trace() {
     let only = std::env::var(ONLY).ok();
     let mut failures = Vec::new();
     for engine in ENGINES {
-        if engine == "cpython" && !has_cpython() {
+        if engine == "cpython" && !has_system_python() {
             eprintln!("skipped: no CPython from 3.11 on is on PATH to attack");
             continue;
         }
@@ -50,11 +49,6 @@ fn every_attack_fails_and_leaves_no_trace() {
 fn every_kind_of_attack_has_a_case() {
     let tried: BTreeSet<u64> = cases("python").into_iter().flat_map(|case| case.attacks).collect();
     assert_eq!(tried, (1..=20).collect());
-}
-
-fn has_cpython() -> bool {
-    let is_recent = ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"];
-    Command::new("python3").args(is_recent).status().is_ok_and(|status| status.success())
 }
 
 /// Runs the cases and says what went wrong, a text for each program.

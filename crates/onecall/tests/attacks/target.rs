@@ -53,7 +53,7 @@ impl Target {
         fs::create_dir(home.path("probe")).expect("a folder");
         let mut server = fixture("fixture", &[]);
         server["env"] = json!({ "SERVER_SECRET": of_server });
-        let mut whole = json!({ "servers": [server] });
+        let mut whole = json!({ "servers": [server], "engine": engine });
         for (key, value) in case.config.as_object().into_iter().flatten() {
             if !value.is_null() {
                 whole[key] = value.clone();
@@ -123,12 +123,7 @@ impl Target {
     }
 
     fn start(&mut self, code: &str) -> CallId {
-        let arguments = match self.engine.as_str() {
-            // What needs not be asked for.
-            "python" => json!({ "code": code }),
-            engine => json!({ "code": code, "engine": engine }),
-        };
-        self.gateway.session.start_call("execute_program", arguments)
+        self.gateway.session.start_call("execute_program", json!({ "code": code }))
     }
 
     fn finish(&mut self, program: CallId) -> Option<ToolAnswer> {
