@@ -54,6 +54,12 @@ def rehearse(source, condition=""):
     failure = None
     try:
         _execute(source, condition)
+    except MemoryError as error:
+        # What filled the memory must go before there is room to tell of it.
+        traceback.clear_frames(error.__traceback__)
+        error.__context__ = None
+        vars(sys.modules["__main__"]).clear()
+        failure = _describe(error)
     except BaseException as error:
         failure = _describe(error)
     return _with_forgotten_calls(failure, source)
