@@ -240,11 +240,11 @@ fn wrong_kind(schema: &Map<String, Value>, known: &Known) -> Option<String> {
 
 fn wrong_choice(schema: &Map<String, Value>, known: &Known) -> Option<String> {
     let Known::Value(value) = known else { return None };
-    if let Some(choices) = schema.get("enum").and_then(Value::as_array) {
-        if !choices.iter().any(|choice| is_equal(choice, value)) {
-            let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
-            return Some(format!("{} is not one of {}", shown(known), cut(&choices.join(", "))));
-        }
+    if let Some(choices) = schema.get("enum").and_then(Value::as_array)
+        && !choices.iter().any(|choice| is_equal(choice, value))
+    {
+        let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
+        return Some(format!("{} is not one of {}", shown(known), cut(&choices.join(", "))));
     }
     let only = schema.get("const").filter(|only| !is_equal(only, value))?;
     Some(format!("{} is not {}", shown(known), cut(&only.to_string())))

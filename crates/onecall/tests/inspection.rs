@@ -10,9 +10,9 @@ use testkit::bins;
 use testkit::mcp::{Session, ToolAnswer};
 
 #[test]
-fn three_tools_are_shown() {
+fn four_tools_are_shown() {
     let names = Gateway::new().session.tool_names();
-    assert_eq!(names, ["execute_program", "list_callable_tools", "inspect_tool"]);
+    assert_eq!(names, ["execute_program", "list_callable_tools", "inspect_tool", "proxy"]);
 }
 
 #[test]
@@ -121,8 +121,8 @@ fn wrong_arguments_are_explained() {
         (error.code, error.message.as_str()),
         (
             -32602,
-            "unknown tool 'no_such_tool'; this server has execute_program, list_callable_tools \
-             and inspect_tool"
+            "unknown tool 'no_such_tool'; this server has execute_program, list_callable_tools, \
+             inspect_tool and proxy"
         )
     );
 }
