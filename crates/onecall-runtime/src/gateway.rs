@@ -3,29 +3,26 @@
 
 use std::sync::Arc;
 
-use onecall_bridge::{Bridge, Guard, ServerState, ServerStatus};
+use onecall_bridge::{Bridge, Guard, ServerStatus};
 use onecall_catalog::Catalog;
 use onecall_config::{Config, ProxyPolicy, ToolPolicy};
-use onecall_core::{
-    BoxFuture, CallableName, Outcome, Program, Resolution, ToolCall, ToolError, ToolHost, ToolSpec,
-    ToolValue, WorkspaceAccess,
-};
+use onecall_core::{CallableName, Outcome, Program, ToolSpec, WorkspaceAccess};
 use onecall_engine::Engines;
 use thiserror::Error;
 
 use crate::layers::Policy;
-use crate::plan::{Lookup, PlanServers, Problem, check};
+use crate::visit::Visiting;
 use crate::{Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Runtime};
 
 /// How many similar names an unknown one is answered with.
-const NEAREST: usize = 3;
+pub(crate) const NEAREST: usize = 3;
 
 /// A running gateway.
 pub struct Gateway {
-    bridge: Arc<Bridge>,
-    policy: ToolPolicy,
-    proxy: ProxyPolicy,
-    guard: Guard,
+    pub(crate) bridge: Arc<Bridge>,
+    pub(crate) policy: ToolPolicy,
+    pub(crate) proxy: ProxyPolicy,
+    pub(crate) guard: Guard,
     runtime: Runtime,
 }
 
@@ -102,61 +99,6 @@ impl Gateway {
         answer
     }
 
-    /// Connects to the servers that a plan brings along, and checks it.
-    async fn visit(&self, mut request: PlanRequest) -> Visit {
-        let statuses = self.bridge.status();
-        let configured = |name: &str| statuses.iter().any(|status| status.name.as_str() == name);
-        let servers = PlanServers::read(
-            request.servers.as_ref(),
-            &configured,
-            &self.proxy,
-            &mut request.problems,
-        );
-        let bridge = (!servers.dynamic.is_empty() && request.problems.is_empty())
-            .then(|| Bridge::start(servers.dynamic.clone(), self.guard.clone()));
-        let mut catalogs = vec![self.bridge.catalog().await];
-        if let Some(bridge) = &bridge {
-            catalogs.push(bridge.catalog().await);
-            request.problems.extend(bridge.status().into_iter().filter_map(unreachable));
-        }
-        let plan = check(request, &|name| self.lookup(&catalogs, &servers, name));
-        let host = bridge.as_ref().map(|bridge| {
-            Arc::new(Policy::new(bridge.clone(), self.policy.clone())) as Arc<dyn ToolHost>
-        });
-        let brought = catalogs.get(1).cloned().unwrap_or_default();
-        Visit { plan, bridge, host, brought }
-    }
-
-    /// What a name in a plan means: a callable name, or a tool's own where only one
-    /// tool has it.
-    fn lookup(&self, catalogs: &[Arc<Catalog>], servers: &PlanServers, name: &str) -> Lookup {
-        let called: Vec<_> = catalogs.iter().filter_map(|catalog| catalog.get(name)).collect();
-        let found = if called.is_empty() {
-            let tools = catalogs.iter().flat_map(|catalog| catalog.tools());
-            tools.filter(|spec| spec.tool.as_str() == name).collect()
-        } else {
-            called
-        };
-        let within: Vec<_> = found.iter().filter(|spec| servers.permits(&spec.server)).collect();
-        let permitted: Vec<_> = within.iter().filter(|spec| self.permits(spec)).collect();
-        match (permitted.as_slice(), within.is_empty(), found.is_empty()) {
-            ([spec], ..) => Lookup::Tool(Arc::clone(spec)),
-            ([], true, true) => {
-                let mut nearest: Vec<CallableName> =
-                    catalogs.iter().flat_map(|catalog| self.nearest(catalog, name)).collect();
-                nearest.truncate(NEAREST);
-                Lookup::Unknown { nearest }
-            }
-            ([], true, false) => {
-                Lookup::Unavailable(format!("'{name}' is on no server of server_config"))
-            }
-            ([], false, _) => Lookup::Unavailable(format!("'{name}' is not available to programs")),
-            (several, ..) => {
-                Lookup::Ambiguous(several.iter().map(|spec| spec.callable.clone()).collect())
-            }
-        }
-    }
-
     /// The tools programs may call, by name. Waits for servers that are still
     /// connecting.
     pub async fn tools(&self) -> Vec<Arc<ToolSpec>> {
@@ -191,61 +133,14 @@ impl Gateway {
         self.bridge.shutdown().await;
     }
 
-    fn permits(&self, spec: &ToolSpec) -> bool {
+    pub(crate) fn permits(&self, spec: &ToolSpec) -> bool {
         self.policy.permits(spec.callable.as_str())
     }
 
-    fn nearest(&self, catalog: &Catalog, name: &str) -> Vec<CallableName> {
+    pub(crate) fn nearest(&self, catalog: &Catalog, name: &str) -> Vec<CallableName> {
         let mut nearest = catalog.nearest(name, NEAREST * 4);
         nearest.retain(|near| near.as_str() != name && self.policy.permits(near.as_str()));
         nearest.truncate(NEAREST);
         nearest
     }
-}
-
-/// A plan, and the servers that are here for its sake.
-struct Visit {
-    plan: Result<Plan, PlanProblems>,
-    bridge: Option<Arc<Bridge>>,
-    host: Option<Arc<dyn ToolHost>>,
-    /// Their tools.
-    brought: Arc<Catalog>,
-}
-
-impl Visit {
-    async fn leave(&self) {
-        if let Some(bridge) = &self.bridge {
-            bridge.shutdown().await;
-        }
-    }
-}
-
-/// Calls go to the servers that a plan brought along, or to the gateway's own.
-struct Visiting<'a> {
-    at_home: &'a dyn ToolHost,
-    visit: &'a Visit,
-}
-
-impl Visiting<'_> {
-    fn host(&self, name: &CallableName) -> &dyn ToolHost {
-        match &self.visit.host {
-            Some(host) if self.visit.brought.get(name.as_str()).is_some() => host.as_ref(),
-            _ => self.at_home,
-        }
-    }
-}
-
-impl ToolHost for Visiting<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
-        self.host(name).resolve(name)
-    }
-
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        self.host(&call.name).call(call)
-    }
-}
-
-fn unreachable(status: ServerStatus) -> Option<Problem> {
-    let ServerState::Failed { reason } = status.state else { return None };
-    Some(Problem::new(format!("server_config.{}", status.name), reason))
 }

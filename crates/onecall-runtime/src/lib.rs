@@ -9,6 +9,7 @@ mod observer;
 mod plan;
 mod report;
 mod runtime;
+mod visit;
 
 pub use answer::PlanAnswer;
 pub use gateway::{Gateway, ToolNotFound};
