@@ -8,7 +8,7 @@ use crate::report::{Report, Wall};
 use crate::syscalls::Filter;
 use crate::{
     JailError, descriptors, environment, filesystem, keeper, namespaces, privileges, resources,
-    root, syscalls,
+    root, signals, syscalls,
 };
 
 const ALLOW_NAMESPACES: &str = "allow unprivileged user namespaces \
@@ -94,6 +94,7 @@ impl Jail {
     /// A missing wall is found by [`prepare`](Self::prepare), in the worker's report.
     pub fn isolate(&self) -> Result<Isolation, JailError> {
         environment::forget_allocator_setting();
+        signals::reset();
         if self.mode == Mode::Off {
             return Ok(Isolation {
                 walls: Vec::new(),

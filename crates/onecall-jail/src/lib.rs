@@ -20,6 +20,7 @@ mod privileges;
 mod report;
 mod resources;
 mod root;
+mod signals;
 mod streams;
 mod syscalls;
 

@@ -12,7 +12,7 @@ pub(crate) struct Module {
 }
 
 /// The modules, each after those it imports. The last one is the zygote's body.
-pub(crate) const MODULES: [Module; 6] = [
+pub(crate) const MODULES: [Module; 7] = [
     Module { name: "_onecall_warm", file: "<onecall>/warm.py", source: include_str!("warm.py") },
     Module {
         name: "_onecall_output",
@@ -26,6 +26,7 @@ pub(crate) const MODULES: [Module; 6] = [
         file: "<onecall>/program.py",
         source: include_str!("program.py"),
     },
+    Module { name: "_onecall_plan", file: "<onecall>/plan.py", source: include_str!("plan.py") },
     Module {
         name: "_onecall_zygote",
         file: "<onecall>/zygote.py",

@@ -33,6 +33,11 @@ async def _call(key, name, arguments):
     raise ToolError(value if succeeded is False else f"{name!r} failed: {value}")
 
 
+def invoke(name, arguments):
+    """Calls a tool without having looked it up."""
+    return _call(next(_call_ids), name, arguments)
+
+
 async def _refuse(key, name):
     _not_begun.pop(key, None)
     raise ToolError(f"{name!r} is not available in execute_program")

@@ -8,10 +8,12 @@ use onecall_core::{
 };
 use serde_json::value::RawValue;
 
-use super::program::TOOL_PREFIX;
 use super::{Node, Plan};
 
-/// Knows the functions of a plan's program, and nothing else: a transform cannot call
+/// What nodes are called in a plan's program, each with its number.
+const NODE: &str = "plan_node_";
+
+/// Knows the nodes of a plan, and nothing else: a transform cannot call
 /// a tool that the plan does not, nor one of its own a second time.
 pub(crate) struct PlanHost<'a> {
     inner: &'a dyn ToolHost,
@@ -46,7 +48,7 @@ impl<'a> PlanHost<'a> {
     }
 
     fn node(&self, name: &CallableName) -> Option<(usize, &Node)> {
-        let number = name.as_str().strip_prefix(TOOL_PREFIX)?.parse().ok()?;
+        let number = name.as_str().strip_prefix(NODE)?.parse().ok()?;
         Some((number, self.plan.nodes.get(number)?))
     }
 
@@ -56,12 +58,8 @@ impl<'a> PlanHost<'a> {
 }
 
 impl ToolHost for PlanHost<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
-        let resolution = match self.node(name) {
-            Some((_, node)) => Resolution::Callable(node.spec.clone()),
-            None => Resolution::Unknown { nearest: Vec::new() },
-        };
-        Box::pin(std::future::ready(resolution))
+    fn resolve<'a>(&'a self, _name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+        Box::pin(std::future::ready(Resolution::Unknown { nearest: Vec::new() }))
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {

@@ -1,8 +1,8 @@
 //! Plans: a tool to call, whose arguments may be the results of other calls.
 //!
 //! A plan is read ([`read`]), checked as a whole ([`check`]) and compiled into one
-//! program ([`program`]), in which every call is a function that only
-//! [`PlanHost`](host::PlanHost) knows. It runs where programs run.
+//! program ([`program`]), whose calls only [`PlanHost`](host::PlanHost) understands.
+//! It runs where programs run.
 
 mod check;
 mod explain;

@@ -1,148 +1,161 @@
 //! Compiles a plan into one program.
 //!
-//! Each node becomes an async function that first waits for the results it needs, all
-//! at once, and then calls its tool. A node that one other needs is awaited right
-//! there; one that several need runs once, as a task.
+//! A call stands after the calls whose results it needs. Calls in a row become lines
+//! in a row; calls that can run side by side are gathered, each an async function of
+//! its own where it needs others first; one that several others need is a task, which
+//! runs once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::{Argument, Node, Plan};
+use super::{Argument, Node, Plan, ResultOf};
 
-const PRELUDE: &str = include_str!("prelude.py");
-
-/// What the tools of a plan are called in its program, each with the number of its node.
-pub(super) const TOOL_PREFIX: &str = "plan_node_";
+/// What the program imports from the bootstrap.
+const PRELUDE: &str =
+    "import asyncio\nfrom _onecall_plan import call, copied, define, shared, transform\n";
 
 impl Plan {
     /// The program that carries the plan out. The answer of the target is not in its
     /// output: it stays with the [`PlanHost`](super::PlanHost).
     pub(crate) fn program(&self) -> String {
+        let mut uses = BTreeMap::new();
+        for result in self.nodes.iter().flat_map(Node::results) {
+            *uses.entry(result.node).or_default() += 1;
+        }
+        let mut writer = Writer {
+            plan: self,
+            uses,
+            transforms: String::new(),
+            functions: String::new(),
+            count: 0,
+        };
+        let target = self.nodes.len().saturating_sub(1);
+        let main = writer.steps(target, "");
         let mut code = PRELUDE.to_owned();
         if let Some(definitions) = &self.definitions {
             _ = writeln!(code, "define({})", text(definitions));
         }
-        let mut uses = BTreeMap::<usize, usize>::new();
-        for result in self.nodes.iter().flat_map(Node::results) {
-            *uses.entry(result.node).or_default() += 1;
-        }
-        let uses = |node: usize| uses.get(&node).copied().unwrap_or_default();
         // All transforms are looked at before the first call is made.
-        let mut transforms = 0;
-        let mut functions = String::new();
-        for (number, node) in self.nodes.iter().enumerate() {
-            function(number, node, &uses, &mut transforms, &mut code, &mut functions);
-        }
-        code.push_str(&functions);
-        _ = writeln!(code, "await node_{}()", self.nodes.len().saturating_sub(1));
+        code.push_str(&writer.transforms);
+        code.push_str(&writer.functions);
+        code.push_str(&main);
         code
     }
 }
 
-/// Writes the transforms of a node to `code`, and the node itself to `functions`.
-fn function(
-    number: usize,
-    node: &Node,
-    uses: &dyn Fn(usize) -> usize,
-    transforms: &mut usize,
-    code: &mut String,
-    functions: &mut String,
-) {
-    let mut needed: Vec<usize> = node.results().iter().map(|result| result.node).collect();
-    needed.sort_unstable();
-    needed.dedup();
-    _ = writeln!(functions, "async def node_{number}():");
-    let run = |node: &usize| match uses(*node) {
-        1 => format!("node_{node}()"),
-        _ => format!("shared(node_{node})"),
-    };
-    match needed.as_slice() {
-        [] => {}
-        [one] => _ = writeln!(functions, "    result_{one} = await {}", run(one)),
-        several => {
-            let names: Vec<String> = several.iter().map(|node| format!("result_{node}")).collect();
-            let runs: Vec<String> = several.iter().map(run).collect();
-            _ = writeln!(
-                functions,
-                "    {} = await asyncio.gather({})",
-                names.join(", "),
-                runs.join(", ")
-            );
+struct Writer<'a> {
+    plan: &'a Plan,
+    /// How often the result of a node is needed.
+    uses: BTreeMap<usize, usize>,
+    transforms: String,
+    /// Of nodes that run side by side with others.
+    functions: String,
+    /// Transforms written so far.
+    count: usize,
+}
+
+impl Writer<'_> {
+    fn is_shared(&self, node: usize) -> bool {
+        self.uses.get(&node).is_some_and(|uses| *uses > 1)
+    }
+
+    /// The lines that end with `result_N`, the result of a node.
+    fn steps(&mut self, number: usize, indent: &str) -> String {
+        let Some(node) = self.plan.nodes.get(number) else { return String::new() };
+        let mut needed: Vec<usize> = node.results().iter().map(|result| result.node).collect();
+        needed.sort_unstable();
+        needed.dedup();
+        let mut lines = match needed.as_slice() {
+            [] => String::new(),
+            [one] if self.is_shared(*one) => {
+                format!("{indent}result_{one} = await {}\n", self.run(*one))
+            }
+            [one] => self.steps(*one, indent),
+            several => {
+                let names: Vec<_> = several.iter().map(|node| format!("result_{node}")).collect();
+                let runs: Vec<_> = several.iter().map(|node| self.run(*node)).collect();
+                let (names, runs) = (names.join(", "), runs.join(", "));
+                format!("{indent}{names} = await asyncio.gather({runs})\n")
+            }
+        };
+        _ = writeln!(lines, "{indent}result_{number} = await {}", self.call(number, node));
+        lines
+    }
+
+    /// An awaitable that runs a node and what it needs.
+    fn run(&mut self, number: usize) -> String {
+        let Some(node) = self.plan.nodes.get(number) else { return String::new() };
+        let shared = self.is_shared(number);
+        if node.results().is_empty() && !shared {
+            return self.call(number, node);
+        }
+        let name = format!("node_{number}");
+        let definition = format!("async def {name}():\n");
+        // One that is shared is written when it is first met.
+        if !shared || !self.functions.contains(&definition) {
+            let steps = self.steps(number, "    ");
+            _ = write!(self.functions, "{definition}{steps}    return result_{number}\n");
+        }
+        if shared { format!("shared({name})") } else { format!("{name}()") }
+    }
+
+    fn call(&mut self, number: usize, node: &Node) -> String {
+        let arguments = self.entries(&node.arguments);
+        format!("call({number}, {}, {arguments})", text(&node.path))
+    }
+
+    fn entries(&mut self, entries: &[(String, Argument)]) -> String {
+        let mut written = "{".to_owned();
+        for (key, value) in entries {
+            _ = write!(written, "{}: {}, ", text(key), self.argument(value));
+        }
+        written + "}"
+    }
+
+    fn argument(&mut self, argument: &Argument) -> String {
+        match argument {
+            Argument::Literal(value) => literal(value),
+            Argument::List(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.argument(item)).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Argument::Object(entries) => self.entries(entries),
+            Argument::Result(result) => self.result(result),
         }
     }
-    let mut arguments = String::new();
-    let mut write_result = |result: &super::ResultOf, out: &mut String| {
+
+    fn result(&mut self, result: &ResultOf) -> String {
         let value = format!("result_{}", result.node);
-        match &result.transform {
-            None => out.push_str(&value),
-            Some(source) => {
-                let path = text(&result.path);
-                _ = writeln!(code, "transform_{transforms} = transform({path}, {})", text(source));
-                let value = if uses(result.node) > 1 { format!("copied({value})") } else { value };
-                _ = write!(out, "transform_{transforms}({value})");
-                *transforms += 1;
-            }
-        }
-    };
-    entries(&node.arguments, &mut arguments, &mut write_result);
-    let path = text(&node.path);
-    _ = writeln!(functions, "    return await call({TOOL_PREFIX}{number}, {path}, {arguments})");
-}
-
-type WriteResult<'a> = &'a mut dyn FnMut(&super::ResultOf, &mut String);
-
-fn entries(entries: &[(String, Argument)], out: &mut String, write_result: WriteResult<'_>) {
-    out.push('{');
-    for (key, value) in entries {
-        _ = write!(out, "{}: ", text(key));
-        argument(value, out, write_result);
-        out.push_str(", ");
-    }
-    out.push('}');
-}
-
-fn argument(argument_: &Argument, out: &mut String, write_result: WriteResult<'_>) {
-    match argument_ {
-        Argument::Literal(value) => literal(value, out),
-        Argument::List(items) => {
-            out.push('[');
-            for item in items {
-                argument(item, out, write_result);
-                out.push_str(", ");
-            }
-            out.push(']');
-        }
-        Argument::Object(inner) => entries(inner, out, write_result),
-        Argument::Result(result) => write_result(result, out),
+        let Some(source) = &result.transform else { return value };
+        let function = format!("transform_{}", self.count);
+        self.count += 1;
+        let (path, source) = (text(&result.path), text(source));
+        _ = writeln!(self.transforms, "{function} = transform({path}, {source})");
+        let value = if self.is_shared(result.node) { format!("copied({value})") } else { value };
+        format!("{function}({value})")
     }
 }
 
 /// A JSON value as Python writes it.
-fn literal(value: &Value, out: &mut String) {
+fn literal(value: &Value) -> String {
     match value {
-        Value::Null => out.push_str("None"),
-        Value::Bool(true) => out.push_str("True"),
-        Value::Bool(false) => out.push_str("False"),
-        Value::Number(number) => out.push_str(&number.to_string()),
-        Value::String(string) => out.push_str(&text(string)),
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::String(string) => text(string),
         Value::Array(items) => {
-            out.push('[');
-            for item in items {
-                literal(item, out);
-                out.push_str(", ");
-            }
-            out.push(']');
+            let items: Vec<String> = items.iter().map(literal).collect();
+            format!("[{}]", items.join(", "))
         }
         Value::Object(entries) => {
-            out.push('{');
-            for (key, value) in entries {
-                _ = write!(out, "{}: ", text(key));
-                literal(value, out);
-                out.push_str(", ");
-            }
-            out.push('}');
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|(key, value)| format!("{}: {}", text(key), literal(value)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
         }
     }
 }

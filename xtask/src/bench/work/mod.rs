@@ -7,6 +7,7 @@ mod engines;
 mod hello;
 mod memory;
 mod parallel;
+mod plans;
 mod rows;
 mod sandbox;
 mod sequential;
@@ -22,10 +23,11 @@ pub struct Work {
 }
 
 /// All of them, in the order of the report.
-pub const WORKS: [Work; 11] = [
+pub const WORKS: [Work; 12] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },
     Work { name: "parallel", measure: parallel::measure },
+    Work { name: "plans", measure: plans::measure },
     Work { name: "rows", measure: rows::measure },
     Work { name: "start", measure: start::measure },
     Work { name: "memory", measure: memory::measure },
