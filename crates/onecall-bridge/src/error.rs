@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::remote::HttpError;
+
 /// JSON-RPC's code for a method the other side does not know.
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 
@@ -24,8 +26,10 @@ pub(crate) enum StartError {
     NoWorkingDirectory { path: PathBuf },
     #[error("command '{command}' could not be started: {source}")]
     NotStarted { command: String, source: io::Error },
-    #[error("transport '{transport}' is not supported yet; use a stdio server")]
-    UnsupportedTransport { transport: &'static str },
+    #[error("the HTTP client could not be set up: {detail}")]
+    NoClient { detail: String },
+    #[error("{first}; tried as an older HTTP+SSE server: {second}")]
+    NeitherTransport { first: Box<StartError>, second: Box<StartError> },
     #[error("did not answer within {}s", limit.as_secs_f64())]
     TimedOut { limit: Duration },
     #[error("{ending} during the handshake{last_words}")]
@@ -34,6 +38,32 @@ pub(crate) enum StartError {
     Request { method: &'static str, source: RequestError },
     #[error("its answer to '{method}' is not valid: {detail}")]
     InvalidAnswer { method: &'static str, detail: String },
+}
+
+impl StartError {
+    /// Whether the server refused the handshake in a way that leaves open that it
+    /// speaks a revision without one.
+    pub fn may_be_stateless(&self) -> bool {
+        matches!(
+            self,
+            Self::Request {
+                source: RequestError::Refused { .. }
+                    | RequestError::Http(HttpError::Refused { code: Some(_), .. }),
+                ..
+            }
+        )
+    }
+
+    /// Whether the server refused our first message in the way that one with the
+    /// older HTTP transport does.
+    pub fn may_be_older_transport(&self) -> bool {
+        match self {
+            Self::Request { source: RequestError::Http(error), .. } => {
+                error.may_be_older_transport()
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Why one request has no answer. The connection lives on unless it says [`Closed`](Self::Closed).
@@ -47,6 +77,8 @@ pub(crate) enum RequestError {
     TooLarge { limit_bytes: usize },
     #[error("the answer is not valid JSON: {detail}")]
     NotJson { detail: String },
+    #[error("{0}")]
+    Http(#[from] HttpError),
     #[error("the request was not sent: {0}")]
     NotSent(#[from] SendError),
     /// Every request, pending or new, fails with this reason.
@@ -62,6 +94,8 @@ pub(crate) enum SendError {
         limit_bytes / (1024 * 1024)
     )]
     Backlog { limit_bytes: usize },
+    #[error("too many of our answers to the server are still under way")]
+    Busy,
     #[error("the server has closed its input")]
     Closed,
 }

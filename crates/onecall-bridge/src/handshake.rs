@@ -4,14 +4,14 @@
 use onecall_catalog::ToolDefinition;
 use onecall_core::ServerName;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::RawValue;
 use tracing::{debug, warn};
 
 use crate::error::{METHOD_NOT_FOUND, RequestError, StartError};
 use crate::listing;
 use crate::plain::plain;
-use crate::request::{self, Request};
+use crate::request::{Era, Request, STATELESS_VERSION};
 use crate::rpc::Peer;
 
 /// Revisions whose tools all work the way we expect.
@@ -39,6 +39,23 @@ struct InitializeResult {
     server_info: Implementation,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DiscoverResult {
+    supported_versions: Vec<String>,
+    #[serde(default)]
+    capabilities: Capabilities,
+    #[serde(default, rename = "_meta")]
+    meta: DiscoverMeta,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct DiscoverMeta {
+    #[serde(rename = "io.modelcontextprotocol/serverInfo")]
+    server_info: Implementation,
+}
+
 #[derive(Default, Deserialize)]
 struct Capabilities {
     tools: Option<IgnoredAny>,
@@ -54,17 +71,20 @@ struct Implementation {
 /// Introduces us, and learns the server's tools. Takes no longer than whoever
 /// awaits it allows.
 pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, StartError> {
-    let method = Request::Initialize.method();
-    let answer = peer.request(Request::Initialize, None, read_initialize).await;
-    let result = answer
-        .map_err(|source| StartError::Request { method, source })?
-        .map_err(|detail| StartError::InvalidAnswer { method, detail })?;
+    let result = match initialize(peer).await {
+        // What it said to the handshake is the better reason if this fails too.
+        Err(refusal) if refusal.may_be_stateless() => discover(peer).await.map_err(|_| refusal)?,
+        result => result?,
+    };
     let protocol = plain(&result.protocol_version, MAX_SHOWN);
     if !KNOWN_VERSIONS.contains(&&*result.protocol_version) {
         warn!(%server, protocol, "the server speaks a protocol revision we do not know; trying");
     }
-    peer.notify(&request::initialized())
-        .map_err(|source| StartError::Request { method: "notifications/initialized", source })?;
+    peer.introduced(Ok(&result.protocol_version));
+    if Era::of(&result.protocol_version) == Era::Handshake {
+        let method = "notifications/initialized";
+        peer.notify_initialized().map_err(|source| StartError::Request { method, source })?;
+    }
     let tools = match (listing::list(peer, server).await, result.capabilities.tools) {
         // Some servers have tools and do not say so, so the others are asked too.
         (
@@ -87,7 +107,32 @@ pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, 
     })
 }
 
-fn read_initialize(result: &RawValue) -> Result<InitializeResult, String> {
+async fn initialize(peer: &Peer) -> Result<InitializeResult, StartError> {
+    let method = Request::Initialize.method();
+    let answer = peer.request(Request::Initialize, None, read::<InitializeResult>).await;
+    answer
+        .map_err(|source| StartError::Request { method, source })?
+        .map_err(|detail| StartError::InvalidAnswer { method, detail })
+}
+
+/// Asks a server without a handshake what it can do.
+async fn discover(peer: &Peer) -> Result<InitializeResult, StartError> {
+    let method = Request::Discover.method();
+    let answer = peer.request(Request::Discover, None, read::<DiscoverResult>).await;
+    let invalid = |detail| StartError::InvalidAnswer { method, detail };
+    let result =
+        answer.map_err(|source| StartError::Request { method, source })?.map_err(invalid)?;
+    if !result.supported_versions.iter().any(|version| version == STATELESS_VERSION) {
+        return Err(invalid("it supports no protocol revision that we know".to_owned()));
+    }
+    Ok(InitializeResult {
+        protocol_version: STATELESS_VERSION.to_owned(),
+        capabilities: result.capabilities,
+        server_info: result.meta.server_info,
+    })
+}
+
+fn read<T: DeserializeOwned>(result: &RawValue) -> Result<T, String> {
     if !result.get().starts_with('{') {
         return Err("it is not an object".to_owned());
     }

@@ -6,6 +6,7 @@
 //! Values pass through as text; only the program that asked for them parses them.
 
 mod bridge;
+mod connection;
 mod error;
 mod group;
 mod guard;
@@ -16,6 +17,7 @@ mod incoming;
 mod lines;
 mod listing;
 mod plain;
+mod remote;
 mod request;
 mod result;
 mod rpc;

@@ -35,7 +35,8 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
-    fn add(&mut self, bytes: &[u8]) {
+    /// Takes in what comes next in the line.
+    pub fn add(&mut self, bytes: &[u8]) {
         let missing = EDGE.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(bytes.get(..missing).unwrap_or_default());
         let last = bytes.len().saturating_sub(EDGE);
@@ -62,7 +63,8 @@ pub(crate) async fn read_lines(
     }
 }
 
-struct Splitter {
+/// Cuts what it is fed into lines.
+pub(crate) struct Splitter {
     /// Unconsumed bytes from `start`; those before `scanned` hold no newline.
     buffer: Vec<u8>,
     start: usize,
@@ -73,7 +75,7 @@ struct Splitter {
 }
 
 impl Splitter {
-    fn new(limit: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         Self { buffer: Vec::new(), start: 0, scanned: 0, limit, too_long: None }
     }
 
@@ -94,7 +96,13 @@ impl Splitter {
         &mut self.buffer
     }
 
-    fn next_line(&mut self) -> Option<Line<'_>> {
+    /// Takes in more of the stream.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.room().extend_from_slice(bytes);
+    }
+
+    /// The next whole line, if there is one.
+    pub fn next_line(&mut self) -> Option<Line<'_>> {
         let Some(length) = newline(self.buffer.get(self.scanned..).unwrap_or_default()) else {
             self.scanned = self.buffer.len();
             if self.too_long.is_some() || self.scanned - self.start > self.limit {

@@ -11,10 +11,34 @@ use crate::error::METHOD_NOT_FOUND;
 /// The protocol revision we ask for; a server may answer with an older one.
 const PROTOCOL_VERSION: &str = "2025-11-25";
 
+/// The first revision without a handshake, in which every request says who asks.
+pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
+
+/// Who we are.
+const CLIENT_INFO: &str =
+    concat!(r#"{"name":"onecall","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
+
+/// How a server wants to be spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// We introduce ourselves once.
+    Handshake,
+    /// We introduce ourselves in every request.
+    Stateless,
+}
+
+impl Era {
+    /// The era of a protocol revision; they are dates and compare as text.
+    pub fn of(version: &str) -> Self {
+        if version >= STATELESS_VERSION { Self::Stateless } else { Self::Handshake }
+    }
+}
+
 /// A request that waits for an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Request<'a> {
     Initialize,
+    Discover,
     ListTools { cursor: Option<&'a str> },
     CallTool { tool: &'a ToolName, arguments: &'a RawValue },
 }
@@ -24,6 +48,7 @@ impl Request<'_> {
     pub fn method(&self) -> &'static str {
         match self {
             Self::Initialize => "initialize",
+            Self::Discover => "server/discover",
             Self::ListTools { .. } => "tools/list",
             Self::CallTool { .. } => "tools/call",
         }
@@ -36,10 +61,10 @@ impl Request<'_> {
     }
 
     /// The whole line, its newline included.
-    pub fn line(&self, id: u64) -> Vec<u8> {
+    pub fn line(&self, id: u64, era: Era) -> Vec<u8> {
         let room = match self {
             Self::CallTool { arguments, .. } => arguments.get().len(),
-            Self::Initialize | Self::ListTools { .. } => 0,
+            Self::Initialize | Self::Discover | Self::ListTools { .. } => 0,
         };
         let mut line = Line::new(room + 160);
         line.raw(r#"{"jsonrpc":"2.0","id":"#).number(id);
@@ -47,10 +72,9 @@ impl Request<'_> {
         match self {
             Self::Initialize => {
                 line.raw(r#""protocolVersion":"#).text(PROTOCOL_VERSION);
-                line.raw(r#","capabilities":{},"clientInfo":{"name":"onecall","version":"#);
-                line.text(env!("CARGO_PKG_VERSION")).raw("}");
+                line.raw(r#","capabilities":{},"clientInfo":"#).raw(CLIENT_INFO);
             }
-            Self::ListTools { cursor: None } => {}
+            Self::Discover | Self::ListTools { cursor: None } => {}
             Self::ListTools { cursor: Some(cursor) } => {
                 line.raw(r#""cursor":"#).text(cursor);
             }
@@ -58,6 +82,15 @@ impl Request<'_> {
                 line.raw(r#""name":"#).text(tool.as_str());
                 line.raw(r#","arguments":"#).json(arguments);
             }
+        }
+        if era == Era::Stateless {
+            if !line.0.ends_with(b"{") {
+                line.raw(",");
+            }
+            line.raw(r#""_meta":{"io.modelcontextprotocol/protocolVersion":"#);
+            line.text(STATELESS_VERSION);
+            line.raw(r#","io.modelcontextprotocol/clientCapabilities":{}"#);
+            line.raw(r#","io.modelcontextprotocol/clientInfo":"#).raw(CLIENT_INFO).raw("}");
         }
         line.raw("}}").end()
     }
@@ -152,7 +185,7 @@ mod tests {
         let request =
             Request::CallTool { tool: &ToolName::new("say \"hi\""), arguments: &arguments };
         assert_eq!(
-            text(request.line(7)),
+            text(request.line(7, Era::Handshake)),
             concat!(
                 r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"say \"hi\"","#,
                 r#""arguments":{"n": 123456789012345678901234567890, "f": 1.10, "s": "a\nb"}}}"#,
@@ -165,7 +198,7 @@ mod tests {
     fn a_line_stays_one_line() {
         let arguments = RawValue::from_string("{\r\n \"a\":\n 1}".to_owned()).unwrap();
         let request = Request::CallTool { tool: &ToolName::new("a\nb"), arguments: &arguments };
-        let line = text(request.line(1));
+        let line = text(request.line(1, Era::Handshake));
         assert_eq!(line.find(['\n', '\r']), Some(line.len() - 1));
         assert!(line.contains(r#""arguments":{   "a":  1}"#), "{line}");
     }
@@ -174,9 +207,10 @@ mod tests {
     fn everything_we_say_is_json() {
         let id = RawValue::from_string("\"x\"".to_owned()).unwrap();
         for line in [
-            Request::Initialize.line(1),
-            Request::ListTools { cursor: None }.line(2),
-            Request::ListTools { cursor: Some("\"\n") }.line(3),
+            Request::Initialize.line(1, Era::Handshake),
+            Request::Discover.line(1, Era::Stateless),
+            Request::ListTools { cursor: None }.line(2, Era::Handshake),
+            Request::ListTools { cursor: Some("\"\n") }.line(3, Era::Stateless),
             initialized(),
             cancelled(4, "it's \"late\""),
             pong(&id),

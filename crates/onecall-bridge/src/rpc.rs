@@ -17,7 +17,7 @@ use crate::error::{RequestError, SendError};
 use crate::incoming::{self, Message};
 use crate::lines::{Edges, Line};
 use crate::plain::plain;
-use crate::request::{self, Request};
+use crate::request::{self, Era, Request};
 
 /// The longest line taken from a server. A longer one fails its call and is
 /// skipped without being stored.
@@ -28,16 +28,31 @@ const CAUSE: Duration = Duration::from_secs(2);
 
 /// The way to a server.
 pub(crate) trait Outlet: Send + Sync {
-    /// Sends a whole line, or nothing of it. Never waits.
-    fn send(&self, line: &[u8], weight: Weight) -> Result<(), SendError>;
+    /// Sends a whole message, or nothing of it. Never waits.
+    fn send(&self, message: Outgoing<'_>) -> Result<(), SendError>;
+
+    /// Learns what the handshake came to: the revision to speak from now on, or
+    /// why there is none.
+    fn introduced(&self, _outcome: Result<&str, &str>) {}
 }
 
-/// How much room a line may claim where it has to queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Weight {
-    /// What a program waits for.
-    Call,
-    /// Our answers to requests of the server, which may as well get lost.
+/// A message to a server.
+pub(crate) struct Outgoing<'a> {
+    /// As it goes over the wire, its newline included.
+    pub line: Vec<u8>,
+    pub purpose: Purpose<'a>,
+}
+
+/// What a message is for, to those transports that treat them differently.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose<'a> {
+    /// An answer with this id is expected.
+    Request { id: u64, request: Request<'a> },
+    /// The last word of the handshake.
+    Initialized,
+    /// Nobody waits for the answer to this request any more.
+    Cancellation { id: u64 },
+    /// Our answer to a request of the server, which may as well get lost.
     Courtesy,
 }
 
@@ -50,11 +65,14 @@ pub(crate) struct Peer {
     server: ServerName,
     outlet: Box<dyn Outlet>,
     next_id: AtomicU64,
+    /// Whether every request has to say who asks.
+    stateless: AtomicBool,
     pending: Mutex<Pending>,
     /// Whether [`enforce_deadlines`](Self::enforce_deadlines) has a time to look again.
     watched: AtomicBool,
     deadline_set: Notify,
     tools_changed: Notify,
+    forgotten: Notify,
     /// Set by the first line that made no sense; later ones are not news.
     noise_reported: AtomicBool,
 }
@@ -82,10 +100,12 @@ impl Peer {
             server,
             outlet: Box::new(outlet),
             next_id: AtomicU64::new(1),
+            stateless: AtomicBool::new(false),
             pending: Mutex::new(Pending::Open(HashMap::new())),
             watched: AtomicBool::new(false),
             deadline_set: Notify::new(),
             tools_changed: Notify::new(),
+            forgotten: Notify::new(),
             noise_reported: AtomicBool::new(false),
         }
     }
@@ -100,7 +120,7 @@ impl Peer {
         decode: fn(&RawValue) -> T,
     ) -> Result<T, RequestError> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let line = request.line(id);
+        let line = request.line(id, self.era(&request));
         let (sender, receiver) = oneshot::channel();
         self.expect(
             id,
@@ -110,17 +130,17 @@ impl Peer {
                 let _ = sender.send(answer.map(decode));
             }),
         )?;
-        if let Err(error) = self.outlet.send(&line, Weight::Call) {
+        let purpose = Purpose::Request { id, request };
+        if let Err(error) = self.outlet.send(Outgoing { line, purpose }) {
             // A server that stopped listening is most likely about to end, and
             // how it ended says more than that it did.
             let cause = match error {
                 SendError::Closed => tokio::time::timeout(CAUSE, receiver).await.ok(),
-                SendError::Backlog { .. } => None,
+                SendError::Backlog { .. } | SendError::Busy => None,
             };
             self.take(id);
             return cause.and_then(Result::ok).unwrap_or_else(|| Err(error.into()));
         }
-        drop(line);
         let _ticket = Ticket { peer: self, id, cancellable: request.is_cancellable() };
         let answer = receiver.await;
         // A waiter is only dropped unused when the peer itself goes away.
@@ -164,9 +184,45 @@ impl Peer {
         next
     }
 
-    /// Sends a notification.
-    pub fn notify(&self, line: &[u8]) -> Result<(), RequestError> {
-        Ok(self.outlet.send(line, Weight::Call)?)
+    /// Says that the handshake is over.
+    pub fn notify_initialized(&self) -> Result<(), RequestError> {
+        let (line, purpose) = (request::initialized(), Purpose::Initialized);
+        Ok(self.outlet.send(Outgoing { line, purpose })?)
+    }
+
+    /// Takes note of what the handshake came to: the revision that is spoken from
+    /// now on, or why there is none.
+    pub fn introduced(&self, outcome: Result<&str, &str>) {
+        if let Ok(version) = outcome {
+            self.stateless.store(Era::of(version) == Era::Stateless, Ordering::Relaxed);
+        }
+        self.outlet.introduced(outcome);
+    }
+
+    /// Returns when the server has forgotten who we are, so that another handshake
+    /// is due.
+    pub async fn forgotten(&self) {
+        self.forgotten.notified().await;
+    }
+
+    /// The server has forgotten who we are.
+    pub fn was_forgotten(&self) {
+        self.forgotten.notify_one();
+    }
+
+    /// Whether somebody waits for the answer to this request.
+    pub fn awaits(&self, id: u64) -> bool {
+        match &*self.lock() {
+            Pending::Open(waiting) => waiting.contains_key(&id),
+            Pending::Closed(_) => false,
+        }
+    }
+
+    /// Fails one request, if somebody still waits for its answer.
+    pub fn fail(&self, id: u64, error: RequestError) {
+        if let Some(waiter) = self.take(id) {
+            waiter(Err(error));
+        }
     }
 
     /// Returns when the server has said that its tools changed since the last
@@ -191,10 +247,8 @@ impl Peer {
             },
             Line::TooLong(Edges { head, tail }) => {
                 self.noise("a line that is too long", &head);
-                if let Some(waiter) =
-                    incoming::answered_id(&head, &tail).and_then(|id| self.take(id))
-                {
-                    waiter(Err(RequestError::TooLarge { limit_bytes: MAX_LINE }));
+                if let Some(id) = incoming::answered_id(&head, &tail) {
+                    self.fail(id, RequestError::TooLarge { limit_bytes: MAX_LINE });
                 }
             }
         }
@@ -231,7 +285,8 @@ impl Peer {
                     debug!(server = %self.server, method, "a request of the server was refused");
                     request::refusal(id, &method)
                 };
-                if let Err(error) = self.outlet.send(&line, Weight::Courtesy) {
+                let purpose = Purpose::Courtesy;
+                if let Err(error) = self.outlet.send(Outgoing { line, purpose }) {
                     debug!(server = %self.server, %error, "an answer to the server was dropped");
                 }
             }
@@ -248,8 +303,8 @@ impl Peer {
     fn receive_unreadable(&self, line: &[u8], error: &serde_json::Error) {
         self.noise("a line that is not JSON", line);
         // Nothing is known of its end, where it may have been cut off.
-        if let Some(waiter) = incoming::answered_id(line, b"").and_then(|id| self.take(id)) {
-            waiter(Err(RequestError::NotJson { detail: error.to_string() }));
+        if let Some(id) = incoming::answered_id(line, b"") {
+            self.fail(id, RequestError::NotJson { detail: error.to_string() });
         }
     }
 
@@ -257,11 +312,11 @@ impl Peer {
         let start = String::from_utf8_lossy(line.get(..200.min(line.len())).unwrap_or_default());
         let start = plain(&start, 100);
         if self.noise_reported.swap(true, Ordering::Relaxed) {
-            debug!(server = %self.server, start, "the server wrote {what} to its stdout; ignored");
+            debug!(server = %self.server, start, "the server sent {what}; ignored");
         } else {
             warn!(
                 server = %self.server, start,
-                "the server wrote {what} to its stdout; ignored, as further ones will be"
+                "the server sent {what}; ignored, as further ones will be"
             );
         }
     }
@@ -292,7 +347,17 @@ impl Peer {
 
     /// If the server cannot be told, it will answer for nothing.
     fn tell_cancelled(&self, id: u64, reason: &str) {
-        let _ = self.outlet.send(&request::cancelled(id, reason), Weight::Call);
+        let (line, purpose) = (request::cancelled(id, reason), Purpose::Cancellation { id });
+        let _ = self.outlet.send(Outgoing { line, purpose });
+    }
+
+    fn era(&self, request: &Request<'_>) -> Era {
+        match request {
+            Request::Initialize => Era::Handshake,
+            Request::Discover => Era::Stateless,
+            _ if self.stateless.load(Ordering::Relaxed) => Era::Stateless,
+            _ => Era::Handshake,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Pending> {

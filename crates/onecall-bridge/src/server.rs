@@ -12,6 +12,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
+use crate::connection::{Connection, Route};
 use crate::error::StartError;
 use crate::guard::Guard;
 use crate::handshake::{self, Greeting};
@@ -21,7 +22,6 @@ use crate::request::Request;
 use crate::result::{tool_value, whole_answer};
 use crate::rpc::Peer;
 use crate::status::{ServerState, ServerStatus};
-use crate::stdio::Connection;
 
 /// The least time between two listings that a server asks for. However often it
 /// says that its tools changed, this is how often we look.
@@ -40,6 +40,7 @@ pub(crate) struct Server {
 
 /// What is true of a server at the moment.
 struct Now {
+    transport: &'static str,
     state: ServerState,
     tools: Arc<Vec<ToolDefinition>>,
     peer: Option<Arc<Peer>>,
@@ -47,7 +48,12 @@ struct Now {
 
 impl Server {
     pub fn new(config: ServerConfig, changed: Arc<Notify>) -> Self {
-        let now = Now { state: ServerState::Connecting, tools: Arc::default(), peer: None };
+        let now = Now {
+            transport: routes(&config.transport).0.label(),
+            state: ServerState::Connecting,
+            tools: Arc::default(),
+            peer: None,
+        };
         Self { config, now: Mutex::new(now), changed }
     }
 
@@ -56,10 +62,11 @@ impl Server {
     }
 
     pub fn status(&self) -> ServerStatus {
+        let now = self.lock();
         ServerStatus {
             name: self.config.name.clone(),
-            transport: transport_label(&self.config.transport),
-            state: self.lock().state.clone(),
+            transport: now.transport,
+            state: now.state.clone(),
         }
     }
 
@@ -95,43 +102,61 @@ impl Server {
 
     /// Runs the server until it ends or `stop` says so; returns when it is gone.
     pub async fn live(&self, guard: Guard, mut stop: watch::Receiver<bool>) {
-        let mut connection = match self.connect(guard) {
-            Ok(connection) => connection,
-            Err(error) => return self.fail(&error.to_string()),
+        let (route, fallback) = routes(&self.config.transport);
+        let first = match self.run(route, guard.clone(), &mut stop).await {
+            Ok(()) => return,
+            Err(error) => error,
         };
-        let peer = Arc::clone(connection.peer());
-        tokio::select! {
-            reason = self.serve(&mut connection) => self.fail(&reason),
-            () = stopped(&mut stop) => self.become_failed("was stopped"),
-        }
-        peer.close(&format!("server '{}' was stopped", self.config.name));
-        connection.stop().await;
+        let error = match fallback.filter(|_| first.may_be_older_transport()) {
+            None => first,
+            Some(route) => match self.run(route, guard, &mut stop).await {
+                Ok(()) => return,
+                Err(second) => {
+                    let (first, second) = (Box::new(first), Box::new(second));
+                    StartError::NeitherTransport { first, second }
+                }
+            },
+        };
+        self.fail(&error.to_string());
     }
 
-    fn connect(&self, guard: Guard) -> Result<Connection, StartError> {
-        match &self.config.transport {
-            Transport::Stdio(transport) => Connection::start(&self.config.name, transport, guard),
-            other @ (Transport::Http(_) | Transport::Sse(_)) => {
-                Err(StartError::UnsupportedTransport { transport: transport_label(other) })
+    /// Runs the server until it ends or `stop` says so; an error if it did not
+    /// become usable.
+    async fn run(
+        &self,
+        route: Route<'_>,
+        guard: Guard,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Result<(), StartError> {
+        self.lock().transport = route.label();
+        let mut connection = Connection::start(&self.config.name, route, guard)?;
+        let peer = Arc::clone(connection.peer());
+        let outcome = tokio::select! {
+            outcome = self.serve(&mut connection) => outcome.map(|reason| self.fail(&reason)),
+            () = stopped(stop) => {
+                self.become_failed("was stopped");
+                Ok(())
             }
-        }
+        };
+        peer.close(&format!("server '{}' was stopped", self.config.name));
+        connection.stop().await;
+        outcome
     }
 
     /// Brings the server up and keeps it until it ends; says why it did.
-    async fn serve(&self, connection: &mut Connection) -> String {
+    async fn serve(&self, connection: &mut Connection) -> Result<String, StartError> {
         let started = Instant::now();
         let peer = Arc::clone(connection.peer());
-        match self.greet(connection).await {
-            Ok(greeting) => self.become_ready(greeting, &peer, started.elapsed()),
-            Err(error) => return error.to_string(),
-        }
+        let greeting = self.greet(connection).await?;
+        self.become_ready(greeting, &peer, started.elapsed());
         let ending = tokio::select! {
             ending = connection.ended() => ending,
             ending = self.refresh_forever(&peer) => ending,
+            ending = self.renew_forever(&peer) => ending,
             ending = peer.enforce_deadlines() => ending,
         };
         peer.close(&format!("server '{}' {ending}", self.config.name));
-        format!("{ending}{}", connection.last_words())
+        Ok(format!("{ending}{}", connection.last_words()))
     }
 
     async fn greet(&self, connection: &mut Connection) -> Result<Greeting, StartError> {
@@ -143,6 +168,26 @@ impl Server {
             }
             ending = connection.ended() => {
                 Err(StartError::Ended { ending, last_words: connection.last_words() })
+            }
+        }
+    }
+
+    /// Introduces us again whenever the server has forgotten us.
+    async fn renew_forever<T>(&self, peer: &Peer) -> T {
+        let server = &self.config.name;
+        loop {
+            peer.forgotten().await;
+            let limit = self.config.connect_timeout;
+            let greeting = timeout(limit, handshake::greet(peer, server)).await;
+            match greeting.unwrap_or(Err(StartError::TimedOut { limit })) {
+                Ok(greeting) => {
+                    info!(%server, "the server had forgotten us and knows us again");
+                    self.update_tools(greeting.tools);
+                }
+                Err(error) => {
+                    warn!(%server, "the server has forgotten us: {error}");
+                    peer.introduced(Err(&plain(&error.to_string(), MAX_REASON)));
+                }
             }
         }
     }
@@ -207,11 +252,13 @@ impl Server {
     }
 }
 
-fn transport_label(transport: &Transport) -> &'static str {
+/// How a server is reached, and how else if it does not understand that.
+fn routes(transport: &Transport) -> (Route<'_>, Option<Route<'_>>) {
     match transport {
-        Transport::Stdio(_) => "stdio",
-        Transport::Http(_) => "http",
-        Transport::Sse(_) => "sse",
+        Transport::Stdio(transport) => (Route::Stdio(transport), None),
+        Transport::Auto(transport) => (Route::Http(transport), Some(Route::Sse(transport))),
+        Transport::Http(transport) => (Route::Http(transport), None),
+        Transport::Sse(transport) => (Route::Sse(transport), None),
     }
 }
 

@@ -1,6 +1,5 @@
-//! A server as a child process that speaks on its standard streams. This file
-//! starts it, notices its end and stops it; other transports offer the same:
-//! a [`Peer`] to talk to, [`ended`](Connection::ended) and [`stop`](Connection::stop).
+//! A server as a child process that speaks on its standard streams: started,
+//! noticed when it ends, and stopped with everything it started.
 
 use std::env;
 use std::io;
@@ -38,7 +37,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const DRAIN: Duration = Duration::from_millis(250);
 
 /// A running child. Killed when dropped, with everything it started.
-pub(crate) struct Connection {
+pub(crate) struct StdioConnection {
     peer: Arc<Peer>,
     writer: PipeWriter,
     child: Child,
@@ -50,7 +49,7 @@ pub(crate) struct Connection {
     readers: [AbortHandle; 2],
 }
 
-impl Connection {
+impl StdioConnection {
     /// Starts the child. Must be called inside a tokio runtime.
     pub fn start(
         server: &ServerName,
@@ -147,7 +146,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for StdioConnection {
     fn drop(&mut self) {
         self.writer.close();
         // A process that left the group may hold the streams open for ever.

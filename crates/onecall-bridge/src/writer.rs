@@ -10,7 +10,7 @@ use tokio::net::unix::pipe::Sender;
 use tokio::sync::Notify;
 
 use crate::error::SendError;
-use crate::rpc::{Outlet, Weight};
+use crate::rpc::{Outgoing, Outlet, Purpose};
 
 /// How much may wait for a server that does not read its input.
 const MAX_BACKLOG: usize = 64 * 1024 * 1024;
@@ -59,11 +59,20 @@ impl PipeWriter {
 }
 
 impl Outlet for PipeWriter {
-    fn send(&self, line: &[u8], weight: Weight) -> Result<(), SendError> {
-        let limit_bytes = match weight {
-            Weight::Call => MAX_BACKLOG,
-            Weight::Courtesy => MAX_COURTESY_BACKLOG,
+    fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
+        let limit_bytes = match message.purpose {
+            Purpose::Courtesy => MAX_COURTESY_BACKLOG,
+            Purpose::Request { .. } | Purpose::Initialized | Purpose::Cancellation { .. } => {
+                MAX_BACKLOG
+            }
         };
+        self.write(&message.line, limit_bytes)
+    }
+}
+
+impl PipeWriter {
+    /// Writes a line unless that would make the backlog grow beyond the limit.
+    fn write(&self, line: &[u8], limit_bytes: usize) -> Result<(), SendError> {
         let mut state = self.lock();
         let Some(pipe) = &state.pipe else { return Err(SendError::Closed) };
         if state.backlog.len().saturating_add(line.len()) > limit_bytes {
@@ -158,7 +167,7 @@ mod tests {
             let mut line = format!("{index} ").repeat(3_000).into_bytes();
             line.push(b'\n');
             expected.extend_from_slice(&line);
-            writer.send(&line, Weight::Call).unwrap();
+            writer.write(&line, MAX_BACKLOG).unwrap();
         }
         let mut seen = vec![0; expected.len()];
         reading.read_exact(&mut seen).await.unwrap();
@@ -169,10 +178,10 @@ mod tests {
     async fn a_server_that_never_reads_cannot_make_the_backlog_grow() {
         let (writer, _reading) = pair();
         let line = vec![b'x'; 1 << 20];
-        let sent = (0..100).take_while(|_| writer.send(&line, Weight::Call).is_ok()).count();
+        let sent = (0..100).take_while(|_| writer.write(&line, MAX_BACKLOG).is_ok()).count();
         assert!((63..=65).contains(&sent), "{sent} MiB were taken");
         assert_eq!(
-            writer.send(b"pong\n", Weight::Courtesy),
+            writer.write(b"pong\n", MAX_COURTESY_BACKLOG),
             Err(SendError::Backlog { limit_bytes: MAX_COURTESY_BACKLOG })
         );
     }
@@ -180,13 +189,13 @@ mod tests {
     #[tokio::test]
     async fn closing_reaches_the_other_side_even_with_a_backlog() {
         let (writer, mut reading) = pair();
-        writer.send(&vec![b'x'; 1 << 20], Weight::Call).unwrap();
+        writer.write(&vec![b'x'; 1 << 20], MAX_BACKLOG).unwrap();
         tokio::task::yield_now().await;
         writer.close();
         let mut rest = Vec::new();
         reading.read_to_end(&mut rest).await.unwrap();
         assert!(rest.len() < 1 << 20);
-        assert_eq!(writer.send(b"x\n", Weight::Call), Err(SendError::Closed));
+        assert_eq!(writer.write(b"x\n", MAX_BACKLOG), Err(SendError::Closed));
     }
 
     #[tokio::test]
@@ -194,9 +203,9 @@ mod tests {
         let (writer, reading) = pair();
         drop(reading);
         // The first line may still be on its way when the end is noticed.
-        while writer.send(b"x\n", Weight::Call).is_ok() {
+        while writer.write(b"x\n", MAX_BACKLOG).is_ok() {
             tokio::task::yield_now().await;
         }
-        assert_eq!(writer.send(b"x\n", Weight::Call), Err(SendError::Closed));
+        assert_eq!(writer.write(b"x\n", MAX_BACKLOG), Err(SendError::Closed));
     }
 }

@@ -39,6 +39,7 @@ pub(crate) struct EntryReader<'n> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Stdio,
+    Auto,
     Http,
     Sse,
 }
@@ -47,6 +48,7 @@ impl Kind {
     fn parse(text: &str) -> Option<Self> {
         match text {
             "stdio" => Some(Self::Stdio),
+            "auto" => Some(Self::Auto),
             // Clients do not agree on how to write it.
             "http" | "streamable-http" | "streamable_http" | "streamableHttp" => Some(Self::Http),
             "sse" => Some(Self::Sse),
@@ -57,7 +59,7 @@ impl Kind {
     fn name(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
-            Self::Http => "http",
+            Self::Auto | Self::Http => "http",
             Self::Sse => "sse",
         }
     }
@@ -118,7 +120,9 @@ impl<'n> EntryReader<'n> {
         let kind = self.kind(report)?;
         let (foreign, home): (&[&str], _) = match kind {
             Kind::Stdio => (&["url", "headers"], "http and sse servers"),
-            Kind::Http | Kind::Sse => (&["command", "args", "env", "cwd"], "stdio servers"),
+            Kind::Auto | Kind::Http | Kind::Sse => {
+                (&["command", "args", "env", "cwd"], "stdio servers")
+            }
         };
         for entry in foreign.iter().filter_map(|key| self.section.entry(key)) {
             let message =
@@ -127,6 +131,7 @@ impl<'n> EntryReader<'n> {
         }
         match kind {
             Kind::Stdio => self.stdio(report).map(Transport::Stdio),
+            Kind::Auto => self.remote(kind, report).map(Transport::Auto),
             Kind::Http => self.remote(kind, report).map(Transport::Http),
             Kind::Sse => self.remote(kind, report).map(Transport::Sse),
         }
@@ -153,7 +158,7 @@ impl<'n> EntryReader<'n> {
             }
             Some(kind) => Some(kind),
             None if command.is_some() => Some(Kind::Stdio),
-            None if url.is_some() => Some(Kind::Http),
+            None if url.is_some() => Some(Kind::Auto),
             None => {
                 let message = format!("{} has neither a 'command' nor a 'url'", self.label);
                 report.add(Problem::new(self.at, message));
@@ -167,9 +172,10 @@ impl<'n> EntryReader<'n> {
         let text = reader::text(node, &self.what(key), report)?;
         let kind = Kind::parse(text);
         if kind.is_none() {
-            let message = format!("{} must be stdio, http or sse, not '{text}'", self.what(key));
+            let message =
+                format!("{} must be stdio, auto, http or sse, not '{text}'", self.what(key));
             let problem = Problem::new(node.at, message);
-            report.add(match reader::nearest(text, &["stdio", "http", "sse"]) {
+            report.add(match reader::nearest(text, &["stdio", "auto", "http", "sse"]) {
                 Some(nearest) => problem.with_help(format!("did you mean '{nearest}'?")),
                 None => problem,
             });

@@ -75,7 +75,9 @@ pub struct ServerConfig {
 pub enum Transport {
     /// A child process that speaks on its standard streams.
     Stdio(StdioTransport),
-    /// Streamable HTTP.
+    /// Streamable HTTP, or else HTTP with server-sent events: as the server answers.
+    Auto(RemoteTransport),
+    /// Streamable HTTP and nothing else.
     Http(RemoteTransport),
     /// HTTP with server-sent events, as before protocol revision 2025-03-26.
     Sse(RemoteTransport),

@@ -174,15 +174,16 @@ fn transports() {
             "1:27: server 'a' has both a 'command' and a 'url'\n  help: a command starts a local server, a url reaches a remote one; keep one",
         ),
         ("servers: {a: {transport: stdio}}", "1:11: server 'a' uses stdio and needs a 'command'"),
+        ("servers: {a: {transport: auto}}", "1:11: server 'a' uses http and needs a 'url'"),
         ("servers: {a: {type: http}}", "1:11: server 'a' uses http and needs a 'url'"),
         ("servers: {a: {type: sse}}", "1:11: server 'a' uses sse and needs a 'url'"),
         (
             "servers: {a: {transport: htttp, url: 'http://h'}}",
-            "1:26: 'transport' of server 'a' must be stdio, http or sse, not 'htttp'\n  help: did you mean 'http'?",
+            "1:26: 'transport' of server 'a' must be stdio, auto, http or sse, not 'htttp'\n  help: did you mean 'http'?",
         ),
         (
             "servers: {a: {type: websocket, url: 'http://h'}}",
-            "1:21: 'type' of server 'a' must be stdio, http or sse, not 'websocket'",
+            "1:21: 'type' of server 'a' must be stdio, auto, http or sse, not 'websocket'",
         ),
         (
             "servers: {a: {transport: [], command: x}}",
@@ -550,7 +551,7 @@ loging: true
       help: remove it
     c.yaml:9:11: the server name 'local' is reserved for local tools
       help: choose another name
-    c.yaml:10:16: 'transport' of server 'local' must be stdio, http or sse, not 'htpp'
+    c.yaml:10:16: 'transport' of server 'local' must be stdio, auto, http or sse, not 'htpp'
       help: did you mean 'http'?
     c.yaml:11:10: 'url' of server 'local' must be an http:// or https:// address
     c.yaml:12:30: environment variable 'NOT_SET' is not set (in 'Authorization' in 'headers' of server 'local')

@@ -129,6 +129,7 @@ execution:
 #[test]
 fn shapes_and_transports() {
     let command = || vec![server("a", Transport::Stdio(stdio("x")))];
+    let auto = || vec![server("a", Transport::Auto(remote("https://h/mcp")))];
     let http = || vec![server("a", Transport::Http(remote("https://h/mcp")))];
     let sse = || vec![server("a", Transport::Sse(remote("http://h")))];
     let rows = [
@@ -140,7 +141,8 @@ fn shapes_and_transports() {
         ("servers: [{name: a, transport: stdio, type: stdio, command: x}]", command()),
         ("servers: {a: {command: x, args: , env: }}", command()),
         ("servers: {a: {command: x, disabled: false}}", command()),
-        ("servers: {a: {url: 'https://h/mcp'}}", http()),
+        ("servers: {a: {url: 'https://h/mcp'}}", auto()),
+        ("servers: {a: {transport: auto, url: 'https://h/mcp'}}", auto()),
         ("servers: {a: {transport: http, url: 'https://h/mcp'}}", http()),
         ("servers: {a: {type: streamable-http, url: 'https://h/mcp'}}", http()),
         ("servers: {a: {type: streamable_http, url: 'https://h/mcp'}}", http()),
@@ -204,7 +206,7 @@ fn values_of_entries() {
             "{a: {url: 'http://${HOST}/mcp', headers: {X-Version: 2, x: \"a\tb\"}}}",
             vec![server(
                 "a",
-                Transport::Http(RemoteTransport {
+                Transport::Auto(RemoteTransport {
                     headers: secrets(&[("X-Version", "2"), ("x", "a\tb")]),
                     ..remote("http://localhost:8080/mcp")
                 }),
@@ -363,6 +365,6 @@ servers:
         parse(text).servers.iter().map(|server| format!("{:?}", server.transport)).collect();
     insta::assert_snapshot!(shown.join("\n"), @r#"
     Stdio(StdioTransport { command: "x", args: [1 hidden], env: {"K": [secret]}, cwd: None })
-    Http(RemoteTransport { host: "h.example:1", headers: {"K": [secret]}, .. })
+    Auto(RemoteTransport { host: "h.example:1", headers: {"K": [secret]}, .. })
     "#);
 }

@@ -1,11 +1,12 @@
-//! A bare MCP server on stdio in plain std Rust: the honest tools that programs
-//! and benchmarks call, and flags that make it hostile. Fast tools are answered
-//! by the reading thread with one write each; slow ones by the `clock`.
+//! A bare MCP server on stdio or HTTP in plain std Rust: the honest tools that
+//! programs and benchmarks call, and flags that make it hostile. Fast tools are
+//! answered by the reading thread with one write each; slow ones by the `clock`.
 
 mod answer;
 mod catalog;
 mod clock;
 mod company;
+mod http;
 mod options;
 mod stubborn;
 mod tools;
@@ -18,17 +19,20 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-pub use options::Options;
+pub use options::{Face, Options};
 pub use stubborn::GRANDCHILD_OF;
 
 use catalog::Catalog;
 use clock::Clock;
 use serde_json::json;
 use tools::Tools;
-use wire::{Output, Params, Reply, Request};
+use wire::{Output, Params, Reply, Request, Stdout};
 
 /// The revisions this server echoes back when a client asks for them.
 const PROTOCOLS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// The revision that knows no handshake.
+const STATELESS: &str = "2026-07-28";
 
 /// Runs the server until stdin closes.
 pub fn run(options: Options) -> ExitCode {
@@ -44,7 +48,11 @@ pub fn run(options: Options) -> ExitCode {
     if options.spawn_grandchild {
         stubborn::spawn_grandchild(options.name.as_deref().unwrap_or_default());
     }
-    if let Err(error) = serve(&options) {
+    let served = match options.http {
+        Some(address) => http::serve(&options, address),
+        None => serve(&options),
+    };
+    if let Err(error) = served {
         let _ = writeln!(std::io::stderr(), "fixture-server: {error}");
         return ExitCode::FAILURE;
     }
@@ -57,18 +65,9 @@ pub fn run(options: Options) -> ExitCode {
 }
 
 fn serve(options: &Options) -> std::io::Result<()> {
-    let log = match &options.log {
-        Some(path) => Some(File::options().create(true).append(true).open(path)?),
-        None => None,
-    };
-    let output = Arc::new(Output::new(options.garbage)?);
-    let clock = Clock::new(Arc::clone(&output));
-    let server = Server {
-        options,
-        catalog: Catalog::new(options.dummy_tools),
-        tools: Tools::new(options.dummy_tools),
-        clock,
-    };
+    let log = open_log(options)?;
+    let output: Arc<dyn Output> = Arc::new(Stdout::new(options.garbage)?);
+    let server = Server::new(options, Arc::clone(&output));
 
     let stdin = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let mut stdin = BufReader::with_capacity(64 * 1024, stdin);
@@ -89,6 +88,11 @@ fn serve(options: &Options) -> std::io::Result<()> {
     Ok(())
 }
 
+fn open_log(options: &Options) -> std::io::Result<Option<File>> {
+    let open = |path| File::options().create(true).append(true).open(path);
+    options.log.as_ref().map(open).transpose()
+}
+
 struct Server<'a> {
     options: &'a Options,
     catalog: Catalog,
@@ -96,7 +100,13 @@ struct Server<'a> {
     clock: Clock,
 }
 
-impl Server<'_> {
+impl<'a> Server<'a> {
+    fn new(options: &'a Options, output: Arc<dyn Output>) -> Self {
+        let dummies = options.dummy_tools;
+        let (catalog, tools) = (Catalog::new(dummies), Tools::new(dummies));
+        Self { options, catalog, tools, clock: Clock::new(output) }
+    }
+
     fn answer(&self, id: &str, request: &Request) -> Reply {
         match request.method.as_ref() {
             "tools/call" => self.tools.call(id, &request.params, &self.clock),
@@ -104,6 +114,7 @@ impl Server<'_> {
                 self.catalog.page(request.params.cursor.as_deref(), self.options.page_size)
             }
             "initialize" => self.initialize(&request.params),
+            "server/discover" if self.options.face == Face::Stateless => self.discover(),
             "ping" => Reply::Result("{}".to_owned()),
             // A response to a request that this server never makes.
             "" => Reply::Silence,
@@ -137,6 +148,21 @@ impl Server<'_> {
                 "capabilities": { "tools": { "listChanged": false } },
                 "serverInfo": { "name": name, "title": "Fixture", "version": "1.0.0" },
                 "instructions": "Tools of a small company, and tools that misbehave on purpose.",
+            })
+            .to_string(),
+        )
+    }
+
+    fn discover(&self) -> Reply {
+        let name = self.options.name.as_deref().unwrap_or("fixture");
+        let info = json!({ "name": name, "version": "1.0.0" });
+        Reply::Result(
+            json!({
+                "supportedVersions": [STATELESS],
+                "capabilities": { "tools": {} },
+                "ttlMs": 0,
+                "cacheScope": "private",
+                "_meta": { "io.modelcontextprotocol/serverInfo": info },
             })
             .to_string(),
         )

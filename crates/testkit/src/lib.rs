@@ -13,4 +13,5 @@ pub mod bins;
 pub mod fixture;
 pub mod mcp;
 pub mod process;
+pub mod remote;
 pub mod rpc;

@@ -1,0 +1,16 @@
+//! Servers that are reached over HTTP. Every message of ours is a POST; the
+//! answers come in its response (streamable HTTP) or on one long stream beside it
+//! (HTTP+SSE, the older transport). What both share is in the files beside theirs.
+
+mod endpoint;
+mod events;
+mod failure;
+mod mirror;
+mod session;
+mod sse;
+mod streamable;
+mod tasks;
+
+pub(crate) use failure::HttpError;
+pub(crate) use sse::SseConnection;
+pub(crate) use streamable::StreamableConnection;

@@ -1,0 +1,288 @@
+//! Where a remote server is, and the HTTP client that talks to it and to nobody
+//! else: what the configuration gives it as headers goes to this origin only.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onecall_config::RemoteTransport;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, Request, Response, StatusCode, Url};
+use tokio::time::timeout;
+
+use super::failure::{HttpError, Words};
+use crate::error::{RequestError, StartError};
+use crate::plain::plain;
+use crate::rpc::MAX_LINE;
+
+/// How long a connection may take, TLS included.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Shorter than what common servers keep idle connections for (5 s): a request
+/// must not meet a connection that is just being closed.
+const POOL_IDLE: Duration = Duration::from_secs(4);
+
+/// A peer that vanished without a word is noticed after about this time.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// How many redirections within the origin are followed.
+const MAX_HOPS: usize = 5;
+
+/// How much of the body of a failure is read, and how long that may take.
+const MAX_FAILURE: usize = 16 * 1024;
+const FAILURE_TIME: Duration = Duration::from_secs(2);
+
+/// What is read of a body before its size is trusted.
+const FIRST_ROOM: usize = 64 * 1024;
+
+/// A secret shorter than this is not looked for in what a server says: it would
+/// be found everywhere.
+const MIN_SECRET: usize = 6;
+
+pub(crate) const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    client: Client,
+    url: Url,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    headers: HeaderMap,
+    /// What must not be shown even if the server sends it back.
+    secrets: Vec<String>,
+}
+
+/// What the body of a response is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Json,
+    Events,
+}
+
+impl Endpoint {
+    pub fn new(transport: &RemoteTransport) -> Result<Self, StartError> {
+        let no_client = |detail: &str| StartError::NoClient { detail: detail.to_owned() };
+        let url = Url::parse(&transport.url).map_err(|_| no_client("'url' is not an address"))?;
+        let mut headers = HeaderMap::new();
+        let mut secrets = Vec::new();
+        for (name, secret) in &transport.headers {
+            let name = HeaderName::from_bytes(name.as_bytes());
+            let value = HeaderValue::from_str(secret.reveal());
+            let (Ok(name), Ok(mut value)) = (name, value) else {
+                return Err(no_client("one of 'headers' cannot be sent"));
+            };
+            value.set_sensitive(true);
+            headers.insert(name, value);
+            // Of `Bearer abc`, the second word is the secret.
+            secrets.extend(secret.reveal().split_whitespace().map(str::to_owned));
+        }
+        secrets.extend(url.password().map(str::to_owned));
+        secrets.retain(|secret| secret.len() >= MIN_SECRET);
+        let client = client(&url).map_err(|error| no_client(&innermost(&error)))?;
+        Ok(Self { client, url, shared: Arc::new(Shared { headers, secrets }) })
+    }
+
+    /// The same server at another address of its own; `None` if it is not its own.
+    pub fn at(&self, address: &str) -> Result<Self, HttpError> {
+        let target = || HttpError::ForeignEndpoint { target: plain(address, 100) };
+        let url = self.url.join(address).map_err(|_| target())?;
+        if url.origin() != self.url.origin() {
+            return Err(HttpError::ForeignEndpoint { target: shown_origin(&url) });
+        }
+        Ok(Self { client: self.client.clone(), url, shared: Arc::clone(&self.shared) })
+    }
+
+    /// Sends a message; the response is a success.
+    pub async fn post(&self, line: Vec<u8>, mut headers: HeaderMap) -> Result<Response, HttpError> {
+        headers.insert(ACCEPT, JSON_OR_EVENTS);
+        headers.insert(CONTENT_TYPE, JSON);
+        self.exchange(Method::POST, headers, Some(line)).await
+    }
+
+    /// Asks for an event stream; the response is one.
+    pub async fn stream(&self, mut headers: HeaderMap) -> Result<Response, HttpError> {
+        headers.insert(ACCEPT, EVENT_STREAM);
+        let response = self.exchange(Method::GET, headers, None).await?;
+        match self.content(response).await? {
+            (response, Content::Events) => Ok(response),
+            (response, Content::Json) => Err(self.not_mcp(response).await),
+        }
+    }
+
+    /// Ends the session that `headers` names.
+    pub async fn delete(&self, headers: HeaderMap) -> Result<(), HttpError> {
+        self.exchange(Method::DELETE, headers, None).await.map(drop)
+    }
+
+    /// Finds out what a successful response holds.
+    pub async fn content(&self, response: Response) -> Result<(Response, Content), HttpError> {
+        let is = |wanted| media_type(&response).is_some_and(|it| it.eq_ignore_ascii_case(wanted));
+        if is("application/json") {
+            Ok((response, Content::Json))
+        } else if is("text/event-stream") {
+            Ok((response, Content::Events))
+        } else {
+            Err(self.not_mcp(response).await)
+        }
+    }
+
+    /// Reads a body that is one message.
+    pub async fn body(&self, mut response: Response) -> Result<Vec<u8>, RequestError> {
+        let too_large = || RequestError::TooLarge { limit_bytes: MAX_LINE };
+        let length = response.content_length().unwrap_or(0);
+        if usize::try_from(length).is_ok_and(|length| length > MAX_LINE) {
+            return Err(too_large());
+        }
+        let mut body = Vec::with_capacity(FIRST_ROOM.min(usize::try_from(length).unwrap_or(0)));
+        while let Some(chunk) = self.chunk(&mut response).await? {
+            if body.len().saturating_add(chunk.len()) > MAX_LINE {
+                return Err(too_large());
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    /// The next piece of a body.
+    pub async fn chunk(
+        &self,
+        response: &mut Response,
+    ) -> Result<Option<impl std::ops::Deref<Target = [u8]> + use<>>, HttpError> {
+        let chunk = response.chunk().await;
+        chunk.map_err(|error| HttpError::from_client(&error, &shown_origin(&self.url)))
+    }
+
+    /// Redirections are followed here and not by the client: only within the
+    /// origin, and a POST stays a POST.
+    async fn exchange(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Option<Vec<u8>>,
+    ) -> Result<Response, HttpError> {
+        let mut url = self.url.clone();
+        for _ in 0..=MAX_HOPS {
+            let mut request = Request::new(method.clone(), url.clone());
+            // Ours last: what the protocol needs cannot be configured away.
+            *request.headers_mut() = self.shared.headers.clone();
+            request.headers_mut().extend(headers.clone());
+            *request.body_mut() = body.clone().map(Into::into);
+            let response = self.client.execute(request).await;
+            let response = response
+                .map_err(|error| HttpError::from_client(&error, &shown_origin(&self.url)))?;
+            let status = response.status();
+            if status.is_success() {
+                return Ok(response);
+            }
+            if !status.is_redirection() {
+                return Err(HttpError::refused(status, &self.words(response).await));
+            }
+            url = self.redirected(&url, &response)?;
+        }
+        Err(HttpError::Redirected { target: "one address after the other".to_owned() })
+    }
+
+    fn redirected(&self, from: &Url, response: &Response) -> Result<Url, HttpError> {
+        let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        let target = location.and_then(|location| from.join(location).ok());
+        match target {
+            Some(target)
+                if target.origin() == self.url.origin()
+                    && response.status() != StatusCode::SEE_OTHER =>
+            {
+                Ok(target)
+            }
+            Some(target) => Err(HttpError::Redirected { target: shown_origin(&target) }),
+            None => Err(HttpError::refused(response.status(), "")),
+        }
+    }
+
+    async fn not_mcp(&self, response: Response) -> HttpError {
+        let found = match media_type(&response) {
+            Some(found) => plain(found, 60),
+            None => "something unnamed".to_owned(),
+        };
+        HttpError::NotMcp { found, words: Words::new(&self.words(response).await) }
+    }
+
+    /// What a server said instead of an answer, for an error message.
+    pub fn shown(&self, body: &[u8]) -> Words {
+        Words::new(&self.without_secrets(body))
+    }
+
+    /// The beginning of what a failure says, without our secrets.
+    async fn words(&self, mut response: Response) -> String {
+        let mut body = Vec::new();
+        let _ = timeout(FAILURE_TIME, async {
+            while let Ok(Some(chunk)) = response.chunk().await {
+                body.extend_from_slice(&chunk);
+                if body.len() >= MAX_FAILURE {
+                    break;
+                }
+            }
+        })
+        .await;
+        self.without_secrets(&body)
+    }
+
+    fn without_secrets(&self, body: &[u8]) -> String {
+        let body = body.get(..MAX_FAILURE.min(body.len())).unwrap_or_default();
+        let mut words = String::from_utf8_lossy(body).into_owned();
+        for secret in &self.shared.secrets {
+            words = words.replace(secret, "[secret]");
+        }
+        words
+    }
+}
+
+fn client(url: &Url) -> reqwest::Result<Client> {
+    // Fails if there is one already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut client = Client::builder()
+        .user_agent(concat!("onecall/", env!("CARGO_PKG_VERSION")))
+        .redirect(Policy::none())
+        .referer(false)
+        .connect_timeout(CONNECT)
+        .pool_idle_timeout(POOL_IDLE)
+        .tcp_keepalive(KEEPALIVE)
+        .tcp_nodelay(true);
+    if is_loopback(url) {
+        client = client.no_proxy();
+    }
+    if url.scheme() == "http" {
+        // No certificate will be looked at, and reading the system's takes time.
+        client = client.tls_certs_only([]);
+    }
+    client.build()
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+/// Scheme, host and port: what of an address is no secret.
+fn shown_origin(url: &Url) -> String {
+    plain(&url.origin().ascii_serialization(), 200)
+}
+
+fn media_type(response: &Response) -> Option<&str> {
+    let value = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+    Some(value.split(';').next().unwrap_or_default().trim())
+}
+
+fn innermost(error: &reqwest::Error) -> String {
+    match HttpError::from_client(error, "") {
+        HttpError::Unreachable { detail, .. } | HttpError::Broken { detail, .. } => detail,
+        other => other.to_string(),
+    }
+}

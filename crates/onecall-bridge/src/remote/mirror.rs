@@ -1,0 +1,70 @@
+//! What stateless servers want to see of a request in its headers, so that those
+//! on the way can route it without reading it.
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::session::PROTOCOL_VERSION;
+use crate::request::{Request, STATELESS_VERSION};
+
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// The headers of a request to a stateless server.
+pub(crate) fn headers(request: &Request<'_>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if matches!(request, Request::Initialize) {
+        return headers;
+    }
+    headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(STATELESS_VERSION));
+    headers.insert(METHOD, HeaderValue::from_static(request.method()));
+    if let Request::CallTool { tool, .. } = request
+        && let Ok(name) = HeaderValue::from_str(&encoded(tool.as_str()))
+    {
+        headers.insert(NAME, name);
+    }
+    headers
+}
+
+/// A text as a header's value: as it is if it can be, else in Base64.
+fn encoded(text: &str) -> String {
+    let is_plain = text.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
+        && text.trim() == text
+        && !(text.starts_with("=?base64?") && text.ends_with("?="));
+    if is_plain { text.to_owned() } else { format!("=?base64?{}?=", base64(text.as_bytes())) }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for position in 0..4_usize {
+            let digit = (bits >> (18 - 6 * position)) & 63;
+            let digit = DIGITS.get(digit as usize).copied().unwrap_or(b'=');
+            text.push(char::from(if position > group.len() { b'=' } else { digit }));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_encoded_only_if_they_have_to_be() {
+        // The examples of the specification.
+        let rows = [
+            ("us-west1", "us-west1"),
+            ("", ""),
+            ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+            (" padded ", "=?base64?IHBhZGRlZCA=?="),
+            ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
+            ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(encoded(text), expected);
+        }
+    }
+}

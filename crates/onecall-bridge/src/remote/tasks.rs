@@ -1,0 +1,94 @@
+//! The exchanges with a remote server that are under way. They end by themselves,
+//! one by one when nobody waits any more, or all together with the connection.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Handle;
+use tokio::task::{AbortHandle, JoinSet};
+
+use crate::error::SendError;
+
+/// Cheap to clone; all clones hold the same tasks.
+#[derive(Clone)]
+pub(crate) struct Tasks {
+    /// A message may be sent, or dropped, by a thread outside the runtime.
+    runtime: Handle,
+    running: Arc<Mutex<Running>>,
+}
+
+struct Running {
+    /// `None` once the connection has ended.
+    all: Option<JoinSet<()>>,
+    by_request: HashMap<u64, AbortHandle>,
+}
+
+impl Tasks {
+    /// Must be called inside a tokio runtime.
+    pub fn new() -> Self {
+        let running = Running { all: Some(JoinSet::new()), by_request: HashMap::new() };
+        Self { runtime: Handle::current(), running: Arc::new(Mutex::new(running)) }
+    }
+
+    /// Runs `task` until it ends or the connection does.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> Result<(), SendError> {
+        let mut running = self.lock();
+        let all = running.all.as_mut().ok_or(SendError::Closed)?;
+        all.spawn_on(task, &self.runtime);
+        // Those that have ended would otherwise be kept for somebody to look at.
+        while all.try_join_next().is_some() {}
+        Ok(())
+    }
+
+    /// Runs `task` until it ends, the connection does, or request `id` is abandoned.
+    pub fn spawn_for(
+        &self,
+        id: u64,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), SendError> {
+        let entry = Entry { tasks: self.clone(), id };
+        let mut running = self.lock();
+        let all = running.all.as_mut().ok_or(SendError::Closed)?;
+        let handle = all.spawn_on(
+            async move {
+                task.await;
+                drop(entry);
+            },
+            &self.runtime,
+        );
+        while all.try_join_next().is_some() {}
+        running.by_request.insert(id, handle);
+        Ok(())
+    }
+
+    /// Ends what is done for request `id`, and with it the HTTP exchange.
+    pub fn abandon(&self, id: u64) {
+        if let Some(handle) = self.lock().by_request.get(&id) {
+            handle.abort();
+        }
+    }
+
+    /// Ends everything, and refuses what comes later.
+    pub fn close(&self) -> JoinSet<()> {
+        let all = self.lock().all.take();
+        let mut all = all.unwrap_or_default();
+        all.abort_all();
+        all
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets a request when its task is gone.
+struct Entry {
+    tasks: Tasks,
+    id: u64,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.tasks.lock().by_request.remove(&self.id);
+    }
+}
