@@ -79,8 +79,9 @@ impl Endpoint {
             };
             value.set_sensitive(true);
             headers.insert(name, value);
-            // Of `Bearer abc`, the second word is the secret.
-            secrets.extend(secret.reveal().split_whitespace().map(str::to_owned));
+            // Of `Bearer abc`, the second word alone is a secret too.
+            let token = secret.reveal().split_once(' ').map(|(_, token)| token);
+            secrets.extend([Some(secret.reveal()), token].into_iter().flatten().map(str::to_owned));
         }
         secrets.extend(url.password().map(str::to_owned));
         secrets.retain(|secret| secret.len() >= MIN_SECRET);

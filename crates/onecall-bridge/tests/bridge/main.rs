@@ -1,9 +1,10 @@
-//! The bridge against servers that are small shell scripts: how they start, how
+//! The bridge against small shell scripts and the fixture server: how they start, how
 //! they answer, how they end.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 mod calls;
 mod fake;
+mod remote;
 mod start;
 mod stop;
