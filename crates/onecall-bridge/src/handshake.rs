@@ -4,7 +4,8 @@
 use onecall_catalog::ToolDefinition;
 use onecall_core::ServerName;
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tracing::{debug, warn};
 
@@ -26,6 +27,8 @@ pub(crate) struct Greeting {
     pub server_name: String,
     pub server_version: String,
     pub protocol: String,
+    /// Whether it tells about changes of its tools to those who ask for that.
+    pub announces_changes: bool,
     pub tools: Vec<ToolDefinition>,
 }
 
@@ -58,7 +61,7 @@ struct DiscoverMeta {
 
 #[derive(Default, Deserialize)]
 struct Capabilities {
-    tools: Option<IgnoredAny>,
+    tools: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]
@@ -85,6 +88,9 @@ pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, 
         let method = "notifications/initialized";
         peer.notify_initialized().map_err(|source| StartError::Request { method, source })?;
     }
+    let announces_changes = result.capabilities.tools.as_ref().is_some_and(|tools| {
+        Era::of(&result.protocol_version) == Era::Stateless && tools["listChanged"] == true
+    });
     let tools = match (listing::list(peer, server).await, result.capabilities.tools) {
         // Some servers have tools and do not say so, so the others are asked too.
         (
@@ -103,6 +109,7 @@ pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, 
         server_name: plain(&result.server_info.name, MAX_SHOWN),
         server_version: plain(&result.server_info.version, MAX_SHOWN),
         protocol,
+        announces_changes,
         tools,
     })
 }

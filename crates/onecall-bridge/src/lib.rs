@@ -16,6 +16,7 @@ mod hostile_answers;
 mod incoming;
 mod lines;
 mod listing;
+mod parameters;
 mod plain;
 mod remote;
 mod request;
@@ -25,6 +26,7 @@ mod server;
 mod status;
 mod stderr;
 mod stdio;
+mod subscription;
 mod writer;
 
 pub use bridge::Bridge;

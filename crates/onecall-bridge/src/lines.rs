@@ -96,6 +96,11 @@ impl Splitter {
         &mut self.buffer
     }
 
+    /// How many bytes are kept of a line that is not complete yet.
+    pub fn unfinished(&self) -> usize {
+        self.buffer.len() - self.start
+    }
+
     /// Takes in more of the stream.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.room().extend_from_slice(bytes);

@@ -39,8 +39,25 @@ impl Era {
 pub(crate) enum Request<'a> {
     Initialize,
     Discover,
-    ListTools { cursor: Option<&'a str> },
-    CallTool { tool: &'a ToolName, arguments: &'a RawValue },
+    ListTools {
+        cursor: Option<&'a str>,
+    },
+    CallTool {
+        tool: &'a ToolName,
+        arguments: &'a RawValue,
+        /// Arguments that go into headers as well, where a transport has any.
+        mirrored: &'a [Mirrored],
+    },
+    /// Stays unanswered while the server tells us about changes of its tools.
+    Listen,
+}
+
+/// An argument that those on the way to a server want to see without reading the
+/// request: the header's name and the argument as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mirrored {
+    pub header: String,
+    pub value: String,
 }
 
 impl Request<'_> {
@@ -51,6 +68,7 @@ impl Request<'_> {
             Self::Discover => "server/discover",
             Self::ListTools { .. } => "tools/list",
             Self::CallTool { .. } => "tools/call",
+            Self::Listen => "subscriptions/listen",
         }
     }
 
@@ -64,7 +82,7 @@ impl Request<'_> {
     pub fn line(&self, id: u64, era: Era) -> Vec<u8> {
         let room = match self {
             Self::CallTool { arguments, .. } => arguments.get().len(),
-            Self::Initialize | Self::Discover | Self::ListTools { .. } => 0,
+            Self::Initialize | Self::Discover | Self::ListTools { .. } | Self::Listen => 0,
         };
         let mut line = Line::new(room + 160);
         line.raw(r#"{"jsonrpc":"2.0","id":"#).number(id);
@@ -78,7 +96,10 @@ impl Request<'_> {
             Self::ListTools { cursor: Some(cursor) } => {
                 line.raw(r#""cursor":"#).text(cursor);
             }
-            Self::CallTool { tool, arguments } => {
+            Self::Listen => {
+                line.raw(r#""notifications":{"toolsListChanged":true}"#);
+            }
+            Self::CallTool { tool, arguments, .. } => {
                 line.raw(r#""name":"#).text(tool.as_str());
                 line.raw(r#","arguments":"#).json(arguments);
             }
@@ -182,8 +203,8 @@ mod tests {
     fn arguments_go_out_as_they_came() {
         let arguments = r#"{"n": 123456789012345678901234567890, "f": 1.10, "s": "a\nb"}"#;
         let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
-        let request =
-            Request::CallTool { tool: &ToolName::new("say \"hi\""), arguments: &arguments };
+        let tool = ToolName::new("say \"hi\"");
+        let request = Request::CallTool { tool: &tool, arguments: &arguments, mirrored: &[] };
         assert_eq!(
             text(request.line(7, Era::Handshake)),
             concat!(
@@ -197,7 +218,8 @@ mod tests {
     #[test]
     fn a_line_stays_one_line() {
         let arguments = RawValue::from_string("{\r\n \"a\":\n 1}".to_owned()).unwrap();
-        let request = Request::CallTool { tool: &ToolName::new("a\nb"), arguments: &arguments };
+        let tool = ToolName::new("a\nb");
+        let request = Request::CallTool { tool: &tool, arguments: &arguments, mirrored: &[] };
         let line = text(request.line(1, Era::Handshake));
         assert_eq!(line.find(['\n', '\r']), Some(line.len() - 1));
         assert!(line.contains(r#""arguments":{   "a":  1}"#), "{line}");
@@ -209,6 +231,7 @@ mod tests {
         for line in [
             Request::Initialize.line(1, Era::Handshake),
             Request::Discover.line(1, Era::Stateless),
+            Request::Listen.line(1, Era::Stateless),
             Request::ListTools { cursor: None }.line(2, Era::Handshake),
             Request::ListTools { cursor: Some("\"\n") }.line(3, Era::Stateless),
             initialized(),

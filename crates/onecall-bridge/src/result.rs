@@ -19,6 +19,9 @@ struct CallResult<'a, C> {
     #[serde(borrow)]
     structured_content: Option<&'a RawValue>,
     is_error: Option<bool>,
+    /// Says whether the server is done or has a question.
+    #[serde(borrow)]
+    result_type: Option<&'a RawValue>,
     /// What servers before the first released revision answered with.
     #[serde(borrow)]
     tool_result: Option<&'a RawValue>,
@@ -85,6 +88,9 @@ enum Block<'a> {
 pub(crate) fn tool_value(result: &RawValue) -> Result<ToolValue, String> {
     let (result, blocks) = read(result)
         .map_err(|detail| format!("the server sent a result that is not valid: {detail}"))?;
+    if result.result_type.is_some_and(|kind| kind.get() == r#""input_required""#) {
+        return Err("the tool asks for more input, which onecall cannot give".to_owned());
+    }
     if result.is_error == Some(true) {
         return Err(error_message(blocks, result.structured_content));
     }
@@ -134,6 +140,7 @@ impl<'a, C> CallResult<'a, C> {
             content: None,
             structured_content: self.structured_content,
             is_error: self.is_error,
+            result_type: self.result_type,
             tool_result: self.tool_result,
         }
     }
@@ -364,6 +371,15 @@ mod tests {
     #[test]
     fn old_servers_answer_with_a_tool_result() {
         assert_eq!(value(r#"{"toolResult":{"a":1}}"#), r#"json {"a":1}"#);
+    }
+
+    #[test]
+    fn a_question_of_the_tool_is_an_error() {
+        assert_eq!(
+            value(r#"{"resultType":"input_required","inputRequests":{"a":{}}}"#),
+            "error the tool asks for more input, which onecall cannot give"
+        );
+        assert_eq!(value(r#"{"resultType":"complete","content":[]}"#), "nothing");
     }
 
     #[test]

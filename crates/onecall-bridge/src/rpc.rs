@@ -120,7 +120,7 @@ impl Peer {
         decode: fn(&RawValue) -> T,
     ) -> Result<T, RequestError> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let line = request.line(id, self.era(&request));
+        let line = request.line(id, self.era_of(&request));
         let (sender, receiver) = oneshot::channel();
         self.expect(
             id,
@@ -197,6 +197,11 @@ impl Peer {
             self.stateless.store(Era::of(version) == Era::Stateless, Ordering::Relaxed);
         }
         self.outlet.introduced(outcome);
+    }
+
+    /// How the server wants to be spoken to, as far as is known.
+    pub fn era(&self) -> Era {
+        if self.stateless.load(Ordering::Relaxed) { Era::Stateless } else { Era::Handshake }
     }
 
     /// Returns when the server has forgotten who we are, so that another handshake
@@ -351,12 +356,11 @@ impl Peer {
         let _ = self.outlet.send(Outgoing { line, purpose });
     }
 
-    fn era(&self, request: &Request<'_>) -> Era {
+    fn era_of(&self, request: &Request<'_>) -> Era {
         match request {
             Request::Initialize => Era::Handshake,
             Request::Discover => Era::Stateless,
-            _ if self.stateless.load(Ordering::Relaxed) => Era::Stateless,
-            _ => Era::Handshake,
+            Request::ListTools { .. } | Request::CallTool { .. } | Request::Listen => self.era(),
         }
     }
 

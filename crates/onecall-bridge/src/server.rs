@@ -17,11 +17,13 @@ use crate::error::StartError;
 use crate::guard::Guard;
 use crate::handshake::{self, Greeting};
 use crate::listing;
+use crate::parameters::Parameters;
 use crate::plain::plain;
-use crate::request::Request;
+use crate::request::{Era, Request};
 use crate::result::{tool_value, whole_answer};
 use crate::rpc::Peer;
 use crate::status::{ServerState, ServerStatus};
+use crate::subscription;
 
 /// The least time between two listings that a server asks for. However often it
 /// says that its tools changed, this is how often we look.
@@ -43,6 +45,8 @@ struct Now {
     transport: &'static str,
     state: ServerState,
     tools: Arc<Vec<ToolDefinition>>,
+    /// Which arguments of which tools go into headers, if any do.
+    parameters: Option<Arc<Parameters>>,
     peer: Option<Arc<Peer>>,
 }
 
@@ -52,6 +56,7 @@ impl Server {
             transport: routes(&config.transport).0.label(),
             state: ServerState::Connecting,
             tools: Arc::default(),
+            parameters: None,
             peer: None,
         };
         Self { config, now: Mutex::new(now), changed }
@@ -85,11 +90,16 @@ impl Server {
         arguments: &RawValue,
         form: AnswerForm,
     ) -> Result<ToolValue, String> {
-        let peer = self.lock().peer.clone();
+        let (peer, parameters) = {
+            let now = self.lock();
+            (now.peer.clone(), now.parameters.clone())
+        };
         let Some(peer) = peer else {
             return Err(format!("server '{}' is not connected", self.config.name));
         };
-        let request = Request::CallTool { tool, arguments };
+        let mirrored = parameters.map(|parameters| parameters.mirrored(tool, arguments));
+        let mirrored = mirrored.as_deref().unwrap_or_default();
+        let request = Request::CallTool { tool, arguments, mirrored };
         let decode = match form {
             AnswerForm::Value => tool_value,
             AnswerForm::Whole => whole_answer,
@@ -148,11 +158,13 @@ impl Server {
         let started = Instant::now();
         let peer = Arc::clone(connection.peer());
         let greeting = self.greet(connection).await?;
+        let announces_changes = greeting.announces_changes;
         self.become_ready(greeting, &peer, started.elapsed());
         let ending = tokio::select! {
             ending = connection.ended() => ending,
             ending = self.refresh_forever(&peer) => ending,
             ending = self.renew_forever(&peer) => ending,
+            ending = subscription::keep(&peer), if announces_changes => ending,
             ending = peer.enforce_deadlines() => ending,
         };
         peer.close(&format!("server '{}' {ending}", self.config.name));
@@ -182,7 +194,7 @@ impl Server {
             match greeting.unwrap_or(Err(StartError::TimedOut { limit })) {
                 Ok(greeting) => {
                     info!(%server, "the server had forgotten us and knows us again");
-                    self.update_tools(greeting.tools);
+                    self.update_tools(greeting.tools, peer);
                 }
                 Err(error) => {
                     warn!(%server, "the server has forgotten us: {error}");
@@ -202,7 +214,7 @@ impl Server {
             match listed.unwrap_or(Err(StartError::TimedOut { limit })) {
                 Ok(tools) => {
                     info!(%server, tools = tools.len(), "the server changed its tools");
-                    self.update_tools(tools);
+                    self.update_tools(tools, peer);
                 }
                 Err(error) => warn!(%server, "the changed tools could not be listed: {error}"),
             }
@@ -211,7 +223,8 @@ impl Server {
     }
 
     fn become_ready(&self, greeting: Greeting, peer: &Arc<Peer>, took: Duration) {
-        let Greeting { server_name, server_version, protocol, tools } = greeting;
+        let Greeting { server_name, server_version, protocol, tools, .. } = greeting;
+        let (tools, parameters) = self.with_parameters(tools, peer);
         info!(
             server = %self.config.name, tools = tools.len(), took = ?took,
             "connected to {server_name} {server_version}"
@@ -221,19 +234,46 @@ impl Server {
         now.state =
             ServerState::Ready { server_name, server_version, protocol, tools: count, took };
         now.tools = Arc::new(tools);
+        now.parameters = parameters;
         now.peer = Some(Arc::clone(peer));
         drop(now);
         self.changed.notify_one();
     }
 
-    fn update_tools(&self, listed: Vec<ToolDefinition>) {
+    fn update_tools(&self, listed: Vec<ToolDefinition>, peer: &Peer) {
+        let (listed, parameters) = self.with_parameters(listed, peer);
         let mut now = self.lock();
         if let ServerState::Ready { tools, .. } = &mut now.state {
             *tools = listed.len();
         }
         now.tools = Arc::new(listed);
+        now.parameters = parameters;
         drop(now);
         self.changed.notify_one();
+    }
+
+    /// Finds the arguments that go into headers. A tool that marks them wrongly is
+    /// left out, as the protocol demands.
+    fn with_parameters(
+        &self,
+        tools: Vec<ToolDefinition>,
+        peer: &Peer,
+    ) -> (Vec<ToolDefinition>, Option<Arc<Parameters>>) {
+        let has_headers = !matches!(self.config.transport, Transport::Stdio(_));
+        if !has_headers || peer.era() != Era::Stateless {
+            return (tools, None);
+        }
+        let mut parameters = Parameters::default();
+        let is_valid = |tool: &ToolDefinition| match parameters.add(tool) {
+            Ok(()) => true,
+            Err(why) => {
+                let name = plain(tool.tool.as_str(), 100);
+                warn!(server = %self.config.name, "the tool '{name}' was left out: {why}");
+                false
+            }
+        };
+        let tools = tools.into_iter().filter(is_valid).collect();
+        (tools, parameters.into_shared())
     }
 
     fn fail(&self, reason: &str) {

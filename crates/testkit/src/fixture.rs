@@ -159,7 +159,7 @@ impl<'a> Server<'a> {
         Reply::Result(
             json!({
                 "supportedVersions": [STATELESS],
-                "capabilities": { "tools": {} },
+                "capabilities": { "tools": { "listChanged": true } },
                 "ttlMs": 0,
                 "cacheScope": "private",
                 "_meta": { "io.modelcontextprotocol/serverInfo": info },

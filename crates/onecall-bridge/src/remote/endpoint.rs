@@ -9,6 +9,7 @@ use onecall_config::RemoteTransport;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Request, Response, StatusCode, Url};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::failure::{HttpError, Words};
@@ -36,6 +37,14 @@ const FAILURE_TIME: Duration = Duration::from_secs(2);
 /// What is read of a body before its size is trusted.
 const FIRST_ROOM: usize = 64 * 1024;
 
+/// How long the server may take to open a stream that no deadline waits for.
+const OPENING: Duration = Duration::from_secs(30);
+
+/// An answer that grows beyond this takes its turn: only so many of them are in
+/// memory at a time, whatever the server sends.
+const LARGE: usize = 1024 * 1024;
+const MAX_LARGE: usize = 4;
+
 /// A secret shorter than this is not looked for in what a server says: it would
 /// be found everywhere.
 const MIN_SECRET: usize = 6;
@@ -53,6 +62,7 @@ pub(crate) struct Endpoint {
 }
 
 struct Shared {
+    large: Arc<Semaphore>,
     headers: HeaderMap,
     /// What must not be shown even if the server sends it back.
     secrets: Vec<String>,
@@ -86,7 +96,8 @@ impl Endpoint {
         secrets.extend(url.password().map(str::to_owned));
         secrets.retain(|secret| secret.len() >= MIN_SECRET);
         let client = client(&url).map_err(|error| no_client(&innermost(&error)))?;
-        Ok(Self { client, url, shared: Arc::new(Shared { headers, secrets }) })
+        let large = Arc::new(Semaphore::new(MAX_LARGE));
+        Ok(Self { client, url, shared: Arc::new(Shared { large, headers, secrets }) })
     }
 
     /// The same server at another address of its own; `None` if it is not its own.
@@ -109,7 +120,8 @@ impl Endpoint {
     /// Asks for an event stream; the response is one.
     pub async fn stream(&self, mut headers: HeaderMap) -> Result<Response, HttpError> {
         headers.insert(ACCEPT, EVENT_STREAM);
-        let response = self.exchange(Method::GET, headers, None).await?;
+        let opened = timeout(OPENING, self.exchange(Method::GET, headers, None)).await;
+        let response = opened.unwrap_or(Err(HttpError::NotTaken { limit: OPENING }))?;
         match self.content(response).await? {
             (response, Content::Events) => Ok(response),
             (response, Content::Json) => Err(self.not_mcp(response).await),
@@ -141,13 +153,20 @@ impl Endpoint {
             return Err(too_large());
         }
         let mut body = Vec::with_capacity(FIRST_ROOM.min(usize::try_from(length).unwrap_or(0)));
+        let mut room = self.room();
         while let Some(chunk) = self.chunk(&mut response).await? {
             if body.len().saturating_add(chunk.len()) > MAX_LINE {
                 return Err(too_large());
             }
             body.extend_from_slice(&chunk);
+            room.hold(body.len()).await;
         }
         Ok(body)
+    }
+
+    /// Room for one answer.
+    pub fn room(&self) -> Room {
+        Room { large: Arc::clone(&self.shared.large), permit: None }
     }
 
     /// The next piece of a body.
@@ -239,6 +258,24 @@ impl Endpoint {
             words = words.replace(secret, "[secret]");
         }
         words
+    }
+}
+
+/// The memory that an answer takes while it is read.
+pub(crate) struct Room {
+    large: Arc<Semaphore>,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Room {
+    /// Waits until this much may be held.
+    pub async fn hold(&mut self, bytes: usize) {
+        if bytes < LARGE {
+            self.permit = None;
+        } else if self.permit.is_none() {
+            // It is never closed.
+            self.permit = Arc::clone(&self.large).acquire_owned().await.ok();
+        }
     }
 }
 

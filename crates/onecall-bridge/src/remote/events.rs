@@ -60,6 +60,11 @@ impl Events {
         self.last_id.as_ref()
     }
 
+    /// How many bytes are kept of an event that is not complete yet.
+    pub fn unfinished(&self) -> usize {
+        self.splitter.unfinished() + self.current.data.len()
+    }
+
     /// How long the server wants us to wait before we come back.
     pub fn retry(&self) -> Option<Duration> {
         self.retry

@@ -17,10 +17,18 @@ pub(crate) fn headers(request: &Request<'_>) -> HeaderMap {
     }
     headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(STATELESS_VERSION));
     headers.insert(METHOD, HeaderValue::from_static(request.method()));
-    if let Request::CallTool { tool, .. } = request
-        && let Ok(name) = HeaderValue::from_str(&encoded(tool.as_str()))
-    {
-        headers.insert(NAME, name);
+    if let Request::CallTool { tool, mirrored, .. } = request {
+        // What is encoded is a valid value, and the names were looked at before.
+        if let Ok(name) = HeaderValue::from_str(&encoded(tool.as_str())) {
+            headers.insert(NAME, name);
+        }
+        for argument in *mirrored {
+            let name = HeaderName::try_from(format!("mcp-param-{}", argument.header));
+            let value = HeaderValue::from_str(&encoded(&argument.value));
+            if let (Ok(name), Ok(value)) = (name, value) {
+                headers.insert(name, value);
+            }
+        }
     }
     headers
 }
@@ -50,7 +58,34 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use onecall_core::ToolName;
+    use serde_json::value::RawValue;
+
     use super::*;
+    use crate::request::Mirrored;
+
+    #[test]
+    fn a_call_shows_its_tool_and_its_marked_arguments() {
+        let arguments = RawValue::from_string("{}".to_owned()).unwrap();
+        let mirrored = [Mirrored { header: "Region".to_owned(), value: "süd".to_owned() }];
+        let tool = ToolName::new("get");
+        let call = Request::CallTool { tool: &tool, arguments: &arguments, mirrored: &mirrored };
+        let shown = headers(&call);
+        let shown: Vec<String> = shown
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "mcp-protocol-version: 2026-07-28",
+                "mcp-method: tools/call",
+                "mcp-name: get",
+                "mcp-param-region: =?base64?c8O8ZA==?=",
+            ]
+        );
+        assert!(headers(&Request::Initialize).is_empty());
+    }
 
     #[test]
     fn names_are_encoded_only_if_they_have_to_be() {

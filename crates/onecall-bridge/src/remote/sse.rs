@@ -249,6 +249,7 @@ impl SseClient {
     /// Reads the stream to its end, and says what that was.
     async fn read(&self, peer: &Peer, mut response: Response, again: bool) -> HttpError {
         let mut events = Events::new(MAX_LINE);
+        let mut room = self.endpoint.room();
         loop {
             let chunk = match self.endpoint.chunk(&mut response).await {
                 Ok(Some(chunk)) => chunk,
@@ -264,6 +265,7 @@ impl SseClient {
             if let Some(error) = foreign {
                 return error;
             }
+            room.hold(events.unfinished()).await;
         }
     }
 

@@ -42,6 +42,7 @@ const MAX_RESUMPTIONS: u32 = 5;
 
 /// The pause before that, unless the server asks for another; it doubles.
 const RESUME_PAUSE: Duration = Duration::from_millis(500);
+const MIN_PAUSE: Duration = Duration::from_millis(10);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// A stream that lasted this long was no failure.
@@ -144,7 +145,7 @@ impl Outlet for Out {
                         client.sessions.begin();
                         Kind::Opening
                     }
-                    Request::ListTools { .. } => Kind::Ordinary,
+                    Request::ListTools { .. } | Request::Listen => Kind::Ordinary,
                     Request::CallTool { .. } => Kind::Call,
                 };
                 let post = Post { id, line, mirrored: mirror::headers(&request), kind };
@@ -298,6 +299,7 @@ impl StreamableClient {
     ) -> Result<(), RequestError> {
         // A request has a deadline of its own.
         let mut quiet_until = id.is_none().then(|| Instant::now() + IDLE);
+        let mut room = self.endpoint.room();
         let mut too_large = false;
         loop {
             let next = self.endpoint.chunk(&mut response);
@@ -311,6 +313,7 @@ impl StreamableClient {
                 too_large |= matches!(event.data, Line::TooLong(_));
                 peer.receive(event.data);
             });
+            room.hold(events.unfinished()).await;
             match (id, quiet_until) {
                 (Some(_), _) if too_large => {
                     return Err(RequestError::TooLarge { limit_bytes: MAX_LINE });
@@ -361,7 +364,7 @@ impl StreamableClient {
                 debug!("the server does not keep up its own stream; going on without");
                 return;
             }
-            sleep(resumptions.pause(&events)).await;
+            sleep(resumptions.pause(&events).max(RESUME_PAUSE)).await;
         }
     }
 
@@ -397,7 +400,7 @@ impl Resumptions {
 
     fn pause(&self, events: &Events) -> Duration {
         let doubled = RESUME_PAUSE.saturating_mul(1 << self.in_vain.saturating_sub(1).min(8));
-        events.retry().unwrap_or(doubled.min(MAX_PAUSE))
+        events.retry().unwrap_or(doubled.min(MAX_PAUSE)).max(MIN_PAUSE)
     }
 }
 

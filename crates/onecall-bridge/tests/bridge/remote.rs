@@ -15,6 +15,9 @@ use tokio::time::timeout;
 
 use crate::fake::{call, call_with, reason, start};
 
+/// How a server is to be reached.
+type Means = fn(RemoteTransport) -> Transport;
+
 /// A fixture server and what it has been sent.
 struct Site {
     fixture: HttpFixture,
@@ -29,7 +32,7 @@ impl Site {
         Self { fixture: HttpFixture::start(&flags), folder }
     }
 
-    fn config(&self, transport: fn(RemoteTransport) -> Transport) -> ServerConfig {
+    fn config(&self, transport: Means) -> ServerConfig {
         let path =
             if transport(remote("")) == Transport::Sse(remote("")) { "/sse" } else { "/mcp" };
         config(transport(remote(&self.fixture.url(path))))
@@ -108,7 +111,7 @@ async fn fails_to_start(transport: Transport) -> String {
 
 #[tokio::test]
 async fn every_kind_of_server_is_called() {
-    let rows: [(&str, fn(RemoteTransport) -> Transport, &str, &str); 8] = [
+    let rows: [(&str, Means, &str, &str); 8] = [
         ("--face json", Transport::Http, "http", "2025-11-25"),
         ("--face events", Transport::Http, "http", "2025-11-25"),
         ("--face json --sessions", Transport::Http, "http", "2025-11-25"),
@@ -330,6 +333,40 @@ async fn a_dropped_call_closes_its_request() {
     assert_eq!(add(&bridge).await, "3");
     assert_eq!(site.count(|message| message["method"] == "notifications/cancelled"), 0);
     bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_stateless_server_is_asked_about_changes() {
+    let site = Site::new("--face stateless");
+    let bridge = site.http().await;
+    let asked = site.wait_for(|message| message["method"] == "subscriptions/listen").await;
+    assert_eq!(asked["params"]["notifications"]["toolsListChanged"], true);
+    let listed = async {
+        while site.count(|message| message["method"] == "tools/list") < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(Duration::from_secs(10), listed).await.unwrap();
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_bridge_for_one_call_leaves_nothing_behind() {
+    let sites = ["--face events --sessions", "--face legacy", "--face stateless"].map(Site::new);
+    for (site, transport) in sites.iter().zip([Transport::Http, Transport::Sse, Transport::Auto]) {
+        let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        let before = tasks();
+        let bridge = start(vec![site.config(transport)]).await;
+        assert_eq!(add(&bridge).await, "3");
+        bridge.shutdown().await;
+        drop(bridge);
+        let gone = async {
+            while tasks() > before {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(Duration::from_secs(2), gone).await.unwrap();
+    }
 }
 
 #[tokio::test]
