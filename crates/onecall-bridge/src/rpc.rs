@@ -31,6 +31,9 @@ pub(crate) trait Outlet: Send + Sync {
     /// Sends a whole message, or nothing of it. Never waits.
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError>;
 
+    /// Gives up a request that the server must not be told about.
+    fn abandon(&self, _id: u64) {}
+
     /// Learns what the handshake came to: the revision to speak from now on, or
     /// why there is none.
     fn introduced(&self, _outcome: Result<&str, &str>) {}
@@ -379,8 +382,13 @@ struct Ticket<'a> {
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        if self.peer.take(self.id).is_some() && self.cancellable {
+        if self.peer.take(self.id).is_none() {
+            return;
+        }
+        if self.cancellable {
             self.peer.tell_cancelled(self.id, "nobody waits for the answer any more");
+        } else {
+            self.peer.outlet.abandon(self.id);
         }
     }
 }

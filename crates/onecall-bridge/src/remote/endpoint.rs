@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_config::RemoteTransport;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
+};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, Request, Response, StatusCode, Url};
+use reqwest::{Client, Method, Response, StatusCode, Url};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -79,8 +81,9 @@ impl Endpoint {
     pub fn new(transport: &RemoteTransport) -> Result<Self, StartError> {
         let no_client = |detail: &str| StartError::NoClient { detail: detail.to_owned() };
         let url = Url::parse(&transport.url).map_err(|_| no_client("'url' is not an address"))?;
+        let client = client(&url).map_err(|error| no_client(&innermost(&error)))?;
         let mut headers = HeaderMap::new();
-        let mut secrets = Vec::new();
+        let mut secrets: Vec<String> = url.password().into_iter().map(str::to_owned).collect();
         for (name, secret) in &transport.headers {
             let name = HeaderName::from_bytes(name.as_bytes());
             let value = HeaderValue::from_str(secret.reveal());
@@ -89,13 +92,16 @@ impl Endpoint {
             };
             value.set_sensitive(true);
             headers.insert(name, value);
-            // Of `Bearer abc`, the second word alone is a secret too.
-            let token = secret.reveal().split_once(' ').map(|(_, token)| token);
-            secrets.extend([Some(secret.reveal()), token].into_iter().flatten().map(str::to_owned));
+            secrets.push(secret.reveal().to_owned());
         }
-        secrets.extend(url.password().map(str::to_owned));
+        // A user in the address becomes a header, too.
+        let example = client.get(url.clone()).build().ok();
+        let implied = example.as_ref().and_then(|request| request.headers().get(AUTHORIZATION));
+        secrets.extend(implied.and_then(|value| value.to_str().ok()).map(str::to_owned));
+        // Of `Bearer abc`, the second word alone is a secret too.
+        let token = |secret: &String| Some(secret.split_once(' ')?.1.to_owned());
+        secrets.extend(secrets.iter().filter_map(token).collect::<Vec<_>>());
         secrets.retain(|secret| secret.len() >= MIN_SECRET);
-        let client = client(&url).map_err(|error| no_client(&innermost(&error)))?;
         let large = Arc::new(Semaphore::new(MAX_LARGE));
         Ok(Self { client, url, shared: Arc::new(Shared { large, headers, secrets }) })
     }
@@ -188,12 +194,16 @@ impl Endpoint {
     ) -> Result<Response, HttpError> {
         let mut url = self.url.clone();
         for _ in 0..=MAX_HOPS {
-            let mut request = Request::new(method.clone(), url.clone());
             // Ours last: what the protocol needs cannot be configured away.
-            *request.headers_mut() = self.shared.headers.clone();
-            request.headers_mut().extend(headers.clone());
-            *request.body_mut() = body.clone().map(Into::into);
-            let response = self.client.execute(request).await;
+            let mut request = self
+                .client
+                .request(method.clone(), url.clone())
+                .headers(self.shared.headers.clone())
+                .headers(headers.clone());
+            if let Some(body) = &body {
+                request = request.body(body.clone());
+            }
+            let response = request.send().await;
             let response = response
                 .map_err(|error| HttpError::from_client(&error, &shown_origin(&self.url)))?;
             let status = response.status();

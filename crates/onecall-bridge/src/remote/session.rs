@@ -7,7 +7,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::watch;
 
 use super::HttpError;
-use crate::request::Era;
+use crate::request::{Era, Request};
 use crate::rpc::Peer;
 
 /// Named by the server when the handshake begins.
@@ -49,6 +49,17 @@ impl Session {
             headers.insert(PROTOCOL_VERSION, protocol.clone());
         }
     }
+}
+
+/// What a request needs of a session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Begins one, so there is none to wait for.
+    Opening,
+    /// Needs one, and fails without.
+    Ordinary,
+    /// Needs one, and is worth another one.
+    Call,
 }
 
 /// The session there is now. All who need one wait here for the handshake.
@@ -110,8 +121,19 @@ impl Sessions {
         let _ = now.wait_for(|now| now.session.number != session.number).await;
     }
 
-    /// A handshake begins: nothing of an earlier session counts any more.
-    pub fn begin(&self) {
+    /// What this request needs; if it begins a session, the earlier one ends now.
+    pub fn kind(&self, request: &Request<'_>) -> Kind {
+        match request {
+            Request::Initialize | Request::Discover => {
+                self.begin();
+                Kind::Opening
+            }
+            Request::ListTools { .. } | Request::Listen => Kind::Ordinary,
+            Request::CallTool { .. } => Kind::Call,
+        }
+    }
+
+    fn begin(&self) {
         self.now.send_modify(|now| {
             let number = now.session.number + 1;
             now.session = Session { number, ..Session::default() };

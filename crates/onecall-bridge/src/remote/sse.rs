@@ -18,15 +18,14 @@ use tracing::{debug, warn};
 use super::HttpError;
 use super::endpoint::Endpoint;
 use super::events::Events;
-use super::session::Sessions;
+use super::session::{Kind, Sessions};
 use super::tasks::Tasks;
 use crate::error::{RequestError, SendError, StartError};
 use crate::lines::Line;
-use crate::request::Request;
 use crate::rpc::{MAX_LINE, Outgoing, Outlet, Peer, Purpose};
 
-/// How many messages are posted at a time; more wait.
-const MAX_POSTS: usize = 64;
+/// How many calls are posted at a time; more wait.
+const MAX_CALLS: usize = 64;
 
 /// How many of our answers to requests of the server may be under way.
 const MAX_COURTESIES: usize = 16;
@@ -109,7 +108,7 @@ struct SseClient {
     /// The requests whose answers the stream owes us.
     posted: Mutex<HashSet<u64>>,
     tasks: Tasks,
-    posts: Semaphore,
+    calls: Semaphore,
     courtesies: Arc<Semaphore>,
     peer: Weak<Peer>,
 }
@@ -125,12 +124,9 @@ impl Outlet for Out {
         let line = message.line;
         match message.purpose {
             Purpose::Request { id, request } => {
-                let opens = matches!(request, Request::Initialize | Request::Discover);
-                if opens {
-                    client.sessions.begin();
-                }
+                let kind = client.sessions.kind(&request);
                 tasks.spawn_for(id, async move {
-                    if let Err(error) = client.request(id, line, opens).await {
+                    if let Err(error) = client.request(id, line, kind).await {
                         client.posted().remove(&id);
                         peer.fail(id, error);
                     }
@@ -156,6 +152,11 @@ impl Outlet for Out {
         }
     }
 
+    fn abandon(&self, id: u64) {
+        self.0.tasks.abandon(id);
+        self.0.posted().remove(&id);
+    }
+
     fn introduced(&self, outcome: Result<&str, &str>) {
         self.0.sessions.introduced(outcome);
     }
@@ -169,19 +170,22 @@ impl SseClient {
             inbox: watch::Sender::new(None),
             posted: Mutex::default(),
             tasks: Tasks::new(),
-            posts: Semaphore::new(MAX_POSTS),
+            calls: Semaphore::new(MAX_CALLS),
             courtesies: Arc::new(Semaphore::new(MAX_COURTESIES)),
             peer,
         }
     }
 
     /// Posts a request; the stream brings the answer.
-    async fn request(&self, id: u64, line: Vec<u8>, opens: bool) -> Result<(), RequestError> {
-        // It is never closed.
-        let _turn = self.posts.acquire().await;
-        if !opens {
+    async fn request(&self, id: u64, line: Vec<u8>, kind: Kind) -> Result<(), RequestError> {
+        if kind != Kind::Opening {
             self.sessions.open().await?;
         }
+        // A handshake needs no turn, or calls that wait for it could keep it out.
+        let _turn = match kind {
+            Kind::Call => self.calls.acquire().await.ok(),
+            Kind::Opening | Kind::Ordinary => None,
+        };
         let inbox = self.inbox().await?;
         self.remember(id);
         Ok(self.post(&inbox, line).await?)

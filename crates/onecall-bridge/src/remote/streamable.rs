@@ -16,15 +16,15 @@ use super::HttpError;
 use super::endpoint::{Content, Endpoint};
 use super::events::Events;
 use super::mirror;
-use super::session::{SESSION_ID, Session, Sessions};
+use super::session::{Kind, SESSION_ID, Session, Sessions};
 use super::tasks::Tasks;
 use crate::error::{METHOD_NOT_FOUND, RequestError, SendError, StartError};
 use crate::lines::Line;
-use crate::request::{Era, Request};
+use crate::request::Era;
 use crate::rpc::{MAX_LINE, Outgoing, Outlet, Peer, Purpose};
 
-/// How many requests go over connections of their own at a time; more wait.
-const MAX_REQUESTS: usize = 128;
+/// How many calls go over connections of their own at a time; more wait.
+const MAX_CALLS: usize = 128;
 
 /// How many of our answers to requests of the server may be under way. One that
 /// floods us with requests gets no more.
@@ -106,7 +106,7 @@ struct StreamableClient {
     peer: Weak<Peer>,
     sessions: Sessions,
     tasks: Tasks,
-    requests: Semaphore,
+    calls: Semaphore,
     courtesies: Arc<Semaphore>,
 }
 
@@ -122,16 +122,6 @@ struct Post {
     kind: Kind,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Begins a session, so there is none to wait for.
-    Opening,
-    /// Needs a session, and fails without.
-    Ordinary,
-    /// Needs a session, and is worth another one.
-    Call,
-}
-
 impl Outlet for Out {
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
         let client = Arc::clone(&self.0);
@@ -140,14 +130,7 @@ impl Outlet for Out {
         let line = message.line;
         match message.purpose {
             Purpose::Request { id, request } => {
-                let kind = match request {
-                    Request::Initialize | Request::Discover => {
-                        client.sessions.begin();
-                        Kind::Opening
-                    }
-                    Request::ListTools { .. } | Request::Listen => Kind::Ordinary,
-                    Request::CallTool { .. } => Kind::Call,
-                };
+                let kind = client.sessions.kind(&request);
                 let post = Post { id, line, mirrored: mirror::headers(&request), kind };
                 tasks.spawn_for(id, async move { client.answer(&peer, post).await })
             }
@@ -178,6 +161,10 @@ impl Outlet for Out {
         }
     }
 
+    fn abandon(&self, id: u64) {
+        self.0.tasks.abandon(id);
+    }
+
     fn introduced(&self, outcome: Result<&str, &str>) {
         self.0.sessions.introduced(outcome);
     }
@@ -190,7 +177,7 @@ impl StreamableClient {
             peer: Weak::clone(&peer),
             sessions: Sessions::new(peer),
             tasks: Tasks::new(),
-            requests: Semaphore::new(MAX_REQUESTS),
+            calls: Semaphore::new(MAX_CALLS),
             courtesies: Arc::new(Semaphore::new(MAX_COURTESIES)),
         }
     }
@@ -206,8 +193,6 @@ impl StreamableClient {
     }
 
     async fn request(&self, peer: &Peer, post: Post) -> Result<(), RequestError> {
-        // It is never closed.
-        let _turn = self.requests.acquire().await;
         if post.kind == Kind::Opening {
             let response = self.endpoint.post(post.line, post.mirrored).await.map_err(explain)?;
             if let Some(id) = response.headers().get(SESSION_ID) {
@@ -216,6 +201,11 @@ impl StreamableClient {
             return self.receive(peer, post.id, &self.sessions.current(), response).await;
         }
         let mut session = self.sessions.open().await?;
+        // A handshake needs no turn, or calls that wait for it could keep it out.
+        let _turn = match post.kind {
+            Kind::Call => self.calls.acquire().await.ok(),
+            Kind::Opening | Kind::Ordinary => None,
+        };
         let mut posted = self.post(&session, &post).await;
         if matches!(posted, Err(HttpError::SessionLost)) && post.kind == Kind::Call {
             // The server has not looked at the call, so it may be sent again.

@@ -336,6 +336,39 @@ async fn a_dropped_call_closes_its_request() {
 }
 
 #[tokio::test]
+async fn a_password_in_the_address_is_used_and_not_shown() {
+    let site = Site::new("--misbehave status=500");
+    let url = site.fixture.url("/mcp").replace("//", "//me:my-password@");
+    let transport = RemoteTransport { url, headers: BTreeMap::new() };
+    let bridge = start(vec![config(Transport::Http(transport))]).await;
+    assert_eq!(add(&bridge).await, "3");
+    let outcome = counter(&bridge).await;
+    assert!(outcome.contains("500 Internal") && !outcome.contains("bWU6"), "{outcome}");
+    let basic = |head: &Value| head["headers"]["authorization"] == "Basic bWU6bXktcGFzc3dvcmQ=";
+    site.wait_for(basic).await;
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn many_calls_at_once_survive_a_lost_session() {
+    let site = Site::new("--sessions --misbehave lose-session");
+    let bridge = site.http().await;
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0..300 {
+        let bridge = Arc::clone(&bridge);
+        calls.spawn(async move {
+            let name = if number == 0 { "mcp__x__counter" } else { "mcp__x__nothing" };
+            call(&bridge, name).await
+        });
+    }
+    let mut outcomes = calls.join_all().await;
+    outcomes.sort();
+    outcomes.dedup();
+    assert_eq!(outcomes, ["1", "nothing"]);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_stateless_server_is_asked_about_changes() {
     let site = Site::new("--face stateless");
     let bridge = site.http().await;
