@@ -40,6 +40,9 @@ struct Snapshot {
 impl Bridge {
     /// Starts every server in the background and returns at once. Must be called
     /// inside a tokio runtime.
+    ///
+    /// A server that is needed for a limited time gets a bridge of its own: nothing
+    /// of it is left after [`shutdown`](Self::shutdown).
     pub fn start(servers: Vec<ServerConfig>, guard: Guard) -> Arc<Self> {
         let changed = Arc::new(Notify::new());
         let servers: Vec<Arc<Server>> = servers

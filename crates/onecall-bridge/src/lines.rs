@@ -103,7 +103,10 @@ impl Splitter {
 
     /// Takes in more of the stream.
     pub fn feed(&mut self, bytes: &[u8]) {
-        self.room().extend_from_slice(bytes);
+        // Piece by piece, so that the buffer grows by the rules of `room`.
+        for piece in bytes.chunks(CHUNK) {
+            self.room().extend_from_slice(piece);
+        }
     }
 
     /// The next whole line, if there is one.

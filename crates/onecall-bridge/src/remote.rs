@@ -6,6 +6,7 @@ mod endpoint;
 mod events;
 mod failure;
 mod mirror;
+mod resumption;
 mod session;
 mod sse;
 mod streamable;

@@ -45,7 +45,7 @@ const OPENING: Duration = Duration::from_secs(30);
 /// An answer that grows beyond this takes its turn: only so many of them are in
 /// memory at a time, whatever the server sends.
 const LARGE: usize = 1024 * 1024;
-const MAX_LARGE: usize = 4;
+const MAX_LARGE: usize = 2;
 
 /// A secret shorter than this is not looked for in what a server says: it would
 /// be found everywhere.
@@ -164,8 +164,14 @@ impl Endpoint {
             if body.len().saturating_add(chunk.len()) > MAX_LINE {
                 return Err(too_large());
             }
-            body.extend_from_slice(&chunk);
             room.hold(body.len()).await;
+            let wanted = body.len() + chunk.len();
+            if wanted > body.capacity() {
+                // Doubling, but never beyond the longest answer allowed.
+                let doubled = (body.capacity() * 2).min(MAX_LINE).max(wanted);
+                body.reserve_exact(doubled - body.len());
+            }
+            body.extend_from_slice(&chunk);
         }
         Ok(body)
     }

@@ -223,4 +223,17 @@ mod tests {
         let (_, stream) = events("retry: never\ndata: a\n\nretry: 99999999999\n\n", 1_000);
         assert_eq!(stream.retry(), Some(MAX_RETRY));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_mean_the_same_in_any_pieces(
+            text in "([a-z]{0,60}|data: ?[a-z{}]{0,30}|id:[0-9]{0,3}|retry:[0-9]{0,4}|\r?\n|:|\u{0}){0,60}",
+            size in 1_usize..20,
+        ) {
+            let (whole, one) = events(&text, text.len().max(1));
+            let (pieces, other) = events(&text, size);
+            assert_eq!(whole, pieces);
+            assert_eq!((one.last_id(), one.retry()), (other.last_id(), other.retry()));
+        }
+    }
 }

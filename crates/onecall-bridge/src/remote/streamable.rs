@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use onecall_config::RemoteTransport;
 use onecall_core::ServerName;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderName};
 use reqwest::{Response, StatusCode};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -16,6 +16,7 @@ use super::HttpError;
 use super::endpoint::{Content, Endpoint};
 use super::events::Events;
 use super::mirror;
+use super::resumption::Resumptions;
 use super::session::{Kind, SESSION_ID, Session, Sessions};
 use super::tasks::Tasks;
 use crate::error::{METHOD_NOT_FOUND, RequestError, SendError, StartError};
@@ -36,14 +37,6 @@ const NOTICE: Duration = Duration::from_secs(10);
 /// How long a stream is still read after its answer, so that its connection can
 /// be used again.
 const DRAIN: Duration = Duration::from_millis(250);
-
-/// How often in a row a stream is resumed without anything new on it.
-const MAX_RESUMPTIONS: u32 = 5;
-
-/// The pause before that, unless the server asks for another; it doubles.
-const RESUME_PAUSE: Duration = Duration::from_millis(500);
-const MIN_PAUSE: Duration = Duration::from_millis(10);
-const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// A stream that lasted this long was no failure.
 const STEADY: Duration = Duration::from_secs(10);
@@ -354,7 +347,7 @@ impl StreamableClient {
                 debug!("the server does not keep up its own stream; going on without");
                 return;
             }
-            sleep(resumptions.pause(&events).max(RESUME_PAUSE)).await;
+            sleep(resumptions.long_pause(&events)).await;
         }
     }
 
@@ -367,30 +360,6 @@ impl StreamableClient {
             Ok(Err(error)) => debug!(%error, "the server did not take a notification"),
             Err(_) => debug!("the server did not take a notification in time"),
         }
-    }
-}
-
-/// How often a stream has been resumed since something new came.
-#[derive(Default)]
-struct Resumptions {
-    in_vain: u32,
-    seen: Option<HeaderValue>,
-}
-
-impl Resumptions {
-    /// Whether the stream is worth another try.
-    fn next(&mut self, events: &Events) -> bool {
-        if self.seen.as_ref() != events.last_id() {
-            self.seen = events.last_id().cloned();
-            self.in_vain = 0;
-        }
-        self.in_vain += 1;
-        self.in_vain <= MAX_RESUMPTIONS
-    }
-
-    fn pause(&self, events: &Events) -> Duration {
-        let doubled = RESUME_PAUSE.saturating_mul(1 << self.in_vain.saturating_sub(1).min(8));
-        events.retry().unwrap_or(doubled.min(MAX_PAUSE)).max(MIN_PAUSE)
     }
 }
 
