@@ -245,7 +245,9 @@ impl SseClient {
             if attempts > MAX_ATTEMPTS {
                 return format!("has closed its event stream: {error}");
             }
-            warn!(%server, "the event stream of the server has ended, opening it anew: {error}");
+            if attempts == 1 {
+                warn!(%server, "the event stream of the server has ended, opening it anew: {error}");
+            }
             sleep(PAUSE.saturating_mul(1 << (attempts - 1)).min(MAX_PAUSE)).await;
         }
     }
