@@ -25,7 +25,7 @@ use crate::incoming::{self, Message, answered_id};
 use crate::lines::{Edges, Line, read_lines};
 use crate::request::Request;
 use crate::result::tool_value;
-use crate::rpc::{Outlet, Peer, Weight};
+use crate::rpc::{Outgoing, Outlet, Peer};
 use contract::{Meaning, meaning};
 use generate::{Kind, exact_json, json, message, result, written};
 use mutation::mutated;
@@ -87,8 +87,8 @@ fn lines_of(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<Result<Vec<u8>, Edges>> {
 struct Sent(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Outlet for Sent {
-    fn send(&self, line: &[u8], _: Weight) -> Result<(), SendError> {
-        self.0.lock().unwrap().push(line.to_vec());
+    fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
+        self.0.lock().unwrap().push(message.line);
         Ok(())
     }
 }

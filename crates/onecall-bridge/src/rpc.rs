@@ -400,7 +400,7 @@ mod tests {
     struct Nowhere;
 
     impl Outlet for Nowhere {
-        fn send(&self, _: &[u8], _: Weight) -> Result<(), SendError> {
+        fn send(&self, _: Outgoing<'_>) -> Result<(), SendError> {
             Ok(())
         }
     }

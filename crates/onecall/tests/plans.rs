@@ -6,6 +6,7 @@
 mod support;
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
@@ -13,6 +14,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use support::{Gateway, Home, finish, fixture};
 use testkit::mcp::ToolAnswer;
+use testkit::remote::HttpFixture;
 
 const FAILED: &str = "[Script execution failed]\n";
 
@@ -351,6 +353,40 @@ fn a_plan_is_restricted_to_the_servers_it_names() {
     let strange =
         failed(&mut gateway, plan("add", json!({ "three": { "host": "localhost", "port": 80 } })));
     assert!(strange.contains("server_config.three: is not in the configuration; plans may bring servers along only with `proxy: { dynamic_servers: true }`"), "{strange}");
+}
+
+#[test]
+fn a_plan_brings_servers_along_where_it_may() {
+    let remote = HttpFixture::start(&[]);
+    let address: SocketAddr = remote.address().parse().unwrap();
+    let url = remote.url("/mcp");
+    let config = |hosts: &[&str]| {
+        json!({
+            "servers": [fixture("home", &[])],
+            "proxy": { "dynamic_servers": true, "allowed_hosts": hosts },
+        })
+    };
+    let mut gateway = Gateway::with_config(&config(&[]));
+    let plan = |entry: Value| {
+        let there = json!({ "__tool__": "mcp__guest__add", "args": { "a": 1, "b": 2 } });
+        json!({
+            "target_tool": "mcp__home__add", "tool_args": { "a": there, "b": 10 },
+            "server_config": { "guest": entry, "home": {} },
+        })
+    };
+    let host = json!({ "host": "127.0.0.1", "port": address.port() });
+    assert_eq!(answered(&mut gateway, plan(host)), "13");
+    assert_eq!(answered(&mut gateway, plan(json!({ "url": url }))), "13");
+    let names = gateway.callable_tools();
+    assert!(!names.iter().any(|name| name.contains("guest")), "it stayed: {names:?}");
+
+    let far = failed(&mut gateway, plan(json!({ "url": "http://192.0.2.1/mcp" })));
+    let refused = "- server_config.guest: '192.0.2.1' is not on this machine, nor in \
+                   `allowed_hosts` of `proxy`";
+    assert!(far.contains(refused), "{far}");
+    drop(remote);
+    let gone = failed(&mut gateway, plan(json!({ "url": url })));
+    assert!(gone.contains("- server_config.guest: "), "{gone}");
 }
 
 #[test]

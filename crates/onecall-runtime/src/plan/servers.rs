@@ -75,7 +75,7 @@ impl Address {
     fn server(self, name: &str) -> ServerConfig {
         ServerConfig {
             name: ServerName::new(name),
-            transport: Transport::Http(RemoteTransport { url: self.url, headers: BTreeMap::new() }),
+            transport: Transport::Auto(RemoteTransport { url: self.url, headers: BTreeMap::new() }),
             connect_timeout: CONNECT_TIMEOUT,
             call_timeout: CALL_TIMEOUT,
         }
@@ -173,7 +173,7 @@ mod tests {
             return Err(problems.into_iter().map(told).collect());
         }
         let url = |server: ServerConfig| match server.transport {
-            Transport::Http(remote) => remote.url,
+            Transport::Auto(remote) => remote.url,
             other => format!("{other:?}"),
         };
         Ok(read.dynamic.into_iter().map(url).collect())
