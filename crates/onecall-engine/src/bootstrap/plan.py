@@ -5,8 +5,10 @@ import builtins
 import importlib
 import inspect
 import sys
+from asyncio import events
 
-from _onecall_tools import ToolError, invoke
+import _onecall as wire
+from _onecall_tools import ToolError, call_ids, reason
 
 
 class PlanError(Exception):
@@ -71,12 +73,15 @@ def copied(value):
 
 async def call(node, path, arguments):
     """Runs one node of the plan. The gateway knows its tool by its number."""
+    name, key = f"plan_node_{node}", next(call_ids)
     try:
-        return await invoke(f"plan_node_{node}", arguments)
-    except ToolError as error:
-        raise ToolError(f"{error}\n    in {path}") from None
+        wire.call(key, name, arguments)
     except Exception as error:
         raise PlanError(f"{said(error)}\n    in {path}") from None
+    _, succeeded, value = await events.get_running_loop().answer(key)
+    if succeeded:
+        return value
+    raise ToolError(f"{reason(name, succeeded, value)}\n    in {path}")
 
 
 started = {}

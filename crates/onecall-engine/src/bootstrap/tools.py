@@ -18,7 +18,7 @@ class ToolError(Exception):
 
 ToolError.__module__ = "builtins"
 
-_call_ids = itertools.count(1)
+call_ids = itertools.count(1)
 
 # Calls whose coroutine was made and has not begun, with the line that made it.
 _not_begun = {}
@@ -30,12 +30,12 @@ async def _call(key, name, arguments):
     _, succeeded, value = await events.get_running_loop().answer(key)
     if succeeded:
         return value
-    raise ToolError(value if succeeded is False else f"{name!r} failed: {value}")
+    raise ToolError(reason(name, succeeded, value))
 
 
-def invoke(name, arguments):
-    """Calls a tool without having looked it up."""
-    return _call(next(_call_ids), name, arguments)
+def reason(name, succeeded, value):
+    """Why a call did not succeed."""
+    return value if succeeded is False else f"{name!r} failed: {value}"
 
 
 async def _refuse(key, name):
@@ -71,7 +71,7 @@ def _function(name, call):
     """The tool `name`, whose calls `call(key, args, kwargs)` makes."""
 
     def tool(*args, **kwargs):
-        key = next(_call_ids)
+        key = next(call_ids)
         coroutine = call(key, args, kwargs)
         _not_begun[key] = (coroutine, name, _line_of_program())
         return coroutine

@@ -96,7 +96,7 @@ impl Writer<'_> {
         // One that is shared is written when it is first met.
         if !shared || !self.functions.contains(&definition) {
             let steps = self.steps(number, "    ");
-            _ = write!(self.functions, "{definition}{steps}    return result_{number}\n");
+            _ = writeln!(self.functions, "{definition}{steps}    return result_{number}");
         }
         if shared { format!("shared({name})") } else { format!("{name}()") }
     }

@@ -9,16 +9,8 @@ use crate::bench::section::{Section, Unit};
 use crate::bench::subject::Subject;
 
 const DEPTH: usize = 40;
-const CHAIN_PROGRAM: &str = "\
-value = await mcp__fixture__add(a=0, b=1)
-for _ in range(40): value = await mcp__fixture__add(a=value, b=1)
-print(value)";
 
 const WIDTH: usize = 100;
-const WIDE_PROGRAM: &str = "\
-import asyncio
-calls = [mcp__fixture__add(a=number, b=1) for number in range(100)]
-print(await mcp__fixture__add(a=(await asyncio.gather(*calls))[0], b=0))";
 
 /// As the bench's gateways are configured.
 const AT_ONCE: f64 = 64.0;
@@ -41,11 +33,12 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
         }
     };
     let (chain, wide, sleeps) = (chain(), wide(), sleeps());
+    let (chain_program, wide_program) = (chain_program(), wide_program());
     let contenders = vec![
         Contender::new(CHAIN, || proxy(&chain, "41")),
-        Contender::new(CHAIN_BY_HAND, || gateway.borrow_mut().run(CHAIN_PROGRAM, "41")),
+        Contender::new(CHAIN_BY_HAND, || gateway.borrow_mut().run(&chain_program, "41")),
         Contender::new(WIDE, || proxy(&wide, "1")),
-        Contender::new(WIDE_BY_HAND, || gateway.borrow_mut().run(WIDE_PROGRAM, "1")),
+        Contender::new(WIDE_BY_HAND, || gateway.borrow_mut().run(&wide_program, "1")),
         Contender::new(SLEEPS, || proxy(&sleeps, "0")),
     ];
     let mut section = Section::new("a plan against the same calls written by hand");
@@ -68,6 +61,23 @@ fn add(a: &Value, b: u64) -> Value {
 fn chain() -> Value {
     let inner = (0..DEPTH - 1).fold(add(&json!(0), 1), |inner, _| add(&inner, 1));
     json!({ "target_tool": "add", "tool_args": { "a": add(&inner, 0), "b": 1 } })
+}
+
+/// What somebody would write who has 41 different calls to make, and not one 41 times.
+fn chain_program() -> String {
+    let mut program = "value = await mcp__fixture__add(a=0, b=1)\n".to_owned();
+    program.push_str(&"value = await mcp__fixture__add(a=value, b=1)\n".repeat(DEPTH));
+    program + "print(value)"
+}
+
+fn wide_program() -> String {
+    let calls: Vec<String> =
+        (0..WIDTH).map(|number| format!("mcp__fixture__add(a={number}, b=1)")).collect();
+    format!(
+        "import asyncio\nfirst, *others = await asyncio.gather({})\n\
+         print(await mcp__fixture__add(a=first, b=0, others=others))",
+        calls.join(", ")
+    )
 }
 
 /// The first of the results is all that the target needs.
