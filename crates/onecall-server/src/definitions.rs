@@ -35,11 +35,10 @@ imported; network and state of earlier programs are not. Filter and aggregate in
 print the answer, not the data. ";
 
 const PROXY_DESCRIPTION: &str = "\
-Calls one tool whose arguments come from other tools, without their results passing through you. \
-Anywhere in tool_args, {\"__tool__\": name, \"args\": {...}} is replaced by that tool's result, and \
-{\"__ref__\": id} by the result of the call that has \"identifier\": id. \"__transform__\": \
-\"lambda r: ...\" beside either changes the result on its way in. Each call runs once, independent \
-ones in parallel.";
+Calls target_tool with arguments that come from other tools; you see only its answer. In tool_args, \
+{\"__tool__\": name, \"args\": {...}} stands for that tool's result and {\"__ref__\": id} for that of \
+the call with \"identifier\": id. \"__transform__\": \"lambda r: ...\" beside either changes it. Each \
+call runs once, in parallel where it can.";
 
 /// The definitions of all tools, in a fixed order, where programs may use this much of
 /// a workspace.
@@ -61,9 +60,8 @@ pub fn definitions(workspace: Option<WorkspaceAccess>) -> Vec<Tool> {
                 "properties": {
                     "code": { "type": "string", "description": "The Python program." },
                     "engine": {
-                        "type": "string",
                         "enum": EngineChoice::NAMES.map(|(name, _)| name),
-                        "description": "Leave out, unless it must be the user's own CPython."
+                        "description": "Default: auto."
                     }
                 },
                 "required": ["code"]
@@ -97,14 +95,8 @@ pub fn definitions(workspace: Option<WorkspaceAccess>) -> Vec<Tool> {
             json!({
                 "type": "object",
                 "properties": {
-                    "target_tool": {
-                        "type": "string",
-                        "description": "The last tool to call; its answer is returned."
-                    },
-                    "tool_args": {
-                        "type": "object",
-                        "description": "Its arguments: literals, nested calls, references."
-                    },
+                    "target_tool": { "type": "string" },
+                    "tool_args": { "type": "object" },
                     "definitions": {
                         "type": "string",
                         "description": "Python functions that transforms may name."

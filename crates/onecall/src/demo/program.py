@@ -4,7 +4,7 @@ companies = ["ACME", "GLOBEX", "INITECH"]
 
 async def study(ticker):
     quarters, quote = await asyncio.gather(
-        mcp__demo__query_financials(ticker=ticker, quarters=24),
+        mcp__demo__query_financials(ticker=ticker, quarters=40),
         mcp__demo__stock_quote(ticker=ticker),
     )
     revenue = [quarter["income_statement"]["revenue"] for quarter in quarters]
