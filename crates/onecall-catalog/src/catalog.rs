@@ -14,6 +14,10 @@ use crate::search::SearchIndex;
 const DESCRIPTION_CHARS: usize = 4_000;
 const CUT_MARK: &str = " …";
 
+/// A longer name is no tool's, misspelt or not. To look for similar ones would take
+/// minutes, in a step that nothing can interrupt.
+const LONGEST_NAME: usize = 4 * 1024;
+
 /// A tool as a server lists it, before it has a callable name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDefinition {
@@ -111,6 +115,9 @@ impl Catalog {
     /// nothing comes close.
     #[must_use]
     pub fn nearest(&self, name: &str, limit: usize) -> Vec<CallableName> {
+        if name.len() > LONGEST_NAME {
+            return Vec::new();
+        }
         let index = self.name_index.get_or_init(|| NameIndex::build(&self.tools));
         let found = index.nearest(name, limit).into_iter();
         found.filter_map(|position| Some(self.tools.get(position)?.callable.clone())).collect()

@@ -31,10 +31,6 @@ const SPIN: Duration = Duration::from_micros(100);
 /// How many zygotes may die under a program that has not begun.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// A longer name is no tool's. To look for similar ones would take the gateway longer
-/// than the program's time limit, in a step that nothing can interrupt.
-const LONGEST_NAME: usize = 4 * 1024;
-
 /// How long to wait for the zygote's word on how a worker died.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -223,14 +219,8 @@ impl Worker {
                         }
                         FromWorker::CancelCall { id } => calls.cancel(id),
                         FromWorker::Resolve { name } => {
-                            let name =
-                                (name.len() <= LONGEST_NAME).then(|| CallableName::new(name));
-                            resolving = Some(Box::pin(async move {
-                                match name {
-                                    Some(name) => host.resolve(&name).await,
-                                    None => Resolution::Unknown { nearest: Vec::new() },
-                                }
-                            }));
+                            let name = CallableName::new(name);
+                            resolving = Some(Box::pin(async move { host.resolve(&name).await }));
                         }
                         FromWorker::Finished => return Break(Ok(Ended::Finished)),
                         FromWorker::Lacks { modules } => {

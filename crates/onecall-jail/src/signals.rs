@@ -2,11 +2,17 @@
 //! its shell ignores would be ignored by everything that comes after it.
 #![expect(unsafe_code, reason = "resetting a signal has no safe form")]
 
-/// Gives every signal its default again, but for SIGPIPE, which Rust and Python ignore.
+/// Gives every signal that is ignored its default again, but for SIGPIPE, which Rust
+/// and Python ignore themselves.
 pub(crate) fn reset() {
-    let keep = [libc::SIGPIPE, libc::SIGKILL, libc::SIGSTOP];
-    for signal in (1..32).filter(|signal| !keep.contains(signal)) {
-        // SAFETY: no handler is installed, so no code of ours runs in a signal's context.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    for signal in (1..32).filter(|signal| *signal != libc::SIGPIPE) {
+        // SAFETY: all zeros is a valid `sigaction`, which the call fills in.
+        let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: nothing is changed, and `now` outlives the call.
+        let asked = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut now) };
+        if asked == 0 && now.sa_sigaction == libc::SIG_IGN {
+            // SAFETY: no handler is installed, so no code of ours runs in a signal's context.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
     }
 }

@@ -29,7 +29,7 @@ fn arguments_can_be_passed_in_three_ways() {
 fn the_json_text_that_arrives_is_exact() {
     let code = "
         answer = await mcp__fixture__echo(value=await mcp__fixture__raw_arguments(
-            z=1, a=2.0, big=10**25, tiny=-10**25, f=1e22, small=1.5e-7, t=True, none=None,
+            z=1, a=2.0, big=10**25, tiny=-10**25, f=123456.789, small=5e-324, t=True, none=None,
             text='é\\n\\\"\\u2028', nested=[(), {}, [0.1, -0.0]]))
         print(answer)
     ";
@@ -42,7 +42,7 @@ fn the_json_text_that_arrives_is_exact() {
         arguments,
         concat!(
             r#"{"z":1,"a":2.0,"big":10000000000000000000000000,"#,
-            r#""tiny":-10000000000000000000000000,"f":1e22,"small":1.5e-7,"t":true,"none":null,"#,
+            r#""tiny":-10000000000000000000000000,"f":123456.789,"small":5e-324,"t":true,"none":null,"#,
             r#""text":"é\n\""#,
             "\u{2028}",
             r#"","nested":[[],{},[0.1,-0.0]]}"#

@@ -225,3 +225,24 @@ fn queues_events_and_locks_work() {
     let sums: Vec<u32> = (1000..1010).collect();
     assert_eq!(prints(code), format!("{sums:?}\n"));
 }
+
+#[test]
+fn every_thread_may_have_a_loop_of_its_own() {
+    let mut gateway = Gateway::new();
+    let code = "
+        import asyncio, concurrent.futures
+        def work(number):
+            async def main():
+                total = 0
+                for step in range(20):
+                    total += await mcp__fixture__add(a=number, b=step)
+                await asyncio.gather(mcp__fixture__sleep(ms=5), asyncio.sleep(0.001))
+                return total
+            return asyncio.run(main())
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            print(list(pool.map(work, range(8))))
+        print(await asyncio.gather(*(asyncio.to_thread(work, number) for number in range(3))))
+    ";
+    let expected = "[190, 210, 230, 250, 270, 290, 310, 330]\n[190, 210, 230]\n";
+    assert_eq!(gateway.prints(code), expected);
+}

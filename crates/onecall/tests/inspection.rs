@@ -126,3 +126,12 @@ fn wrong_arguments_are_explained() {
         )
     );
 }
+
+#[test]
+fn a_name_of_megabytes_is_answered_at_once() {
+    let mut gateway = Gateway::new();
+    let answer = inspect(&mut gateway, &"mcp__fixture__".repeat(1_000_000));
+    assert!(answer.is_error && answer.text.starts_with("[Tool not found] 'mcp__fixture__mcp__"));
+    let plan = json!({ "target_tool": "x".repeat(10_000_000), "tool_args": {} });
+    assert!(gateway.session.call_tool("proxy", plan).is_error);
+}

@@ -234,22 +234,23 @@ fn stdio() -> BoxedStrategy<Part<Transport>> {
 }
 
 fn remote() -> BoxedStrategy<Part<Transport>> {
+    type Make = fn(RemoteTransport) -> Transport;
     let kind = prop_oneof![
-        Just((None, false)),
-        Just((Some(("type", "http")), false)),
-        Just((Some(("transport", "streamable-http")), false)),
-        Just((Some(("type", "sse")), true)),
-        Just((Some(("transport", "sse")), true)),
+        Just((None, Transport::Auto as Make)),
+        Just((Some(("transport", "auto")), Transport::Auto as Make)),
+        Just((Some(("type", "http")), Transport::Http as Make)),
+        Just((Some(("transport", "streamable-http")), Transport::Http as Make)),
+        Just((Some(("type", "sse")), Transport::Sse as Make)),
+        Just((Some(("transport", "sse")), Transport::Sse as Make)),
     ];
     let url = (select(&["http://h/", "HTTPS://a.example:1/p?"][..]), dense_text())
         .prop_map(|(start, text)| text.after(start));
     let headers = optional("headers", secrets("[A-Za-z-]{1,8}", header_text()));
-    let transport = (kind, url, headers).prop_map(|((kind, is_sse), url, headers)| {
+    let transport = (kind, url, headers).prop_map(|((kind, make), url, headers)| {
         let kind = kind.map(|(key, name)| entry(key, text(name)));
         let written = kind.into_iter().chain([entry("url", text(&url.written))]).collect();
         let meant = RemoteTransport { url: url.meant, headers: headers.1.unwrap_or_default() };
-        let meant = if is_sse { Transport::Sse(meant) } else { Transport::Http(meant) };
-        ([written, headers.0].concat(), meant)
+        ([written, headers.0].concat(), make(meant))
     });
     transport.boxed()
 }

@@ -1,34 +1,125 @@
 """The event loop under asyncio: it waits for answers to tool calls and for timers,
-and for nothing else."""
+and for nothing else.
+
+A program may have a loop in each of its threads. One of them reads the socket at a time and
+hands the others what is theirs; they wait for that, or for their turn to read.
+"""
 
 import asyncio
+import threading
 from asyncio import base_events, events
 
 import _onecall as wire
 
-# Answers that arrived while something else was waited for.
-backlog = []
+# Held by the thread that reads, until it has handed over what it read.
+_reading = threading.Lock()
 
-# Futures of the calls under way, by call id.
-pending = {}
+# Threads that need the socket for themselves; nobody begins to read while there are any.
+_claims = 0
+
+# Rung for loops that wait for another thread.
+_turns = set()
+
+# Calls under way by id: who waits for the answer, `None` as long as nobody does.
+_pending = {}
+
+# Answers that nobody waits for yet.
+_unclaimed = {}
+
+# Guards the two above against threads that truly run at once.
+_ledger = threading.Lock()
 
 
-def deliver(answer):
+def expect(call_id):
+    """Says that an answer will come. Before the call is sent: another thread may read it."""
+    _pending[call_id] = None
+
+
+def forget(call_id):
+    """Takes that back."""
+    _pending.pop(call_id, None)
+
+
+def resolve(name):
+    """Asks the gateway what a name means."""
+    global _claims
+    with _ledger:
+        _claims += 1
+    try:
+        if _reading.locked():
+            wire.wake()
+        with _reading:
+            answers = []
+            meaning = wire.resolve(name, answers)
+            for answer in answers:
+                _deliver(answer)
+            return meaning
+    finally:
+        with _ledger:
+            _claims -= 1
+        _next_turn()
+
+
+def _next_turn():
+    for turn in list(_turns):
+        turn.set()
+
+
+def _deliver(answer):
     """Hands an answer to whoever waits for it."""
-    future = pending.pop(answer[0], None)
-    if future is not None and not future.done():
+    with _ledger:
+        if answer[0] not in _pending:
+            return
+        future = _pending.pop(answer[0])
+        if future is None:
+            _unclaimed[answer[0]] = answer
+            return
+    loop = future.get_loop()
+    if loop is events._get_running_loop():
+        _settle(future, answer)
+    elif not loop.is_closed():
+        loop.call_soon_threadsafe(_settle, future, answer)
+
+
+def _settle(future, answer):
+    if not future.done():
         future.set_result(answer)
 
 
 class Answers:
     """What asyncio takes for its selector."""
 
+    def __init__(self):
+        self.turn = threading.Event()
+
     def select(self, timeout):
-        if backlog:
-            timeout = 0
-        answers = backlog + wire.wait(timeout)
-        backlog.clear()
-        return answers
+        if not self.read(timeout) and timeout != 0:
+            # Another thread hands over what is ours, and then its place.
+            _turns.add(self.turn)
+            if not self.read(0):
+                self.turn.wait(timeout)
+            _turns.discard(self.turn)
+            self.turn.clear()
+        return ()
+
+    def read(self, timeout, wanted=None):
+        """Reads answers and hands them over, unless another thread does: then `False`.
+        Otherwise the answer to the call `wanted`, or `True`."""
+        if _claims or not _reading.acquire(blocking=False):
+            return False
+        try:
+            mine = _unclaimed.pop(wanted, None) if _unclaimed else None
+            if mine is None:
+                for answer in wire.wait(timeout):
+                    if answer[0] == wanted:
+                        mine = answer
+                    else:
+                        _deliver(answer)
+            return mine or True
+        finally:
+            _reading.release()
+            if _turns:
+                _next_turn()
 
     def close(self):
         pass
@@ -39,37 +130,37 @@ class Loop(base_events.BaseEventLoop):
         super().__init__()
         self._selector = Answers()
 
-    def _process_events(self, answers):
-        for answer in answers:
-            deliver(answer)
+    def _process_events(self, _events):
+        pass
 
     def _write_to_self(self):
+        self._selector.turn.set()
         wire.wake()
 
     async def answer(self, call_id):
-        """Waits for the answer to a call that has just been sent.
+        """Waits for the answer to a call that was expected and has just been sent.
 
         While nothing else is ready to run, the wait happens right here, without a
         future and without a turn of the loop: a loop of single calls is the common
         program, and this makes it several times cheaper.
         """
-        if not self._ready and not backlog:
+        if not self._ready:
             timeout = None
             if self._scheduled:
                 timeout = max(0.0, self._scheduled[0]._when - self.time())
-            mine = None
-            for answer in wire.wait(timeout):
-                if answer[0] == call_id:
-                    mine = answer
-                else:
-                    deliver(answer)
-            if mine is not None:
-                return mine
-        future = pending[call_id] = self.create_future()
+            answer = self._selector.read(timeout, call_id)
+            if answer is not False and answer is not True:
+                forget(call_id)
+                return answer
+        with _ledger:
+            answer = _unclaimed.pop(call_id, None)
+            if answer is not None:
+                return answer
+            future = _pending[call_id] = self.create_future()
         try:
             return await future
         finally:
-            if pending.pop(call_id, None) is not None:
+            if _pending.pop(call_id, None) is not None:
                 wire.cancel(call_id)
 
 

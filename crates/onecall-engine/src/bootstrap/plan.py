@@ -7,8 +7,7 @@ import inspect
 import sys
 from asyncio import events
 
-import _onecall as wire
-from _onecall_tools import ToolError, call_ids, reason
+from _onecall_tools import ToolError, call_ids, reason, send
 
 
 class PlanError(Exception):
@@ -75,7 +74,7 @@ async def call(node, path, arguments):
     """Runs one node of the plan. The gateway knows its tool by its number."""
     name, key = f"plan_node_{node}", next(call_ids)
     try:
-        wire.call(key, name, arguments)
+        send(key, name, arguments)
     except Exception as error:
         raise PlanError(f"{said(error)}\n    in {path}") from None
     _, succeeded, value = await events.get_running_loop().answer(key)

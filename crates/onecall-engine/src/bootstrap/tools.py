@@ -7,7 +7,7 @@ import sys
 from asyncio import events
 
 import _onecall as wire
-from _onecall_loop import backlog
+from _onecall_loop import expect, forget, resolve
 
 PROGRAM = "<program>"
 
@@ -26,11 +26,21 @@ _not_begun = {}
 
 async def _call(key, name, arguments):
     _not_begun.pop(key, None)
-    wire.call(key, name, arguments)
+    send(key, name, arguments)
     _, succeeded, value = await events.get_running_loop().answer(key)
     if succeeded:
         return value
     raise ToolError(reason(name, succeeded, value))
+
+
+def send(key, name, arguments):
+    """Sends a call whose answer is then waited for."""
+    expect(key)
+    try:
+        wire.call(key, name, arguments)
+    except BaseException:
+        forget(key)
+        raise
 
 
 def reason(name, succeeded, value):
@@ -97,7 +107,7 @@ class Names(dict):
     """The builtins of a program, which learn a tool's name when it is first used."""
 
     def __missing__(self, name):
-        meaning = wire.resolve(name, backlog)
+        meaning = resolve(name)
         if "parameters" in meaning:
             tool = _callable(name, meaning["parameters"])
         elif "blocked" in meaning:
