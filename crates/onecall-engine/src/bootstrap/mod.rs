@@ -11,25 +11,23 @@ pub(crate) struct Module {
     pub(crate) source: &'static str,
 }
 
+macro_rules! module {
+    ($name:literal) => {
+        Module {
+            name: concat!("_onecall_", $name),
+            file: concat!("<onecall>/", $name, ".py"),
+            source: include_str!(concat!($name, ".py")),
+        }
+    };
+}
+
 /// The modules, each after those it imports. The last one is the zygote's body.
 pub(crate) const MODULES: [Module; 7] = [
-    Module { name: "_onecall_warm", file: "<onecall>/warm.py", source: include_str!("warm.py") },
-    Module {
-        name: "_onecall_output",
-        file: "<onecall>/output.py",
-        source: include_str!("output.py"),
-    },
-    Module { name: "_onecall_loop", file: "<onecall>/loop.py", source: include_str!("loop.py") },
-    Module { name: "_onecall_tools", file: "<onecall>/tools.py", source: include_str!("tools.py") },
-    Module {
-        name: "_onecall_program",
-        file: "<onecall>/program.py",
-        source: include_str!("program.py"),
-    },
-    Module { name: "_onecall_plan", file: "<onecall>/plan.py", source: include_str!("plan.py") },
-    Module {
-        name: "_onecall_zygote",
-        file: "<onecall>/zygote.py",
-        source: include_str!("zygote.py"),
-    },
+    module!("warm"),
+    module!("output"),
+    module!("loop"),
+    module!("tools"),
+    module!("plan"),
+    module!("program"),
+    module!("zygote"),
 ];

@@ -120,6 +120,12 @@ class _Connection:
                     return None
             return frame
 
+    def next_frame(self):
+        """The same, however often this thread is woken."""
+        while (frame := self.receive()) is None:
+            pass
+        return frame
+
     def received_already(self):
         with self.receiving:
             return self._take_frame()
@@ -193,10 +199,7 @@ def next_program():
     _connection.send(b"r")
     _connection.flush()
     while True:
-        frame = _connection.receive()
-        if frame is None:
-            continue
-        kind, payload = frame
+        kind, payload = _connection.next_frame()
         if kind == ord("W"):
             report = cell.examine(_connection.descriptors())
             _connection.send(b"w", json.dumps(report).encode())
@@ -243,10 +246,7 @@ def resolve(name, answers):
     _connection.send(b"n", name.encode(errors="replace"))
     _connection.flush()
     while True:
-        frame = _connection.receive()
-        if frame is None:
-            continue
-        kind, payload = frame
+        kind, payload = _connection.next_frame()
         if kind == ord("N"):
             return json.loads(payload)
         answers.extend(_event(kind, payload))
