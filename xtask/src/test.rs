@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use crate::cargo::{self, cargo, output};
 
 /// Tests of behaviour that is the same on every engine, run on the system's Python too.
-const ON_EVERY_ENGINE: [&str; 6] =
-    ["arguments", "asyncio", "concurrency", "contract", "policy", "values"];
+const ON_EVERY_ENGINE: [&str; 7] =
+    ["arguments", "asyncio", "concurrency", "contract", "policy", "tools_interface", "values"];
 
 /// What programs of the suite import of a third party.
 const PACKAGES: [&str; 2] = ["numpy", "pandas"];

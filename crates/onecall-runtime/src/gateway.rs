@@ -4,22 +4,20 @@
 use std::sync::Arc;
 
 use onecall_bridge::{Bridge, Guard, ServerStatus};
-use onecall_catalog::Catalog;
 use onecall_config::{Config, ProxyPolicy, ToolPolicy};
 use onecall_core::{CallableName, Outcome, Program, ToolSpec, WorkspaceAccess};
 use onecall_engine::Engines;
 use thiserror::Error;
 
+use crate::directory::Directory;
 use crate::layers::Policy;
 use crate::visit::Visiting;
 use crate::{Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Runtime};
 
-/// How many similar names an unknown one is answered with.
-pub(crate) const NEAREST: usize = 3;
-
 /// A running gateway.
 pub struct Gateway {
     pub(crate) bridge: Arc<Bridge>,
+    pub(crate) directory: Arc<Directory>,
     pub(crate) policy: ToolPolicy,
     pub(crate) proxy: ProxyPolicy,
     pub(crate) guard: Guard,
@@ -50,8 +48,17 @@ impl Gateway {
     pub fn start(config: Config, engines: Engines, guard: Guard) -> Arc<Self> {
         let bridge = Bridge::start(config.servers, guard.clone());
         let host = Policy::new(bridge.clone(), config.tools.clone());
-        let runtime = Runtime::new(engines, Arc::new(host), config.execution);
-        Arc::new(Self { bridge, policy: config.tools, proxy: config.proxy, guard, runtime })
+        let directory = Arc::new(Directory::new(bridge.clone(), config.tools.clone()));
+        let runtime =
+            Runtime::new(engines, Arc::new(host), Arc::clone(&directory), config.execution);
+        Arc::new(Self {
+            bridge,
+            directory,
+            policy: config.tools,
+            proxy: config.proxy,
+            guard,
+            runtime,
+        })
     }
 
     /// Starts the engine and tests its walls, so that the first program need not wait
@@ -102,23 +109,23 @@ impl Gateway {
     /// The tools programs may call, by name. Waits for servers that are still
     /// connecting.
     pub async fn tools(&self) -> Vec<Arc<ToolSpec>> {
-        let catalog = self.bridge.catalog().await;
-        catalog.tools().filter(|spec| self.permits(spec)).cloned().collect()
+        self.directory.tools().await
     }
 
     /// The tools that match `query` best, best first.
     pub async fn search(&self, query: &str, limit: usize) -> Vec<Arc<ToolSpec>> {
-        let catalog = self.bridge.catalog().await;
-        let found = catalog.search(query, usize::MAX);
-        found.into_iter().filter(|spec| self.permits(spec)).take(limit).cloned().collect()
+        self.directory.search(query, limit).await
     }
 
     /// One tool by its callable name.
     pub async fn inspect(&self, name: &str) -> Result<Arc<ToolSpec>, ToolNotFound> {
         let catalog = self.bridge.catalog().await;
         match catalog.get(name) {
-            Some(spec) if self.permits(spec) => Ok(Arc::clone(spec)),
-            _ => Err(ToolNotFound { name: name.to_owned(), nearest: self.nearest(&catalog, name) }),
+            Some(spec) if self.directory.permits(spec) => Ok(Arc::clone(spec)),
+            _ => {
+                let nearest = self.directory.nearest(&catalog, name);
+                Err(ToolNotFound { name: name.to_owned(), nearest })
+            }
         }
     }
 
@@ -131,16 +138,5 @@ impl Gateway {
     /// Stops every server.
     pub async fn shutdown(&self) {
         self.bridge.shutdown().await;
-    }
-
-    pub(crate) fn permits(&self, spec: &ToolSpec) -> bool {
-        self.policy.permits(spec.callable.as_str())
-    }
-
-    pub(crate) fn nearest(&self, catalog: &Catalog, name: &str) -> Vec<CallableName> {
-        let mut nearest = catalog.nearest(name, NEAREST * 4);
-        nearest.retain(|near| near.as_str() != name && self.policy.permits(near.as_str()));
-        nearest.truncate(NEAREST);
-        nearest
     }
 }

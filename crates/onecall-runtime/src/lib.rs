@@ -3,6 +3,7 @@
 
 mod answer;
 mod capture;
+mod directory;
 mod gateway;
 pub mod layers;
 mod observer;

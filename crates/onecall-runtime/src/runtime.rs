@@ -7,7 +7,8 @@ use onecall_core::{EngineChoice, Failure, Limits, Outcome, Program, ToolHost};
 use onecall_engine::Engines;
 
 use crate::capture::Capture;
-use crate::layers::{Observed, Parallel, Quota};
+use crate::directory::Directory;
+use crate::layers::{Discovery, Observed, Parallel, Quota};
 use crate::plan::PlanHost;
 use crate::{Observer, Plan, PlanAnswer, report};
 
@@ -19,13 +20,20 @@ const SHORTEST_LIMIT: usize = 4 * 1024;
 pub struct Runtime {
     engines: Engines,
     host: Arc<dyn ToolHost>,
+    directory: Arc<Directory>,
     limits: Limits,
 }
 
 impl Runtime {
-    /// Programs run on `engines`, within `limits`, and `host` executes their calls.
-    pub fn new(engines: Engines, host: Arc<dyn ToolHost>, limits: Limits) -> Self {
-        Self { engines, host, limits }
+    /// Programs run on `engines`, within `limits`; `host` executes their calls and
+    /// `directory` answers what they ask about tools.
+    pub(crate) fn new(
+        engines: Engines,
+        host: Arc<dyn ToolHost>,
+        directory: Arc<Directory>,
+        limits: Limits,
+    ) -> Self {
+        Self { engines, host, directory, limits }
     }
 
     /// What programs run on.
@@ -40,7 +48,8 @@ impl Runtime {
         let parallel = Parallel::new(self.host.as_ref(), self.limits.max_parallel_calls);
         let quota = Quota::new(&parallel, self.limits.max_tool_calls);
         let observed = Observed::new(&quota, observer);
-        self.run_on(&observed, program, &observed, observer).await
+        let discovery = Discovery::new(&observed, &self.directory);
+        self.run_on(&discovery, program, &observed, observer).await
     }
 
     /// Who executes the calls of programs.

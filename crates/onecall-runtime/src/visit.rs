@@ -6,7 +6,7 @@ use onecall_bridge::{Bridge, ServerState, ServerStatus};
 use onecall_catalog::Catalog;
 use onecall_core::{BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue};
 
-use crate::gateway::NEAREST;
+use crate::directory::NEAREST;
 use crate::layers::Policy;
 use crate::plan::{Lookup, PlanServers, Problem, check};
 use crate::{Gateway, Plan, PlanProblems, PlanRequest};
@@ -48,12 +48,14 @@ impl Gateway {
             called
         };
         let within: Vec<_> = found.iter().filter(|spec| servers.permits(&spec.server)).collect();
-        let permitted: Vec<_> = within.iter().filter(|spec| self.permits(spec)).collect();
+        let permitted: Vec<_> = within.iter().filter(|spec| self.directory.permits(spec)).collect();
         match (permitted.as_slice(), within.is_empty(), found.is_empty()) {
             ([spec], ..) => Lookup::Tool(Arc::clone(spec)),
             ([], true, true) => {
-                let mut nearest: Vec<CallableName> =
-                    catalogs.iter().flat_map(|catalog| self.nearest(catalog, name)).collect();
+                let mut nearest: Vec<CallableName> = catalogs
+                    .iter()
+                    .flat_map(|catalog| self.directory.nearest(catalog, name))
+                    .collect();
                 nearest.truncate(NEAREST);
                 Lookup::Unknown { nearest }
             }

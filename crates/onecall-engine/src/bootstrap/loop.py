@@ -86,6 +86,50 @@ def _settle(future, answer):
         future.set_result(answer)
 
 
+def _read(timeout, wanted=None):
+    """Reads answers and hands them over, unless another thread does: then `False`.
+    Otherwise the answer to the call `wanted`, or `True`."""
+    if _claims or not _reading.acquire(blocking=False):
+        return False
+    try:
+        mine = _unclaimed.pop(wanted, None) if _unclaimed else None
+        if mine is None:
+            for answer in wire.wait(timeout):
+                if answer[0] == wanted:
+                    mine = answer
+                else:
+                    _deliver(answer)
+        return mine or True
+    finally:
+        _reading.release()
+        if _turns:
+            _next_turn()
+
+
+def _await_turn(turn, timeout):
+    """Waits while another thread reads: it hands over what is ours, and then its place."""
+    _turns.add(turn)
+    if not _read(0):
+        turn.wait(timeout)
+    _turns.discard(turn)
+    turn.clear()
+
+
+def wait_for(call_id):
+    """Waits for the answer to a call right here, whatever the loop could do meanwhile."""
+    turn = threading.Event()
+    try:
+        while True:
+            answer = _read(None, call_id)
+            if answer is False:
+                _await_turn(turn, None)
+                answer = _unclaimed.pop(call_id, True)
+            if answer is not True:
+                return answer
+    finally:
+        forget(call_id)
+
+
 class Answers:
     """What asyncio takes for its selector."""
 
@@ -93,33 +137,9 @@ class Answers:
         self.turn = threading.Event()
 
     def select(self, timeout):
-        if not self.read(timeout) and timeout != 0:
-            # Another thread hands over what is ours, and then its place.
-            _turns.add(self.turn)
-            if not self.read(0):
-                self.turn.wait(timeout)
-            _turns.discard(self.turn)
-            self.turn.clear()
+        if not _read(timeout) and timeout != 0:
+            _await_turn(self.turn, timeout)
         return ()
-
-    def read(self, timeout, wanted=None):
-        """Reads answers and hands them over, unless another thread does: then `False`.
-        Otherwise the answer to the call `wanted`, or `True`."""
-        if _claims or not _reading.acquire(blocking=False):
-            return False
-        try:
-            mine = _unclaimed.pop(wanted, None) if _unclaimed else None
-            if mine is None:
-                for answer in wire.wait(timeout):
-                    if answer[0] == wanted:
-                        mine = answer
-                    else:
-                        _deliver(answer)
-            return mine or True
-        finally:
-            _reading.release()
-            if _turns:
-                _next_turn()
 
     def close(self):
         pass
@@ -148,7 +168,7 @@ class Loop(base_events.BaseEventLoop):
             timeout = None
             if self._scheduled:
                 timeout = max(0.0, self._scheduled[0]._when - self.time())
-            answer = self._selector.read(timeout, call_id)
+            answer = _read(timeout, call_id)
             if answer is not False and answer is not True:
                 forget(call_id)
                 return answer

@@ -7,7 +7,7 @@ import sys
 from asyncio import events
 
 import _onecall as wire
-from _onecall_loop import expect, forget, resolve
+from _onecall_loop import expect, forget, resolve, wait_for
 
 PROGRAM = "<program>"
 
@@ -103,6 +103,61 @@ def _blocked(name):
     return _function(name, lambda key, _args, _kwargs: _refuse(key, name))
 
 
+def _value(name, arguments):
+    """Calls a tool and waits for the value right here."""
+    key = next(call_ids)
+    send(key, name, arguments)
+    _, succeeded, value = wait_for(key)
+    if succeeded:
+        return value
+    raise ToolError(reason(name, succeeded, value))
+
+
+class Tools:
+    """The tools of all servers, by their callable names and, where only one has it, by their
+    own. Calls wait for the value: no `await` needed. `tools.aio` has the same as coroutines."""
+
+    def __init__(self, call):
+        self._call = call
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        found = _value("onecall__find", {"name": name})
+        if "name" not in found:
+            raise AttributeError(found["problem"], name=name, obj=self)
+        tool = self._call(found["name"], found["parameters"])
+        documentation = found["documentation"]
+        is_awaited = inspect.iscoroutinefunction(tool)
+        tool.__doc__ = documentation if is_awaited else documentation.removeprefix("await ")
+        setattr(self, name, tool)
+        return tool
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *_value("onecall__list", {})})
+
+    def search(self, query, limit=10):
+        """The tools that fit a query best: their names, descriptions and signatures."""
+        return _value("onecall__search", {"query": query, "limit": limit})
+
+
+def _waiting(name, parameters):
+    def tool(*args, **kwargs):
+        return _value(name, _arguments(name, parameters, args, kwargs))
+
+    tool.__name__ = tool.__qualname__ = name
+    tool.__module__ = None
+    return tool
+
+
+def _help(*things):
+    """Prints what is known about a thing."""
+    import pydoc
+
+    for thing in things:
+        print(pydoc.render_doc(thing, title="%s", renderer=pydoc.plaintext))
+
+
 class Names(dict):
     """The builtins of a program, which learn a tool's name when it is first used."""
 
@@ -127,6 +182,9 @@ def names():
     names["ToolError"] = ToolError
     # An interpreter without its `site` module lacks these, and programs use them.
     names["exit"] = names["quit"] = sys.exit
+    names["help"] = _help
+    names["tools"] = Tools(_waiting)
+    names["tools"].aio = Tools(_callable)
     return names
 
 

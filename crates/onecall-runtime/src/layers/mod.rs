@@ -1,10 +1,12 @@
 //! The layers a tool call walks through, each a host around another host.
 
+mod discovery;
 mod observed;
 mod parallel;
 mod policy;
 mod quota;
 
+pub use discovery::Discovery;
 pub use observed::Observed;
 pub use parallel::Parallel;
 pub use policy::Policy;

@@ -1,0 +1,129 @@
+//! Answers what a program asks about tools, before anything is counted as a call.
+
+use std::collections::BTreeMap;
+
+use onecall_catalog::python_signature;
+use onecall_core::{
+    BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolSpec, ToolValue,
+};
+use serde::Deserialize;
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+
+use crate::directory::{Directory, Found};
+
+/// What the `tools` of a program asks, as calls that no server has.
+const FIND: &str = "onecall__find";
+const LIST: &str = "onecall__list";
+const SEARCH: &str = "onecall__search";
+
+/// More would be no answer to a question.
+const MOST_FOUND: usize = 100;
+
+/// Knows which tools there are.
+pub struct Discovery<'a> {
+    inner: &'a dyn ToolHost,
+    directory: &'a Directory,
+}
+
+#[derive(Deserialize)]
+struct Name {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Query {
+    query: String,
+    limit: usize,
+}
+
+impl<'a> Discovery<'a> {
+    /// Answers from `directory`; everything else goes to `inner`.
+    pub(crate) fn new(inner: &'a dyn ToolHost, directory: &'a Directory) -> Self {
+        Self { inner, directory }
+    }
+
+    async fn find(&self, name: &str) -> Value {
+        let list = |names: &[CallableName]| {
+            names.iter().map(CallableName::as_str).collect::<Vec<_>>().join(" or ")
+        };
+        let problem = match self.directory.find(name).await {
+            Found::Tool(spec) => return describe(&spec),
+            Found::Blocked => format!("'{name}' is not available in execute_program"),
+            Found::Ambiguous(names) => {
+                format!("several tools are named '{name}'; write {}", list(&names))
+            }
+            Found::Unknown(nearest) if nearest.is_empty() => format!("there is no tool '{name}'"),
+            Found::Unknown(nearest) => {
+                format!("there is no tool '{name}'. Did you mean: {}?", list(&nearest))
+            }
+        };
+        json!({ "problem": problem })
+    }
+
+    /// Every callable name, and the tools' own where they are unambiguous identifiers.
+    async fn list(&self) -> Value {
+        let tools = self.directory.tools().await;
+        let mut own = BTreeMap::<&str, usize>::new();
+        for spec in &tools {
+            *own.entry(spec.tool.as_str()).or_default() += 1;
+        }
+        let is_identifier = |name: &str| {
+            !name.starts_with(|it: char| it.is_ascii_digit())
+                && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
+        };
+        let own = own.into_iter().filter(|(name, count)| *count == 1 && is_identifier(name));
+        let own = own.map(|(name, _)| name);
+        tools.iter().map(|spec| spec.callable.as_str()).chain(own).collect()
+    }
+
+    async fn search(&self, query: &str, limit: usize) -> Value {
+        let found = self.directory.search(query, limit.min(MOST_FOUND)).await;
+        let shown = |spec: &ToolSpec| {
+            json!({
+                "name": spec.callable.as_str(),
+                "description": spec.description,
+                "signature": python_signature(spec),
+            })
+        };
+        found.iter().map(|spec| shown(spec)).collect()
+    }
+}
+
+fn describe(spec: &ToolSpec) -> Value {
+    let description = spec.description.as_deref().unwrap_or_default();
+    json!({
+        "name": spec.callable.as_str(),
+        "parameters": spec.parameters(),
+        "documentation": format!("{}\n\n{description}", python_signature(spec)),
+    })
+}
+
+impl ToolHost for Discovery<'_> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+        self.inner.resolve(name)
+    }
+
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        if ![FIND, LIST, SEARCH].contains(&call.name.as_str()) {
+            return self.inner.call(call);
+        }
+        Box::pin(async move {
+            let failed =
+                |error: serde_json::Error| ToolError::failed(&call.name, error.to_string());
+            let arguments = call.arguments.get();
+            let answer = match call.name.as_str() {
+                FIND => {
+                    let Name { name } = serde_json::from_str(arguments).map_err(failed)?;
+                    self.find(&name).await
+                }
+                SEARCH => {
+                    let Query { query, limit } = serde_json::from_str(arguments).map_err(failed)?;
+                    self.search(&query, limit).await
+                }
+                _ => self.list().await,
+            };
+            Ok(ToolValue::Json(to_raw_value(&answer).map_err(failed)?))
+        })
+    }
+}
