@@ -31,6 +31,9 @@ const SPIN: Duration = Duration::from_micros(100);
 /// How many zygotes may die under a program that has not begun.
 const MAX_ATTEMPTS: u32 = 3;
 
+/// A longer name is no tool's, and not worth a copy.
+const LONGEST_NAME: usize = 4 * 1024;
+
 /// How long to wait for the zygote's word on how a worker died.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -219,8 +222,14 @@ impl Worker {
                         }
                         FromWorker::CancelCall { id } => calls.cancel(id),
                         FromWorker::Resolve { name } => {
-                            let name = CallableName::new(name);
-                            resolving = Some(Box::pin(async move { host.resolve(&name).await }));
+                            let name =
+                                (name.len() <= LONGEST_NAME).then(|| CallableName::new(name));
+                            resolving = Some(Box::pin(async move {
+                                match name {
+                                    Some(name) => host.resolve(&name).await,
+                                    None => Resolution::Unknown { nearest: Vec::new() },
+                                }
+                            }));
                         }
                         FromWorker::Finished => return Break(Ok(Ended::Finished)),
                         FromWorker::Lacks { modules } => {
