@@ -125,7 +125,7 @@ fn a_call_left_running_is_cancelled_at_the_end() {
     let code = "
         import asyncio
         task = asyncio.create_task(mcp__fixture__hang())
-        await mcp__fixture__add(1, 2)
+        await mcp__fixture__sleep(ms=200)
         print('done')
     ";
     assert_eq!(gateway.prints(code), "done\n");
