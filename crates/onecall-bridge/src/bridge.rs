@@ -127,7 +127,7 @@ impl ToolHost for Bridge {
             let (Some(spec), Some(server)) = (&spec, server) else {
                 return Err(ToolError::failed(&call.name, "no connected server has this tool"));
             };
-            let value = server.call(&spec.tool, &call.arguments, call.form).await;
+            let value = server.call(spec, &call.arguments, call.form).await;
             value.map_err(|message| ToolError::failed(&call.name, message))
         })
     }

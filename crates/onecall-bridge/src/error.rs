@@ -32,7 +32,7 @@ pub(crate) enum StartError {
     NeitherTransport { first: Box<StartError>, second: Box<StartError> },
     #[error("did not answer within {}s", limit.as_secs_f64())]
     TimedOut { limit: Duration },
-    #[error("{ending} during the handshake{last_words}")]
+    #[error("{ending} during the handshake")]
     Ended { ending: String, last_words: String },
     #[error("'{method}' failed: {source}")]
     Request { method: &'static str, source: RequestError },
@@ -41,6 +41,14 @@ pub(crate) enum StartError {
 }
 
 impl StartError {
+    /// What the server said last besides answers, to be put behind the error.
+    pub fn last_words(&self) -> &str {
+        match self {
+            Self::Ended { last_words, .. } => last_words,
+            _ => "",
+        }
+    }
+
     /// Whether the server refused the handshake in a way that leaves open that it
     /// speaks a revision without one.
     pub fn may_be_stateless(&self) -> bool {
@@ -66,7 +74,8 @@ impl StartError {
     }
 }
 
-/// Why one request has no answer. The connection lives on unless it says [`Closed`](Self::Closed).
+/// Why one request has no answer. The connection lives on unless it says
+/// [`Closed`](Self::Closed) or [`NeverLeft`](Self::NeverLeft).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum RequestError {
     #[error("{message}")]
@@ -81,9 +90,12 @@ pub(crate) enum RequestError {
     Http(#[from] HttpError),
     #[error("the request was not sent: {0}")]
     NotSent(#[from] SendError),
-    /// Every request, pending or new, fails with this reason.
+    /// The connection ended while the request waited; the server may have acted on it.
     #[error("{reason}")]
     Closed { reason: Arc<str> },
+    /// The connection had ended before the request left.
+    #[error("{reason}")]
+    NeverLeft { reason: Arc<str> },
 }
 
 /// Why a line could not be handed to a server. Nothing of it was sent.

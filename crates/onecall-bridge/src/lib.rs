@@ -5,6 +5,7 @@
 //! of the call concerned, never in a panic, a hang or memory without bound.
 //! Values pass through as text; only the program that asked for them parses them.
 
+mod backoff;
 mod bridge;
 mod connection;
 mod error;
@@ -31,4 +32,4 @@ mod writer;
 
 pub use bridge::Bridge;
 pub use guard::{Guard, run_guard};
-pub use status::{ServerState, ServerStatus};
+pub use status::{NextStart, ServerState, ServerStatus};

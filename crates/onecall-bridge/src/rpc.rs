@@ -142,7 +142,10 @@ impl Peer {
                 SendError::Backlog { .. } | SendError::Busy => None,
             };
             self.take(id);
-            return cause.and_then(Result::ok).unwrap_or_else(|| Err(error.into()));
+            return Err(match cause.and_then(Result::ok) {
+                Some(Err(RequestError::Closed { reason })) => RequestError::NeverLeft { reason },
+                _ => error.into(),
+            });
         }
         let _ticket = Ticket { peer: self, id, cancellable: request.is_cancellable() };
         let answer = receiver.await;
@@ -336,7 +339,7 @@ impl Peer {
                 waiting.insert(id, Expected { waiter, deadline });
             }
             Pending::Closed(reason) => {
-                return Err(RequestError::Closed { reason: Arc::clone(reason) });
+                return Err(RequestError::NeverLeft { reason: Arc::clone(reason) });
             }
         }
         // All limits of a server are alike, so one that is watched already comes first.

@@ -1,19 +1,21 @@
-//! One server's life, from its start to its end: connecting, ready, failed. Its
-//! tools stay known after its death, so that a call to them can say what happened.
+//! One server's life: started, ready, failed, and started again until it is
+//! stopped. Its tools stay known while it is down, so that a call to them can say
+//! what happened.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use onecall_catalog::ToolDefinition;
 use onecall_config::{ServerConfig, Transport};
-use onecall_core::{AnswerForm, ServerName, ToolName, ToolValue};
+use onecall_core::{AnswerForm, ServerName, ToolSpec, ToolValue};
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, watch};
-use tokio::time::{sleep, timeout};
-use tracing::{info, warn};
+use tokio::time::{sleep, sleep_until, timeout};
+use tracing::{debug, info, warn};
 
+use crate::backoff::Backoff;
 use crate::connection::{Connection, Route};
-use crate::error::StartError;
+use crate::error::{RequestError, SendError, StartError};
 use crate::guard::Guard;
 use crate::handshake::{self, Greeting};
 use crate::listing;
@@ -22,7 +24,7 @@ use crate::plain::plain;
 use crate::request::{Era, Request};
 use crate::result::{tool_value, whole_answer};
 use crate::rpc::Peer;
-use crate::status::{ServerState, ServerStatus};
+use crate::status::{NextStart, ServerState, ServerStatus};
 use crate::subscription;
 
 /// The least time between two listings that a server asks for. However often it
@@ -32,10 +34,15 @@ const REFRESH_PAUSE: Duration = Duration::from_millis(500);
 /// How much of a reason is shown, in characters: a server may have its say in it.
 const MAX_REASON: usize = 2_000;
 
+/// How long a call that may be repeated waits for a server that is about to start.
+const IMMINENT: Duration = Duration::from_secs(2);
+
 /// One configured server.
 pub(crate) struct Server {
     config: ServerConfig,
     now: Mutex<Now>,
+    /// Whether its tools can be called.
+    is_up: watch::Sender<bool>,
     /// Rung when the tools or the state change.
     changed: Arc<Notify>,
 }
@@ -50,6 +57,19 @@ struct Now {
     peer: Option<Arc<Peer>>,
 }
 
+/// How a server that was started came to its end.
+enum Ended {
+    Down { next_start: Instant },
+    Stopped,
+}
+
+/// Why a call has no value; the text is what the program reads.
+enum CallError {
+    /// The server has not seen the call.
+    NeverLeft(String),
+    Failed(String),
+}
+
 impl Server {
     pub fn new(config: ServerConfig, changed: Arc<Notify>) -> Self {
         let now = Now {
@@ -59,7 +79,7 @@ impl Server {
             parameters: None,
             peer: None,
         };
-        Self { config, now: Mutex::new(now), changed }
+        Self { config, now: Mutex::new(now), is_up: watch::Sender::new(false), changed }
     }
 
     pub fn name(&self) -> &ServerName {
@@ -84,19 +104,41 @@ impl Server {
     }
 
     /// Calls one of its tools; an error is what the program reads.
+    ///
+    /// A call that never left is made once more, if the tool says that this does no
+    /// harm and the server is about to be up again.
     pub async fn call(
         &self,
-        tool: &ToolName,
+        spec: &ToolSpec,
         arguments: &RawValue,
         form: AnswerForm,
     ) -> Result<ToolValue, String> {
+        let mut answer = self.call_once(spec, arguments, form).await;
+        if matches!(answer, Err(CallError::NeverLeft(_)))
+            && is_repeatable(spec)
+            && self.comes_up_soon().await
+        {
+            answer = self.call_once(spec, arguments, form).await;
+        }
+        answer.map_err(|error| match error {
+            CallError::NeverLeft(message) | CallError::Failed(message) => message,
+        })
+    }
+
+    async fn call_once(
+        &self,
+        spec: &ToolSpec,
+        arguments: &RawValue,
+        form: AnswerForm,
+    ) -> Result<ToolValue, CallError> {
         let (peer, parameters) = {
             let now = self.lock();
             (now.peer.clone(), now.parameters.clone())
         };
         let Some(peer) = peer else {
-            return Err(format!("server '{}' is not connected", self.config.name));
+            return Err(CallError::NeverLeft(self.not_running()));
         };
+        let tool = &spec.tool;
         let mirrored = parameters.map(|parameters| parameters.mirrored(tool, arguments));
         let mirrored = mirrored.as_deref().unwrap_or_default();
         let request = Request::CallTool { tool, arguments, mirrored };
@@ -105,29 +147,85 @@ impl Server {
             AnswerForm::Whole => whole_answer,
         };
         match peer.request(request, Some(self.config.call_timeout), decode).await {
-            Ok(value) => value,
-            Err(error) => Err(error.to_string()),
+            Ok(value) => value.map_err(CallError::Failed),
+            Err(RequestError::NeverLeft { .. }) => Err(CallError::NeverLeft(self.not_running())),
+            Err(error @ RequestError::NotSent(SendError::Closed)) => {
+                Err(CallError::NeverLeft(error.to_string()))
+            }
+            Err(error) => Err(CallError::Failed(error.to_string())),
         }
     }
 
-    /// Runs the server until it ends or `stop` says so; returns when it is gone.
+    /// Waits for a server that is about to be up again, but not for long.
+    async fn comes_up_soon(&self) -> bool {
+        let is_imminent = match self.lock().state {
+            ServerState::Failed { next_start: NextStart::At(at), .. } => {
+                at.saturating_duration_since(Instant::now()) < IMMINENT
+            }
+            ServerState::Failed { next_start, .. } => next_start == NextStart::Now,
+            _ => false,
+        };
+        if !is_imminent {
+            return false;
+        }
+        let mut is_up = self.is_up.subscribe();
+        let up = is_up.wait_for(|is_up| *is_up);
+        timeout(IMMINENT.min(self.config.call_timeout), up).await.is_ok_and(|up| up.is_ok())
+    }
+
+    /// What a program reads about a call that found nobody.
+    fn not_running(&self) -> String {
+        let name = &self.config.name;
+        let now = self.lock();
+        let ServerState::Failed { reason, next_start, .. } = &now.state else {
+            return format!("server '{name}' is not connected");
+        };
+        let outlook = match next_start {
+            NextStart::Never => return format!("server '{name}' was stopped"),
+            NextStart::Now => "it is being started again".to_owned(),
+            NextStart::At(at) => format!("it is started again in {} s", seconds_until(*at)),
+        };
+        format!("server '{name}' is not running: {reason}; {outlook}")
+    }
+
+    /// Runs the server, and again whenever it ends, until `stop` says so; returns
+    /// when it is gone.
     pub async fn live(&self, guard: Guard, mut stop: watch::Receiver<bool>) {
+        let mut backoff = Backoff::new();
+        while let Ended::Down { next_start } = self.start(&guard, &mut backoff, &mut stop).await {
+            tokio::select! {
+                () = sleep_until(next_start.into()) => self.become_restarting(),
+                () = stopped(&mut stop) => break,
+            }
+        }
+        self.become_stopped();
+    }
+
+    /// Starts the server in whichever way it understands; returns when it has ended.
+    async fn start(
+        &self,
+        guard: &Guard,
+        backoff: &mut Backoff,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Ended {
         let (route, fallback) = routes(&self.config.transport);
-        let first = match self.run(route, guard.clone(), &mut stop).await {
-            Ok(()) => return,
+        let first = match self.run(route, guard.clone(), backoff, stop).await {
+            Ok(ended) => return ended,
             Err(error) => error,
         };
         let error = match fallback.filter(|_| first.may_be_older_transport()) {
             None => first,
-            Some(route) => match self.run(route, guard, &mut stop).await {
-                Ok(()) => return,
+            Some(route) => match self.run(route, guard.clone(), backoff, stop).await {
+                Ok(ended) => return ended,
                 Err(second) => {
                     let (first, second) = (Box::new(first), Box::new(second));
                     StartError::NeitherTransport { first, second }
                 }
             },
         };
-        self.fail(&error.to_string());
+        let next_start = Instant::now() + backoff.pause_after(Duration::ZERO);
+        self.become_failed(&error.to_string(), error.last_words(), next_start);
+        Ended::Down { next_start }
     }
 
     /// Runs the server until it ends or `stop` says so; an error if it did not
@@ -136,16 +234,17 @@ impl Server {
         &self,
         route: Route<'_>,
         guard: Guard,
+        backoff: &mut Backoff,
         stop: &mut watch::Receiver<bool>,
-    ) -> Result<(), StartError> {
+    ) -> Result<Ended, StartError> {
         self.lock().transport = route.label();
         let mut connection = Connection::start(&self.config.name, route, guard)?;
         let peer = Arc::clone(connection.peer());
         let outcome = tokio::select! {
-            outcome = self.serve(&mut connection) => outcome.map(|reason| self.fail(&reason)),
+            outcome = self.serve(&mut connection, backoff) => outcome,
             () = stopped(stop) => {
-                self.become_failed("was stopped");
-                Ok(())
+                self.become_stopped();
+                Ok(Ended::Stopped)
             }
         };
         peer.close(&format!("server '{}' was stopped", self.config.name));
@@ -153,13 +252,18 @@ impl Server {
         outcome
     }
 
-    /// Brings the server up and keeps it until it ends; says why it did.
-    async fn serve(&self, connection: &mut Connection) -> Result<String, StartError> {
+    /// Brings the server up and keeps it until it ends.
+    async fn serve(
+        &self,
+        connection: &mut Connection,
+        backoff: &mut Backoff,
+    ) -> Result<Ended, StartError> {
         let started = Instant::now();
         let peer = Arc::clone(connection.peer());
         let greeting = self.greet(connection).await?;
         let announces_changes = greeting.announces_changes;
         self.become_ready(greeting, &peer, started.elapsed());
+        let ready = Instant::now();
         let ending = tokio::select! {
             ending = connection.ended() => ending,
             ending = self.refresh_forever(&peer) => ending,
@@ -167,8 +271,11 @@ impl Server {
             ending = subscription::keep(&peer), if announces_changes => ending,
             ending = peer.enforce_deadlines() => ending,
         };
+        let next_start = Instant::now() + backoff.pause_after(ready.elapsed());
+        // First, so that whoever loses a call by this end knows what comes next.
+        self.become_failed(&ending, &connection.last_words(), next_start);
         peer.close(&format!("server '{}' {ending}", self.config.name));
-        Ok(format!("{ending}{}", connection.last_words()))
+        Ok(Ended::Down { next_start })
     }
 
     async fn greet(&self, connection: &mut Connection) -> Result<Greeting, StartError> {
@@ -237,6 +344,7 @@ impl Server {
         now.parameters = parameters;
         now.peer = Some(Arc::clone(peer));
         drop(now);
+        self.is_up.send_replace(true);
         self.changed.notify_one();
     }
 
@@ -276,20 +384,68 @@ impl Server {
         (tools, parameters.into_shared())
     }
 
-    fn fail(&self, reason: &str) {
-        let reason = plain(reason, MAX_REASON);
-        warn!(server = %self.config.name, "the server is not available: {reason}");
-        self.become_failed(&reason);
+    fn become_failed(&self, reason: &str, last_words: &str, next_start: Instant) {
+        let (reason, last_words) = (plain(reason, MAX_REASON), plain(last_words, MAX_REASON));
+        let mut now = self.lock();
+        let is_news =
+            !matches!(&now.state, ServerState::Failed { reason: old, .. } if *old == reason);
+        let (server, seconds) = (&self.config.name, seconds_until(next_start));
+        if is_news {
+            warn!(
+                %server,
+                "the server is not available: {reason}{last_words}; it is started again in {seconds} s"
+            );
+        } else {
+            debug!(%server, "the server is still not available; it is started again in {seconds} s");
+        }
+        let next_start = NextStart::At(next_start);
+        now.state = ServerState::Failed { reason, last_words, next_start };
+        now.peer = None;
+        drop(now);
+        self.is_up.send_replace(false);
+        self.changed.notify_one();
     }
 
-    fn become_failed(&self, reason: &str) {
-        self.lock().state = ServerState::Failed { reason: reason.to_owned() };
+    /// The reason of the last failure stays until the server is up.
+    fn become_restarting(&self) {
+        if let ServerState::Failed { next_start, .. } = &mut self.lock().state {
+            *next_start = NextStart::Now;
+        }
+    }
+
+    fn become_stopped(&self) {
+        let mut now = self.lock();
+        if let ServerState::Failed { next_start, .. } = &mut now.state {
+            *next_start = NextStart::Never;
+        } else {
+            now.state = ServerState::Failed {
+                reason: "was stopped".to_owned(),
+                last_words: String::new(),
+                next_start: NextStart::Never,
+            };
+        }
+        now.peer = None;
+        drop(now);
+        self.is_up.send_replace(false);
         self.changed.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, Now> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a second call like the first does no more than the first, if the tool
+/// tells the truth.
+fn is_repeatable(spec: &ToolSpec) -> bool {
+    let hints = &spec.annotations;
+    hints.read_only_hint == Some(true) || hints.idempotent_hint == Some(true)
+}
+
+/// In whole seconds, and never none: it has not happened yet.
+fn seconds_until(then: Instant) -> u64 {
+    let wait = then.saturating_duration_since(Instant::now());
+    (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }
 
 /// How a server is reached, and how else if it does not understand that.

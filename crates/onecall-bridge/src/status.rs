@@ -1,6 +1,6 @@
 //! What is known about a server at one moment, for people to read.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use onecall_core::ServerName;
 
@@ -18,7 +18,7 @@ pub struct ServerStatus {
 /// How a server is doing. Text in it comes from the server and is safe to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerState {
-    /// It was started and has not listed its tools yet.
+    /// It was started for the first time and has not listed its tools yet.
     Connecting,
     /// Its tools can be called.
     Ready {
@@ -33,9 +33,25 @@ pub enum ServerState {
         /// From its start to its list of tools.
         took: Duration,
     },
-    /// It never got ready, or has ended since.
+    /// It did not get ready, or has ended since.
     Failed {
         /// What happened.
         reason: String,
+        /// What it wrote to its stderr last, to be put behind the reason. For people
+        /// only: servers write things there that no program is to read.
+        last_words: String,
+        /// When it gets another chance.
+        next_start: NextStart,
     },
+}
+
+/// When a server that is not running is started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextStart {
+    /// Then.
+    At(Instant),
+    /// It is being started.
+    Now,
+    /// Not at all: it was stopped.
+    Never,
 }

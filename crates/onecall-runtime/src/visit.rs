@@ -114,6 +114,6 @@ impl ToolHost for Visiting<'_> {
 }
 
 fn unreachable(status: ServerStatus) -> Option<Problem> {
-    let ServerState::Failed { reason } = status.state else { return None };
+    let ServerState::Failed { reason, .. } = status.state else { return None };
     Some(Problem::new(format!("server_config.{}", status.name), reason))
 }

@@ -113,9 +113,11 @@ fn a_server_that_ends_takes_its_children_along() {
     let mark = process::unique_mark();
     let mut gateway = Gateway::with_flags(&["--name", &mark, "--spawn-grandchild"]);
     gateway.callable_tools();
-    assert_eq!(process::marked(&mark).len(), 2);
+    let family = process::marked(&mark);
+    assert_eq!(family.len(), 2);
     gateway.fails("await mcp__fixture__crash()");
-    assert!(wait_until(PATIENCE, || process::marked(&mark).is_empty()), "the grandchild is gone");
+    let gone = || family.iter().all(|process| !is_alive(process.pid));
+    assert!(wait_until(PATIENCE, gone), "the grandchild is gone");
 }
 
 #[test]

@@ -36,6 +36,13 @@ pub fn server_with(name: &str, call: &str, other: &str) -> ServerConfig {
     script(name, &SERVER.replace("CALL", call).replace("OTHER", other))
 }
 
+/// A server with these tools, as JSON objects with commas between them.
+pub fn server_of(name: &str, tools: &str, call: &str) -> ServerConfig {
+    let only = r#"{"name":"tool","inputSchema":{"type":"object"}}"#;
+    let server = SERVER.replace("CALL", call).replace("OTHER", ":");
+    script(name, &server.replace(only, &tools.replace('\n', " ")))
+}
+
 /// A server that is nothing but `script`.
 pub fn script(name: &str, script: &str) -> ServerConfig {
     command(name, "sh", &["-c", script])
@@ -81,7 +88,7 @@ pub async fn call_with(bridge: &Bridge, name: &str, arguments: &str) -> String {
 /// Why the only server failed.
 pub fn reason(bridge: &Bridge) -> String {
     match bridge.status().pop().unwrap().state {
-        ServerState::Failed { reason } => reason,
+        ServerState::Failed { reason, last_words, .. } => reason + &last_words,
         other => panic!("not failed: {other:?}"),
     }
 }

@@ -6,5 +6,6 @@
 mod calls;
 mod fake;
 mod remote;
+mod repeat;
 mod start;
 mod stop;

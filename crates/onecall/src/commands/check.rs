@@ -43,7 +43,9 @@ fn table(servers: &[ServerStatus]) -> String {
                 );
                 (tools.to_string(), about)
             }
-            ServerState::Failed { reason } => ("-".to_owned(), format!("failed: {reason}")),
+            ServerState::Failed { reason, last_words, .. } => {
+                ("-".to_owned(), format!("failed: {reason}{last_words}"))
+            }
         };
         rows.push([server.name.to_string(), server.transport.to_owned(), tools, state]);
     }

@@ -1,0 +1,74 @@
+//! How long to wait before a server is started again.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+/// The first pause; each further one is twice as long.
+const FIRST: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// A server that was up this long has not just failed once more.
+const HEALTHY: Duration = Duration::from_secs(30);
+
+/// The pauses between the starts of one server.
+pub(crate) struct Backoff {
+    next: Duration,
+}
+
+impl Backoff {
+    pub fn new() -> Self {
+        Self { next: FIRST }
+    }
+
+    /// The pause after a server that was up for this long.
+    pub fn pause_after(&mut self, up: Duration) -> Duration {
+        if up >= HEALTHY {
+            self.next = FIRST;
+        }
+        let pause = self.next;
+        self.next = (pause * 2).min(LONGEST);
+        jittered(pause)
+    }
+}
+
+/// Up to a fifth more or less, so that servers that died together do not all
+/// start together.
+fn jittered(pause: Duration) -> Duration {
+    // Every hasher has keys of its own: random enough to spread starts.
+    let thousandths = RandomState::new().hash_one(0) % 401 + 800;
+    pause * u32::try_from(thousandths).unwrap_or(1000) / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_about(pause: Duration, seconds: f64) -> bool {
+        (seconds * 0.8..=seconds * 1.2).contains(&pause.as_secs_f64())
+    }
+
+    #[test]
+    fn pauses_double_up_to_a_minute() {
+        let mut backoff = Backoff::new();
+        for seconds in [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0] {
+            let pause = backoff.pause_after(Duration::ZERO);
+            assert!(is_about(pause, seconds), "{pause:?} for {seconds}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_was_healthy_starts_anew() {
+        let mut backoff = Backoff::new();
+        for _ in 0..5 {
+            backoff.pause_after(HEALTHY - Duration::from_millis(1));
+        }
+        assert!(is_about(backoff.pause_after(HEALTHY), 0.5));
+        assert!(is_about(backoff.pause_after(Duration::ZERO), 1.0));
+    }
+
+    #[test]
+    fn equal_pauses_differ() {
+        let pauses: Vec<Duration> = (0..20).map(|_| jittered(LONGEST)).collect();
+        assert!(pauses.iter().any(|pause| *pause != pauses[0]), "{pauses:?}");
+    }
+}
