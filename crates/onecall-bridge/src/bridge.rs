@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use onecall_catalog::Catalog;
+use onecall_catalog::{Catalog, name_prefix};
 use onecall_config::ServerConfig;
 use onecall_core::{
     BoxFuture, CallableName, Resolution, ServerName, ToolCall, ToolError, ToolHost, ToolSpec,
@@ -33,12 +33,12 @@ pub struct Bridge {
 #[derive(Default)]
 struct Snapshot {
     catalog: Arc<Catalog>,
-    /// How many servers may still bring tools.
-    connecting: usize,
+    /// Which servers may still bring tools, in the order of the configuration.
+    unsettled: Vec<bool>,
 }
 
 impl Bridge {
-    /// Starts every server in the background and returns at once. Must be called
+    /// Starts every server that is not lazy in the background and returns at once. Must be called
     /// inside a tokio runtime.
     ///
     /// A server that is needed for a limited time gets a bridge of its own: nothing
@@ -60,7 +60,7 @@ impl Bridge {
                 drop(held);
             });
         }
-        let first = Snapshot { catalog: Arc::default(), connecting: servers.len() };
+        let first = Snapshot { catalog: Arc::default(), unsettled: vec![true; servers.len()] };
         let (publish, snapshot) = watch::channel(first);
         tokio::spawn(keep_snapshot(servers.clone(), changed, publish, stopping));
         let by_name =
@@ -68,13 +68,17 @@ impl Bridge {
         Arc::new(Self { servers, by_name, snapshot, stop, running })
     }
 
-    /// Waits until no server is still connecting, then gives the tools of all.
-    /// Each server has a deadline of its own, so this ends.
+    /// Waits until every server was tried, then gives the tools of all. Starts
+    /// those that are lazy. Each server has a deadline of its own, so this ends.
     pub async fn catalog(&self) -> Arc<Catalog> {
-        let mut snapshot = self.snapshot.clone();
-        // An error means that everything has stopped: nothing to wait for.
-        let _ = snapshot.wait_for(|snapshot| snapshot.connecting == 0).await;
-        Arc::clone(&snapshot.borrow().catalog)
+        self.servers.iter().for_each(|server| server.need());
+        self.settled(|_| false).await
+    }
+
+    /// The same, but of the lazy servers only those start that may have this tool.
+    pub async fn catalog_for(&self, name: &str) -> Arc<Catalog> {
+        self.need(name);
+        self.settled(|_| false).await
     }
 
     /// How each server is doing now, in the order of the configuration.
@@ -96,10 +100,28 @@ impl Bridge {
         if let Some(spec) = find(&self.snapshot.borrow()) {
             return Some(spec);
         }
+        self.need(name.as_str());
+        let catalog = self.settled(|snapshot| find(snapshot).is_some()).await;
+        catalog.get(name.as_str()).cloned()
+    }
+
+    /// Starts the servers that may have this tool.
+    fn need(&self, name: &str) {
+        let idle = self.servers.iter().filter(|server| !server.is_needed());
+        idle.filter(|server| name.starts_with(&name_prefix(server.name())))
+            .for_each(|server| server.need());
+    }
+
+    /// Waits until every server that is needed was tried, or there is enough.
+    async fn settled(&self, is_enough: impl Fn(&Snapshot) -> bool) -> Arc<Catalog> {
+        let is_settled = |snapshot: &Snapshot| {
+            let mut servers = self.servers.iter().zip(&snapshot.unsettled);
+            !servers.any(|(server, unsettled)| *unsettled && server.is_needed())
+        };
         let mut snapshot = self.snapshot.clone();
-        let settled = |snapshot: &Snapshot| snapshot.connecting == 0 || find(snapshot).is_some();
-        let _ = snapshot.wait_for(settled).await;
-        find(&snapshot.borrow())
+        // An error means that everything has stopped: nothing to wait for.
+        let _ = snapshot.wait_for(|snapshot| is_enough(snapshot) || is_settled(snapshot)).await;
+        Arc::clone(&snapshot.borrow().catalog)
     }
 }
 
@@ -157,7 +179,7 @@ async fn keep_snapshot(
 
 fn build(servers: &[Arc<Server>]) -> Snapshot {
     // Counted first: a server that settles meanwhile brings its tools next time.
-    let connecting = servers.iter().filter(|server| server.is_connecting()).count();
+    let unsettled = servers.iter().map(|server| !server.is_settled()).collect();
     let tools = servers.iter().map(|server| (server.name().clone(), server.tools().to_vec()));
-    Snapshot { catalog: Arc::new(Catalog::build(tools)), connecting }
+    Snapshot { catalog: Arc::new(Catalog::build(tools)), unsettled }
 }

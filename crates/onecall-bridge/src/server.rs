@@ -41,6 +41,8 @@ const IMMINENT: Duration = Duration::from_secs(2);
 pub(crate) struct Server {
     config: ServerConfig,
     now: Mutex<Now>,
+    /// Whether it is to be started at all; once true, always true.
+    is_needed: watch::Sender<bool>,
     /// Whether its tools can be called.
     is_up: watch::Sender<bool>,
     /// Rung when the tools or the state change.
@@ -74,12 +76,14 @@ impl Server {
     pub fn new(config: ServerConfig, changed: Arc<Notify>) -> Self {
         let now = Now {
             transport: routes(&config.transport).0.label(),
-            state: ServerState::Connecting,
+            state: if config.lazy { ServerState::Idle } else { ServerState::Connecting },
             tools: Arc::default(),
             parameters: None,
             peer: None,
         };
-        Self { config, now: Mutex::new(now), is_up: watch::Sender::new(false), changed }
+        let is_needed = watch::Sender::new(!config.lazy);
+        let is_up = watch::Sender::new(false);
+        Self { config, now: Mutex::new(now), is_needed, is_up, changed }
     }
 
     pub fn name(&self) -> &ServerName {
@@ -95,8 +99,21 @@ impl Server {
         }
     }
 
-    pub fn is_connecting(&self) -> bool {
-        matches!(self.lock().state, ServerState::Connecting)
+    /// Whether it was tried, so that its tools are known if they ever will be.
+    pub fn is_settled(&self) -> bool {
+        matches!(self.lock().state, ServerState::Ready { .. } | ServerState::Failed { .. })
+    }
+
+    /// Whether somebody has needed it, or it does not wait for that.
+    pub fn is_needed(&self) -> bool {
+        *self.is_needed.borrow()
+    }
+
+    /// Starts it if nobody has needed it before.
+    pub fn need(&self) {
+        if !self.is_needed() {
+            self.is_needed.send_replace(true);
+        }
     }
 
     pub fn tools(&self) -> Arc<Vec<ToolDefinition>> {
@@ -191,6 +208,10 @@ impl Server {
     /// Runs the server, and again whenever it ends, until `stop` says so; returns
     /// when it is gone.
     pub async fn live(&self, guard: Guard, mut stop: watch::Receiver<bool>) {
+        tokio::select! {
+            () = self.needed() => {}
+            () = stopped(&mut stop) => return self.become_stopped(),
+        }
         let mut backoff = Backoff::new();
         while let Ended::Down { next_start } = self.start(&guard, &mut backoff, &mut stop).await {
             tokio::select! {
@@ -199,6 +220,12 @@ impl Server {
             }
         }
         self.become_stopped();
+    }
+
+    async fn needed(&self) {
+        // We hold the sender, so there is no error.
+        let _ = self.is_needed.subscribe().wait_for(|is_needed| *is_needed).await;
+        self.lock().state = ServerState::Connecting;
     }
 
     /// Starts the server in whichever way it understands; returns when it has ended.

@@ -18,6 +18,8 @@ pub struct ServerStatus {
 /// How a server is doing. Text in it comes from the server and is safe to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerState {
+    /// It is lazy, and nobody has needed it yet.
+    Idle,
     /// It was started for the first time and has not listed its tools yet.
     Connecting,
     /// Its tools can be called.

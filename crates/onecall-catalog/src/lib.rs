@@ -18,4 +18,5 @@ mod vocabulary;
 
 pub use catalog::{Catalog, ToolDefinition};
 pub use fit::{Known, Misfit, misfits};
+pub use naming::name_prefix;
 pub use signature::python_signature;

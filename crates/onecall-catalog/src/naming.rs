@@ -58,10 +58,18 @@ pub(crate) fn callable_names(tools: &[(ServerName, ToolName)]) -> Vec<CallableNa
     names.into_iter().map(CallableName::new).collect()
 }
 
-fn natural_name(server: &ServerName, tool: &ToolName) -> String {
+/// What the callable name of every tool of this server begins with. Another
+/// server's may begin so too.
+#[must_use]
+pub fn name_prefix(server: &ServerName) -> String {
     let mut name = String::from("mcp__");
     name.extend(server.as_str().chars().map(identifier_char));
     name.push_str("__");
+    name
+}
+
+fn natural_name(server: &ServerName, tool: &ToolName) -> String {
+    let mut name = name_prefix(server);
     name.extend(tool.as_str().chars().map(identifier_char));
     name
 }

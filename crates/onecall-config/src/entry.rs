@@ -10,7 +10,7 @@ use crate::expand::{Environment, expand};
 use crate::model::{RemoteTransport, Secret, StdioTransport, Transport};
 use crate::reader::{self, Entry, Section};
 
-pub(crate) const KEYS: [&str; 12] = [
+pub(crate) const KEYS: [&str; 13] = [
     "name",
     "transport",
     "type",
@@ -21,6 +21,7 @@ pub(crate) const KEYS: [&str; 12] = [
     "url",
     "headers",
     "disabled",
+    "lazy",
     "connect_timeout_seconds",
     "call_timeout_seconds",
 ];
@@ -103,9 +104,17 @@ impl<'n> EntryReader<'n> {
     }
 
     pub(crate) fn is_disabled(&self, report: &mut Report) -> bool {
+        self.flag("disabled", report)
+    }
+
+    pub(crate) fn is_lazy(&self, report: &mut Report) -> bool {
+        self.flag("lazy", report)
+    }
+
+    fn flag(&self, key: &str, report: &mut Report) -> bool {
         self.section
-            .get("disabled")
-            .and_then(|node| reader::boolean(node, &self.what("disabled"), report))
+            .get(key)
+            .and_then(|node| reader::boolean(node, &self.what(key), report))
             .unwrap_or(false)
     }
 

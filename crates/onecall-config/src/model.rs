@@ -68,6 +68,8 @@ pub struct ServerConfig {
     pub connect_timeout: Duration,
     /// How long one tool call may take.
     pub call_timeout: Duration,
+    /// Whether it is started only when somebody needs it.
+    pub lazy: bool,
 }
 
 /// How a server is reached.

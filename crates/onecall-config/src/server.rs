@@ -60,6 +60,7 @@ impl<'r> ServerReader<'r> {
             self.check_unique(name, at);
         }
         let transport = entry.transport(self.report);
+        let lazy = entry.is_lazy(self.report);
         let connect_timeout = entry.seconds("connect_timeout_seconds", 10, self.report);
         let call_timeout = entry.seconds("call_timeout_seconds", 60, self.report);
         let (name, _) = name?;
@@ -68,6 +69,7 @@ impl<'r> ServerReader<'r> {
             transport: transport?,
             connect_timeout,
             call_timeout,
+            lazy,
         })
     }
 

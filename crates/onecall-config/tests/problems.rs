@@ -104,7 +104,7 @@ fn keys() {
         ),
         (
             "servers: {a: {command: x, <<: {}}}",
-            "1:27: unknown key '<<' in server 'a'\n  help: valid keys are name, transport, type, command, args, env, cwd, url, headers, disabled, connect_timeout_seconds, call_timeout_seconds",
+            "1:27: unknown key '<<' in server 'a'\n  help: valid keys are name, transport, type, command, args, env, cwd, url, headers, disabled, lazy, connect_timeout_seconds, call_timeout_seconds",
         ),
         (
             "servers: {a: {command: x, disabled: true, arg: 1}}",
@@ -212,6 +212,10 @@ fn transports() {
         (
             "servers: {a: {command: x, disabled: 1}}",
             "1:37: 'disabled' of server 'a' must be true or false, not a number",
+        ),
+        (
+            "servers: {a: {command: x, lazy: never}}",
+            "1:33: 'lazy' of server 'a' must be true or false, not text",
         ),
     ]);
 }

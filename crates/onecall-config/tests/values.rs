@@ -35,6 +35,7 @@ fn server(name: &str, transport: Transport) -> ServerConfig {
         transport,
         connect_timeout: Duration::from_secs(10),
         call_timeout: Duration::from_secs(60),
+        lazy: false,
     }
 }
 
@@ -219,6 +220,13 @@ fn values_of_entries() {
                 call_timeout: Duration::from_secs(86_400),
                 ..server("a", Transport::Stdio(stdio("x")))
             }],
+        ),
+        (
+            "{a: {command: x, lazy: true}, b: {command: x, lazy: false}}",
+            vec![
+                ServerConfig { lazy: true, ..server("a", Transport::Stdio(stdio("x"))) },
+                server("b", Transport::Stdio(stdio("x"))),
+            ],
         ),
     ];
     for (text, expected) in rows {

@@ -119,7 +119,7 @@ impl Gateway {
 
     /// One tool by its callable name.
     pub async fn inspect(&self, name: &str) -> Result<Arc<ToolSpec>, ToolNotFound> {
-        let catalog = self.bridge.catalog().await;
+        let catalog = self.bridge.catalog_for(name).await;
         match catalog.get(name) {
             Some(spec) if self.directory.permits(spec) => Ok(Arc::clone(spec)),
             _ => {

@@ -80,6 +80,7 @@ fn config(transport: Transport) -> ServerConfig {
         transport,
         connect_timeout: Duration::from_secs(10),
         call_timeout: Duration::from_secs(10),
+        lazy: false,
     }
 }
 

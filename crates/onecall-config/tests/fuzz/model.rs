@@ -177,15 +177,16 @@ fn server() -> impl Strategy<Value = Server> {
         optional("connect_timeout_seconds", seconds()),
         optional("call_timeout_seconds", seconds()),
     );
-    let disabled = optional("disabled", any::<bool>().prop_map(|value| (word(value), value)));
-    (name, transport, timeouts, disabled).prop_flat_map(
-        |(name, transport, (connect, call), disabled)| {
-            let entries = [transport.0, connect.0, call.0, disabled.0].concat();
+    let flag = |key| optional(key, any::<bool>().prop_map(|value| (word(value), value)));
+    (name, transport, timeouts, flag("disabled"), flag("lazy")).prop_flat_map(
+        |(name, transport, (connect, call), disabled, lazy)| {
+            let entries = [transport.0, connect.0, call.0, disabled.0, lazy.0].concat();
             let meant = ServerConfig {
                 name: ServerName::new(name.clone()),
                 transport: transport.1,
                 connect_timeout: connect.1.unwrap_or(Duration::from_secs(10)),
                 call_timeout: call.1.unwrap_or(Duration::from_secs(60)),
+                lazy: lazy.1.unwrap_or(false),
             };
             let meant = (disabled.1 != Some(true)).then_some(meant);
             shuffled(entries).prop_map(move |entries| Server {

@@ -78,6 +78,7 @@ impl Address {
             transport: Transport::Auto(RemoteTransport { url: self.url, headers: BTreeMap::new() }),
             connect_timeout: CONNECT_TIMEOUT,
             call_timeout: CALL_TIMEOUT,
+            lazy: false,
         }
     }
 }

@@ -35,6 +35,7 @@ fn table(servers: &[ServerStatus]) -> String {
     let mut rows = vec![["SERVER", "TRANSPORT", "TOOLS", "STATE"].map(str::to_owned)];
     for server in servers {
         let (tools, state) = match &server.state {
+            ServerState::Idle => ("-".to_owned(), "not started yet".to_owned()),
             ServerState::Connecting => ("-".to_owned(), "still connecting".to_owned()),
             ServerState::Ready { server_name, server_version, protocol, tools, took } => {
                 let about = format!(

@@ -52,6 +52,7 @@ fn demo_server() -> anyhow::Result<ServerConfig> {
         transport: Transport::Stdio(transport),
         connect_timeout: Duration::from_secs(10),
         call_timeout: Duration::from_secs(60),
+        lazy: false,
     })
 }
 
