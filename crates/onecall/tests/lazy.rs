@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use support::{Gateway, Home, finish, fixture};
@@ -27,7 +27,7 @@ fn inspect(gateway: &mut Gateway, name: &str) -> Value {
 }
 
 /// Does what needs no lazy server: nothing starts it.
-fn use_the_other(gateway: &mut Gateway, mark: &PathBuf) {
+fn use_the_other(gateway: &mut Gateway, mark: &Path) {
     assert_eq!(gateway.prints("print(await mcp__eager__add(1, 2))"), "3\n");
     let failure = gateway.fails("await mcp__eager__ad(1, 2)");
     assert!(failure.contains("mcp__eager__add"), "{failure}");

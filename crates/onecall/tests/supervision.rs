@@ -13,6 +13,7 @@ use support::{Gateway, Home, PATIENCE};
 use testkit::bins;
 use testkit::mcp::Session;
 use testkit::process::{descendants, is_alive, wait_until};
+use testkit::remote::HttpFixture;
 
 /// A gateway that tells when servers come and go.
 fn talkative(home: Home) -> Gateway {
@@ -163,4 +164,37 @@ fn the_tools_of_a_server_that_comes_back_are_listed_anew() {
     assert!(gateway.callable_tools().len() >= 35);
     assert!(wait_until(PATIENCE, || gateway.callable_tools().len() == 40));
     assert_eq!(gateway.prints("print(await mcp__new__tool_00005(a=1))"), "{'a': 1}\n");
+}
+
+#[test]
+fn a_remote_server_that_starts_after_the_gateway_comes_up() {
+    for path in ["/mcp", "/sse"] {
+        let face = ["--face", if path == "/sse" { "legacy" } else { "events" }];
+        let early = HttpFixture::start(&face);
+        let (address, url) = (early.address().to_owned(), early.url(path));
+        drop(early);
+        let servers = [json!({ "name": "far", "url": url })];
+        let mut gateway = talkative(Home::with_config(&json!({ "servers": servers })));
+        assert!(wait_for_changes(&mut gateway, 1)[0].contains("Connection refused"));
+        let _late = HttpFixture::start_at(&address, &face);
+        wait_for_changes(&mut gateway, 2);
+        assert!(wait_until(PATIENCE, || gateway.callable_tools().len() == 35));
+        assert_eq!(gateway.prints("print(await mcp__far__add(1, 2))"), "3\n");
+    }
+}
+
+#[test]
+fn a_remote_server_whose_stream_ends_is_reached_again() {
+    let face = ["--face", "legacy"];
+    let fixture = HttpFixture::start(&face);
+    let address = fixture.address().to_owned();
+    let servers = [json!({ "name": "far", "url": fixture.url("/sse"), "transport": "sse" })];
+    let mut gateway = talkative(Home::with_config(&json!({ "servers": servers })));
+    assert_eq!(gateway.prints("print(await mcp__far__counter())"), "1\n");
+    drop(fixture);
+    gateway.wait_for_log(&["WARN", "server=far", "not available", "it is started again in"]);
+    let _back = HttpFixture::start_at(&address, &face);
+    let back = || changes(&mut gateway).last().is_some_and(|line| line.contains("connected to"));
+    assert!(wait_until(PATIENCE, back));
+    assert_eq!(gateway.prints("print(await mcp__far__counter())"), "1\n");
 }
