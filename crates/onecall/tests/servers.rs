@@ -114,7 +114,7 @@ fn a_call_that_takes_too_long() {
 
 /// A home whose only server takes two seconds to start.
 fn slow_home() -> Home {
-    let servers = [fixture("slow", &["--start-delay-ms", "2000"])];
+    let servers = [fixture("slow", &["--start-delay-ms", "5000"])];
     Home::with_config(&json!({ "servers": servers }))
 }
 

@@ -28,13 +28,14 @@ async fn a_server_sees_only_the_base_environment_and_its_own() {
 async fn a_server_that_dies_fails_its_calls_with_how_it_died() {
     let bridge = start(vec![server("x", "echo bye >&2; exit 7")]).await;
     let died = "'mcp__x__tool' failed: server 'x' has exited (exit status: 7)";
-    let both = tokio::join!(call(&bridge, "mcp__x__tool"), call(&bridge, "mcp__x__tool"));
-    assert_eq!(both, (died.to_owned(), died.to_owned()));
-    assert_eq!(
-        call(&bridge, "mcp__x__tool").await,
-        "'mcp__x__tool' failed: server 'x' is not running: has exited (exit status: 7); \
-         it is started again in 1 s"
-    );
+    let (first, second) =
+        tokio::join!(call(&bridge, "mcp__x__tool"), call(&bridge, "mcp__x__tool"));
+    assert_eq!(first, died);
+    // A busy machine may be too late to send it.
+    let stopped = "'mcp__x__tool' failed: server 'x' is not running: has exited (exit status: 7); ";
+    assert!(second == died || second.starts_with(stopped), "{second}");
+    let later = call(&bridge, "mcp__x__tool").await;
+    assert!(later.starts_with(&format!("{stopped}it is ")), "{later}");
     bridge.shutdown().await;
     assert!(reason(&bridge).starts_with("has exited (exit status: 7); its stderr ends with: bye"));
 }
