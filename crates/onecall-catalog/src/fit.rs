@@ -151,13 +151,17 @@ impl<'a> Check<'a> {
         found: &mut Vec<Misfit>,
     ) {
         let given: HashSet<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+        let properties = schema.get("properties").and_then(Value::as_object);
+        // Some servers list as required what they fill in themselves.
+        let has_default = |name: &str| {
+            properties.and_then(|all| all.get(name)).is_some_and(|it| it.get("default").is_some())
+        };
         let required = schema.get("required").and_then(Value::as_array);
         for name in required.into_iter().flatten().filter_map(Value::as_str) {
-            if !given.contains(name) {
+            if !given.contains(name) && !has_default(name) {
                 found.push(misfit(path, format!("'{name}' is missing")));
             }
         }
-        let properties = schema.get("properties").and_then(Value::as_object);
         let additional = schema.get("additionalProperties");
         let has_patterns = schema.contains_key("patternProperties");
         for (key, value) in entries {

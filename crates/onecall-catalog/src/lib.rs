@@ -1,6 +1,6 @@
 //! Pure functions over tool definitions: which name a program calls a tool by,
-//! which tools a query or a misspelt name means, how a call to one is written, and
-//! whether arguments can fit.
+//! which tools a query or a misspelt name means, how a call to one is written,
+//! whether arguments can fit, and what is wrong with a program's calls before it runs.
 //!
 //! Every string in a definition was chosen by a server that may be hostile. It is
 //! data here: bounded before it is compared, escaped before it is shown.
@@ -10,6 +10,7 @@ mod fit;
 mod literal;
 mod naming;
 mod nearest;
+mod program;
 mod python_type;
 mod search;
 mod signature;
@@ -19,4 +20,5 @@ mod vocabulary;
 pub use catalog::{Catalog, ToolDefinition};
 pub use fit::{Known, Misfit, misfits};
 pub use naming::name_prefix;
+pub use program::{Finding, ToolUse, Tools, calls_of, check_program};
 pub use signature::python_signature;

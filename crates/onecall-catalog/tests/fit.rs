@@ -103,3 +103,10 @@ fn a_hostile_schema_is_bounded() {
     assert_eq!(told(&elsewhere, json!(1)), [""; 0]);
     assert_eq!(told(&json!({ "type": 5, "enum": {}, "required": 1 }), json!({})), [""; 0]);
 }
+
+#[test]
+fn what_the_server_fills_in_is_not_missing() {
+    let schema =
+        json!({ "properties": { "limit": { "default": 10 } }, "required": ["limit", "sql"] });
+    assert_eq!(told(&schema, json!({})), [": 'sql' is missing"]);
+}

@@ -1,0 +1,103 @@
+//! The arguments of one call against the tool's schema.
+
+use onecall_core::ToolSpec;
+use ruff_python_ast::{Arguments, Expr};
+use serde_json::Value;
+
+use super::literal::{entries, is_no_dict, known};
+use crate::{Known, misfits};
+
+/// What is wrong with the arguments of a call.
+#[derive(Default)]
+pub(super) struct Problems {
+    /// What fails as soon as the call is written out, awaited or not.
+    pub(super) at_once: Vec<String>,
+    /// What the server refuses when the call is awaited.
+    pub(super) when_awaited: Vec<String>,
+}
+
+/// What is certainly wrong with the arguments of a call to `spec`.
+pub(super) fn problems(spec: &ToolSpec, arguments: &Arguments) -> Problems {
+    let mut given = Given::default();
+    given.take_positional(spec, &arguments.args);
+    given.take_keywords(arguments);
+    let misfits = if given.complete {
+        misfits(&spec.input_schema, &Known::Entries(given.entries))
+    } else {
+        misfits(&of_single_properties(&spec.input_schema), &Known::Entries(given.entries))
+    };
+    let when_awaited = misfits.into_iter().map(|misfit| match misfit.path.strip_prefix('.') {
+        Some(path) => format!("{path}: {}", misfit.message),
+        None => misfit.message,
+    });
+    Problems { at_once: given.refused, when_awaited: when_awaited.collect() }
+}
+
+/// The part of a schema that holds whatever other arguments there are.
+fn of_single_properties(schema: &Value) -> Value {
+    let kept = ["properties", "additionalProperties", "patternProperties", "$defs", "definitions"];
+    let Value::Object(schema) = schema else { return Value::Bool(true) };
+    let part = schema.iter().filter(|(keyword, _)| kept.contains(&keyword.as_str()));
+    Value::Object(part.map(|(keyword, value)| (keyword.clone(), value.clone())).collect())
+}
+
+/// Arguments as the worker takes them.
+struct Given {
+    entries: Vec<(String, Known)>,
+    /// Whether `entries` are all there are.
+    complete: bool,
+    refused: Vec<String>,
+}
+
+impl Default for Given {
+    fn default() -> Self {
+        Self { entries: Vec::new(), complete: true, refused: Vec::new() }
+    }
+}
+
+impl Given {
+    fn take_positional(&mut self, spec: &ToolSpec, positional: &[Expr]) {
+        match positional {
+            [] => {}
+            [Expr::Dict(dict)] => match entries(dict) {
+                Some(entries) => self.entries = entries,
+                None => self.complete = false,
+            },
+            [only] if !is_no_dict(only) => self.complete = false,
+            several if several.iter().any(Expr::is_starred_expr) => self.complete = false,
+            several => {
+                let parameters = spec.parameters();
+                if several.len() > parameters.len() {
+                    self.refused.push(format!(
+                        "it takes {} positional arguments but {} were given",
+                        parameters.len(),
+                        several.len()
+                    ));
+                }
+                let names = parameters.into_iter().map(str::to_owned);
+                self.entries = names.zip(several.iter().map(known)).collect();
+            }
+        }
+    }
+
+    fn take_keywords(&mut self, arguments: &Arguments) {
+        let is_dict = matches!(&*arguments.args, [Expr::Dict(_)]);
+        for keyword in &arguments.keywords {
+            let Some(name) = &keyword.arg else {
+                self.complete = false;
+                continue;
+            };
+            let taken = self.entries.iter().position(|(taken, _)| taken == name.as_str());
+            match taken.and_then(|position| self.entries.get_mut(position)) {
+                Some(entry) if is_dict => entry.1 = known(&keyword.value),
+                Some(_) => self.refused.push(format!("it got multiple values for '{name}'")),
+                None => self.entries.push((name.to_string(), known(&keyword.value))),
+            }
+        }
+        // What `**` brings may take the place of what a positional dict says.
+        if is_dict && !self.complete {
+            let is_keyword = |name: &str| arguments.find_keyword(name).is_some();
+            self.entries.retain(|(name, _)| is_keyword(name));
+        }
+    }
+}

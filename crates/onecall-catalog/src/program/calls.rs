@@ -1,0 +1,115 @@
+//! The tools a program may call, whether or not it does.
+
+use ruff_python_ast::visitor::{Visitor, walk_comprehension, walk_expr, walk_stmt};
+use ruff_python_ast::{Comprehension, Expr, ExprContext, Stmt};
+use ruff_text_size::Ranged;
+
+use super::names::Names;
+use super::parse::{Lines, with_tree};
+
+/// A place where a program names a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolUse {
+    /// The tool as the program names it; it need not exist.
+    pub name: String,
+    /// The line of the program, from 1.
+    pub line: usize,
+    /// It is inside a loop or a comprehension, so it may be called any number of times.
+    pub in_loop: bool,
+    /// It is inside a function, which may be called any number of times.
+    pub in_function: bool,
+}
+
+/// Every place where a program names a tool, in the order of its source; `None` if it
+/// cannot be read.
+#[must_use]
+pub fn calls_of(source: &str) -> Option<Vec<ToolUse>> {
+    let read = |parsed: super::parse::Parsed<'_>| {
+        if parsed.error.is_some() {
+            return None;
+        }
+        let names = Names::of(parsed.body);
+        let mut uses =
+            Uses { names: &names, lines: parsed.lines, found: Vec::new(), loops: 0, functions: 0 };
+        uses.visit_body(parsed.body);
+        uses.found.sort_by_key(|found| found.line);
+        Some(uses.found)
+    };
+    with_tree(source, read).flatten()
+}
+
+struct Uses<'a> {
+    names: &'a Names<'a>,
+    lines: &'a Lines<'a>,
+    found: Vec<ToolUse>,
+    loops: usize,
+    functions: usize,
+}
+
+impl Uses<'_> {
+    fn in_loop(&mut self, walk: impl FnOnce(&mut Self)) {
+        self.loops += 1;
+        walk(self);
+        self.loops -= 1;
+    }
+
+    fn in_function(&mut self, walk: impl FnOnce(&mut Self)) {
+        self.functions += 1;
+        walk(self);
+        self.functions -= 1;
+    }
+
+    /// What a comprehension goes through first is evaluated once.
+    fn comprehension<'a>(&mut self, generators: &'a [Comprehension], each: &[&'a Expr]) {
+        let Some((first, rest)) = generators.split_first() else { return };
+        self.visit_expr(&first.iter);
+        self.in_loop(|uses| {
+            first.ifs.iter().for_each(|test| uses.visit_expr(test));
+            rest.iter().for_each(|generator| walk_comprehension(uses, generator));
+            each.iter().for_each(|expr| uses.visit_expr(expr));
+        });
+    }
+}
+
+impl<'a> Visitor<'a> for Uses<'_> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::For(it) => {
+                self.visit_expr(&it.iter);
+                self.in_loop(|uses| uses.visit_body(&it.body));
+                self.visit_body(&it.orelse);
+            }
+            Stmt::While(it) => {
+                self.in_loop(|uses| {
+                    uses.visit_expr(&it.test);
+                    uses.visit_body(&it.body);
+                });
+                self.visit_body(&it.orelse);
+            }
+            Stmt::FunctionDef(_) => self.in_function(|uses| walk_stmt(uses, stmt)),
+            _ => walk_stmt(self, stmt),
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Name(it) if it.ctx == ExprContext::Load && self.names.may_be_tool(&it.id) => {
+                self.found.push(ToolUse {
+                    name: it.id.to_string(),
+                    line: self.lines.number(it.start()),
+                    in_loop: self.loops > 0,
+                    in_function: self.functions > 0,
+                });
+            }
+            Expr::ListComp(it) => self.comprehension(&it.generators, &[&it.elt]),
+            Expr::SetComp(it) => self.comprehension(&it.generators, &[&it.elt]),
+            Expr::Generator(it) => self.comprehension(&it.generators, &[&it.elt]),
+            Expr::DictComp(it) => {
+                let parts: Vec<&Expr> = it.key.as_deref().into_iter().chain([&*it.value]).collect();
+                self.comprehension(&it.generators, &parts);
+            }
+            Expr::Lambda(_) => self.in_function(|uses| walk_expr(uses, expr)),
+            _ => walk_expr(self, expr),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Whether a source nests little enough for its tree to be walked and dropped. The
+//! parser makes room on its stack as it goes; nothing after it does.
+
+use ruff_python_ast::token::TokenKind;
+use ruff_python_parser::Mode;
+use ruff_python_parser::lexer::lex;
+
+/// Levels a tree may have. People write dozens.
+const MAX_DEPTH: usize = 2_000;
+
+/// Blanks at the start of a line; each may be a block within a block.
+const MAX_INDENT: usize = 1_000;
+
+/// Never true for a tree that is deeper than the bound, and seldom false for others: a
+/// tree cannot be deeper than the tokens that one of its parts is made of.
+pub(super) fn is_shallow(source: &str) -> bool {
+    !is_far_indented(source) && levels_are_few(source)
+}
+
+/// A look at the raw lines, because the lexer sees no indentation in a bracket that is
+/// never closed, and the parser then may.
+fn is_far_indented(source: &str) -> bool {
+    let blanks = |line: &str| line.bytes().take_while(|byte| b" \t\x0c".contains(byte)).count();
+    source.split(['\n', '\r']).any(|line| blanks(line) > MAX_INDENT)
+}
+
+/// What is open between two brackets.
+#[derive(Default)]
+struct Level {
+    /// Tokens that may be nested in one another.
+    tokens: usize,
+    /// A comma in the parameters of a lambda does not end what it is nested in.
+    has_lambda: bool,
+}
+
+fn levels_are_few(source: &str) -> bool {
+    let mut lexer = lex(source, Mode::Module);
+    let mut levels = vec![Level::default()];
+    let mut blocks = 0_usize;
+    let mut depth = 0_usize;
+    // A token has at least one byte, but for the ends of lines and blocks.
+    for _ in 0..source.len().saturating_mul(2).saturating_add(100) {
+        let token = lexer.next_token();
+        match token {
+            TokenKind::EndOfFile => return true,
+            TokenKind::Indent => blocks += 1,
+            TokenKind::Dedent => blocks = blocks.saturating_sub(1),
+            TokenKind::Newline | TokenKind::Semi => {
+                levels.clear();
+                depth = 0;
+            }
+            TokenKind::Rpar
+            | TokenKind::Rsqb
+            | TokenKind::Rbrace
+            | TokenKind::FStringEnd
+            | TokenKind::TStringEnd => {
+                if let Some(closed) = levels.pop() {
+                    depth -= closed.tokens;
+                }
+            }
+            _ => {}
+        }
+        if levels.is_empty() {
+            levels.push(Level::default());
+        }
+        if let Some(level) = levels.last_mut() {
+            if token == TokenKind::Comma && !level.has_lambda {
+                depth -= level.tokens;
+                level.tokens = 0;
+            }
+            level.has_lambda |= token == TokenKind::Lambda;
+            level.tokens += 1;
+            depth += 1;
+        }
+        if matches!(
+            token,
+            TokenKind::Lpar
+                | TokenKind::Lsqb
+                | TokenKind::Lbrace
+                | TokenKind::FStringStart
+                | TokenKind::TStringStart
+        ) {
+            levels.push(Level::default());
+        }
+        if depth + blocks > MAX_DEPTH {
+            return false;
+        }
+    }
+    false
+}

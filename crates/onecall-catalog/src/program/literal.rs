@@ -1,0 +1,75 @@
+//! What the source itself tells of a value.
+
+use ruff_python_ast::{Expr, ExprDict, Number, UnaryOp};
+use serde_json::Value;
+
+use crate::Known;
+
+/// What is known of a value. Less than the source says where servers are known to read
+/// one type as another: "5" and true as numbers, 0 and 1 as booleans, text as the JSON
+/// it holds, null as left out. Of an f-string nothing is known, for the same reason.
+pub(super) fn known(expr: &Expr) -> Known {
+    let value = match expr {
+        Expr::StringLiteral(it) => text(it.value.to_str()),
+        Expr::NumberLiteral(it) => number(&it.value, false),
+        Expr::UnaryOp(it) if it.op == UnaryOp::USub => match &*it.operand {
+            Expr::NumberLiteral(it) => number(&it.value, true),
+            _ => None,
+        },
+        Expr::List(it) => return items(&it.elts),
+        Expr::Tuple(it) => return items(&it.elts),
+        Expr::Dict(it) => return entries(it).map_or(Known::Unknown, Known::Entries),
+        _ => None,
+    };
+    value.map_or(Known::Unknown, Known::Value)
+}
+
+/// The entries of a dict if all of its keys are known.
+pub(super) fn entries(dict: &ExprDict) -> Option<Vec<(String, Known)>> {
+    let mut entries: Vec<(String, Known)> = Vec::new();
+    for item in &dict.items {
+        let Some(Expr::StringLiteral(key)) = &item.key else { return None };
+        entries.push((key.value.to_str().to_owned(), known(&item.value)));
+    }
+    let mut keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+    keys.sort_unstable();
+    keys.is_sorted_by(|one, other| one < other).then_some(entries)
+}
+
+/// Whether a value is certain not to be a dict.
+pub(super) fn is_no_dict(expr: &Expr) -> bool {
+    expr.is_literal_expr()
+        || matches!(expr, Expr::FString(_) | Expr::List(_) | Expr::Tuple(_) | Expr::ListComp(_))
+}
+
+fn items(items: &[Expr]) -> Known {
+    if items.iter().any(Expr::is_starred_expr) {
+        return Known::Unknown;
+    }
+    Known::Items(items.iter().map(known).collect())
+}
+
+fn text(text: &str) -> Option<Value> {
+    const READ_AS_BOOLEAN: [&str; 8] = ["f", "n", "no", "off", "on", "t", "y", "yes"];
+    let plain = text.trim().to_lowercase();
+    let reads_as_another = plain.is_empty()
+        || plain.parse::<f64>().is_ok()
+        || ["true", "false", "none", "null"].contains(&plain.as_str())
+        || READ_AS_BOOLEAN.contains(&plain.as_str())
+        || plain.starts_with(['[', '{', '"']);
+    (!reads_as_another).then(|| Value::from(text))
+}
+
+fn number(number: &Number, negative: bool) -> Option<Value> {
+    match number {
+        Number::Int(int) => {
+            let value = if negative { -int.as_i64()? } else { int.as_i64()? };
+            (!(0..=1).contains(&value)).then(|| Value::from(value))
+        }
+        Number::Float(float) => {
+            let value = if negative { -float } else { *float };
+            serde_json::Number::from_f64(value).map(Value::Number)
+        }
+        Number::Complex { .. } => None,
+    }
+}

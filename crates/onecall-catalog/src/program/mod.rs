@@ -1,0 +1,68 @@
+//! What is wrong with the tool calls of a program, seen before it runs.
+//!
+//! Only what is certain counts: a finding means that the program cannot succeed,
+//! whatever its tools answer. So only statements that run in every case are looked
+//! at, and what cannot be known there (a variable's value, a computed name) is let
+//! through.
+
+mod arguments;
+mod calls;
+mod depth;
+mod leaving;
+mod literal;
+mod names;
+mod parse;
+mod path;
+
+use std::fmt;
+
+use onecall_core::Resolution;
+
+pub use calls::{ToolUse, calls_of};
+
+/// What names mean to the program that is checked.
+pub trait Tools: Sync {
+    /// What this name means.
+    fn resolve(&self, name: &str) -> Resolution;
+}
+
+impl<F: Fn(&str) -> Resolution + Sync> Tools for F {
+    fn resolve(&self, name: &str) -> Resolution {
+        self(name)
+    }
+}
+
+/// A reason why a program cannot succeed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The line of the program, from 1.
+    pub line: usize,
+    /// What the program says there, without its indentation.
+    pub source_line: String,
+    /// What is wrong.
+    pub message: String,
+    /// How the call is written, where that helps.
+    pub signature: Option<String>,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}\n    {}", self.line, self.message, self.source_line)?;
+        match &self.signature {
+            Some(signature) => write!(f, "\n    {signature}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Every certain mistake in the tool calls of a program, in the order in which it
+/// would meet them; the first syntax error if it has one. Nothing for a program that
+/// is too large or too deeply nested to be read safely: its worker will tell.
+#[must_use]
+pub fn check_program(source: &str, tools: &dyn Tools) -> Vec<Finding> {
+    let read = |parsed: parse::Parsed<'_>| match parsed.error {
+        Some(error) => vec![error],
+        None => path::findings(&parsed, tools),
+    };
+    parse::with_tree(source, read).unwrap_or_default()
+}

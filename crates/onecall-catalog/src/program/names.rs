@@ -1,0 +1,170 @@
+//! The names a program gives a meaning to. Such a name is no tool, wherever in the
+//! program that happens.
+
+use std::collections::HashMap;
+
+use ruff_python_ast::visitor::{
+    Visitor, walk_except_handler, walk_expr, walk_parameter, walk_pattern, walk_stmt,
+    walk_type_param,
+};
+use ruff_python_ast::{
+    Alias, ExceptHandler, Expr, ExprContext, Parameter, Pattern, Stmt, TypeParam,
+};
+
+/// How the name of every tool begins.
+pub(super) const TOOL_PREFIX: &str = "mcp__";
+
+/// Ways to give a name a meaning that cannot be seen.
+const UNSEEN: [&str; 19] = [
+    "__builtins__",
+    "__dict__",
+    "__globals__",
+    "__import__",
+    "__main__",
+    "_getframe",
+    "builtins",
+    "ctypes",
+    "delattr",
+    "eval",
+    "exec",
+    "f_builtins",
+    "f_globals",
+    "globals",
+    "locals",
+    "mock",
+    "runpy",
+    "setattr",
+    "vars",
+];
+
+/// What a program does with names.
+#[derive(Default)]
+pub(super) struct Names<'a> {
+    /// How often each is given a meaning.
+    bound: HashMap<&'a str, usize>,
+    /// How often by `import name`.
+    imported: HashMap<&'a str, usize>,
+    /// Names may get a meaning in ways that cannot be seen.
+    unseen: bool,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn of(body: &'a [Stmt]) -> Self {
+        let mut names = Self::default();
+        names.visit_body(body);
+        names
+    }
+
+    /// Whether the meaning of names can be told at all.
+    pub(super) fn are_plain(&self) -> bool {
+        !self.unseen
+    }
+
+    /// Whether a name, if it means something, is a tool.
+    pub(super) fn may_be_tool(&self, name: &str) -> bool {
+        name.starts_with(TOOL_PREFIX) && !self.is_bound(name)
+    }
+
+    pub(super) fn is_bound(&self, name: &str) -> bool {
+        self.bound.contains_key(name)
+    }
+
+    /// Whether a name has one meaning all the time.
+    pub(super) fn is_bound_once(&self, name: &str) -> bool {
+        self.bound.get(name) == Some(&1)
+    }
+
+    /// Whether a name is the module of that name.
+    pub(super) fn is_module(&self, name: &str) -> bool {
+        self.is_bound(name) && self.bound.get(name) == self.imported.get(name)
+    }
+
+    fn bind(&mut self, name: &'a str) {
+        *self.bound.entry(name).or_default() += 1;
+    }
+
+    fn see(&mut self, name: &'a str) {
+        self.unseen |= UNSEEN.contains(&name);
+    }
+}
+
+impl<'a> Visitor<'a> for Names<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::FunctionDef(it) => self.bind(&it.name),
+            Stmt::ClassDef(it) => self.bind(&it.name),
+            Stmt::Global(it) => it.names.iter().for_each(|name| self.bind(name)),
+            Stmt::Nonlocal(it) => it.names.iter().for_each(|name| self.bind(name)),
+            Stmt::ImportFrom(it) => it.module.iter().for_each(|name| self.see(name)),
+            _ => {}
+        }
+        walk_stmt(self, stmt);
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Name(it) => {
+                self.see(&it.id);
+                if it.ctx != ExprContext::Load {
+                    self.bind(&it.id);
+                }
+            }
+            // `asyncio.gather = …` changes what a name means as well.
+            Expr::Attribute(it) => {
+                self.see(&it.attr);
+                if it.ctx != ExprContext::Load {
+                    self.bind(&it.attr);
+                }
+            }
+            _ => {}
+        }
+        walk_expr(self, expr);
+    }
+
+    fn visit_alias(&mut self, alias: &'a Alias) {
+        let name = alias.name.as_str();
+        self.unseen |= name == "*";
+        for part in name.split('.') {
+            self.see(part);
+        }
+        let first = name.split('.').next().unwrap_or(name);
+        match &alias.asname {
+            Some(other) => self.bind(other),
+            None => {
+                self.bind(first);
+                *self.imported.entry(first).or_default() += 1;
+            }
+        }
+    }
+
+    fn visit_parameter(&mut self, parameter: &'a Parameter) {
+        self.bind(&parameter.name);
+        walk_parameter(self, parameter);
+    }
+
+    fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
+        let ExceptHandler::ExceptHandler(it) = handler;
+        it.name.iter().for_each(|name| self.bind(name));
+        walk_except_handler(self, handler);
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        let name = match pattern {
+            Pattern::MatchAs(it) => it.name.as_ref(),
+            Pattern::MatchStar(it) => it.name.as_ref(),
+            Pattern::MatchMapping(it) => it.rest.as_ref(),
+            _ => None,
+        };
+        name.into_iter().for_each(|name| self.bind(name));
+        walk_pattern(self, pattern);
+    }
+
+    fn visit_type_param(&mut self, parameter: &'a TypeParam) {
+        self.bind(match parameter {
+            TypeParam::TypeVar(it) => &it.name,
+            TypeParam::TypeVarTuple(it) => &it.name,
+            TypeParam::ParamSpec(it) => &it.name,
+        });
+        walk_type_param(self, parameter);
+    }
+}

@@ -1,0 +1,360 @@
+//! Follows a program along what runs in every case, and tells what must fail there.
+//!
+//! The bodies of `if`, loops, `try` and `with` may not run, or may be meant to fail, and
+//! are passed over; so are functions, but for those that are certainly called.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use onecall_core::{Resolution, ToolSpec};
+use ruff_python_ast::{
+    CmpOp, Comprehension, Expr, ExprCall, ExprContext, InterpolatedStringElement, Stmt,
+    StmtFunctionDef,
+};
+use ruff_text_size::Ranged;
+
+use super::arguments::problems;
+use super::leaving::Leaving;
+use super::names::Names;
+use super::parse::{Lines, Parsed};
+use super::{Finding, Tools};
+use crate::python_signature;
+
+/// Findings for one program; whoever mends these will ask again.
+const MAX_FINDINGS: usize = 20;
+
+/// Functions and main guards that are gone into.
+const MAX_FOLLOWED: usize = 20;
+
+/// Calls whose arguments are looked at; schemas are a server's, and may be slow to judge.
+const MAX_CALLS: usize = 500;
+
+pub(super) fn findings(parsed: &Parsed<'_>, tools: &dyn Tools) -> Vec<Finding> {
+    let names = Names::of(parsed.body);
+    if !names.are_plain() {
+        return Vec::new();
+    }
+    let mut path = Path {
+        names: &names,
+        lines: parsed.lines,
+        tools,
+        functions: HashMap::new(),
+        followed: HashSet::new(),
+        resolved: HashMap::new(),
+        unawaited: HashMap::new(),
+        guards: 0,
+        calls: 0,
+        found: Vec::new(),
+    };
+    path.body(parsed.body);
+    path.found
+}
+
+/// Whether the value of an expression is certain to be awaited, so that its failure is
+/// the program's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Awaited {
+    Yes,
+    Perhaps,
+}
+
+struct Path<'a> {
+    names: &'a Names<'a>,
+    lines: &'a Lines<'a>,
+    tools: &'a dyn Tools,
+    /// Functions defined so far that keep their name.
+    functions: HashMap<&'a str, &'a StmtFunctionDef>,
+    followed: HashSet<&'a str>,
+    resolved: HashMap<&'a str, Resolution>,
+    /// Variables that hold a call that was made without `await`, with its tool.
+    unawaited: HashMap<&'a str, &'a str>,
+    guards: usize,
+    calls: usize,
+    found: Vec<Finding>,
+}
+
+impl<'a> Path<'a> {
+    fn body(&mut self, statements: &'a [Stmt]) {
+        for statement in statements {
+            let leaving = Leaving::of(std::slice::from_ref(statement));
+            if leaving.exits || self.found.len() >= MAX_FINDINGS {
+                return;
+            }
+            self.statement(statement);
+            if leaving.returns {
+                return;
+            }
+        }
+    }
+
+    fn statement(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::FunctionDef(it) => {
+                if self.names.is_bound_once(&it.name) && it.decorator_list.is_empty() {
+                    self.functions.insert(&it.name, it);
+                }
+            }
+            Stmt::Expr(it) => {
+                self.expr(&it.value, Awaited::Perhaps);
+                if let Some(tool) = self.made_call(&it.value) {
+                    self.report(
+                        &*it.value,
+                        format!("{tool}() is never awaited, so it does not run"),
+                        self.signature(tool),
+                    );
+                }
+            }
+            Stmt::Assign(it) => {
+                self.expr(&it.value, Awaited::Perhaps);
+                for target in &it.targets {
+                    self.expr(target, Awaited::Perhaps);
+                }
+                if let ([Expr::Name(target)], Some(tool)) =
+                    (&*it.targets, self.made_call(&it.value))
+                    && self.names.is_bound_once(&target.id)
+                {
+                    self.unawaited.insert(&target.id, tool);
+                }
+            }
+            Stmt::AnnAssign(it) => self.exprs(it.value.as_deref()),
+            Stmt::AugAssign(it) => self.expr(&it.value, Awaited::Perhaps),
+            Stmt::Return(it) => self.exprs(it.value.as_deref()),
+            Stmt::For(it) => {
+                if !it.is_async {
+                    self.use_of_result(&it.iter);
+                }
+                self.expr(&it.iter, Awaited::Perhaps);
+            }
+            Stmt::If(it) if self.is_main_guard(&it.test) => {
+                self.guards += 1;
+                if self.guards <= MAX_FOLLOWED {
+                    self.body(&it.body);
+                }
+            }
+            Stmt::If(it) => self.expr(&it.test, Awaited::Perhaps),
+            Stmt::While(it) => self.expr(&it.test, Awaited::Perhaps),
+            Stmt::With(it) => self.exprs(it.items.first().map(|item| &item.context_expr)),
+            Stmt::Match(it) => self.expr(&it.subject, Awaited::Perhaps),
+            Stmt::Assert(it) => self.expr(&it.test, Awaited::Perhaps),
+            _ => {}
+        }
+    }
+
+    /// `if __name__ == "__main__":`, which it always is.
+    fn is_main_guard(&self, test: &Expr) -> bool {
+        let Expr::Compare(it) = test else { return false };
+        let (Expr::Name(name), [CmpOp::Eq], [Expr::StringLiteral(text)]) =
+            (&*it.left, &*it.ops, &*it.comparators)
+        else {
+            return false;
+        };
+        name.id == "__name__"
+            && text.value.to_str() == "__main__"
+            && !self.names.is_bound("__name__")
+    }
+
+    fn exprs(&mut self, expressions: impl IntoIterator<Item = &'a Expr>) {
+        for expression in expressions {
+            self.expr(expression, Awaited::Perhaps);
+        }
+    }
+
+    /// Looks at those parts of an expression that are evaluated in every case.
+    fn expr(&mut self, expr: &'a Expr, awaited: Awaited) {
+        match expr {
+            Expr::Name(it) if it.ctx == ExprContext::Load => {
+                self.resolve(expr, &it.id);
+            }
+            Expr::Await(it) => self.expr(&it.value, Awaited::Yes),
+            Expr::Call(it) => self.call(it, awaited),
+            Expr::Subscript(it) => {
+                self.use_of_result(&it.value);
+                self.exprs([&*it.value, &*it.slice]);
+            }
+            Expr::Attribute(it) => {
+                let is_of_coroutines = ["send", "throw", "close"].contains(&it.attr.as_str());
+                if !is_of_coroutines && !it.attr.starts_with("cr_") && !it.attr.starts_with("__") {
+                    self.use_of_result(&it.value);
+                }
+                self.expr(&it.value, Awaited::Perhaps);
+            }
+            Expr::BoolOp(it) => self.exprs(it.values.first()),
+            Expr::If(it) => self.expr(&it.test, Awaited::Perhaps),
+            Expr::Compare(it) => self.exprs([&*it.left].into_iter().chain(it.comparators.first())),
+            Expr::Named(it) => self.expr(&it.value, Awaited::Perhaps),
+            Expr::BinOp(it) => self.exprs([&*it.left, &*it.right]),
+            Expr::UnaryOp(it) => self.expr(&it.operand, Awaited::Perhaps),
+            Expr::List(it) => self.exprs(&it.elts),
+            Expr::Tuple(it) => self.exprs(&it.elts),
+            Expr::Set(it) => self.exprs(&it.elts),
+            Expr::Dict(it) => {
+                for item in &it.items {
+                    self.exprs(item.key.iter().chain([&item.value]));
+                }
+            }
+            Expr::Starred(it) => self.expr(&it.value, Awaited::Perhaps),
+            Expr::Slice(it) => {
+                self.exprs(
+                    [&it.lower, &it.upper, &it.step].into_iter().filter_map(Option::as_deref),
+                );
+            }
+            Expr::FString(it) => {
+                for element in it.value.elements() {
+                    if let InterpolatedStringElement::Interpolation(it) = element {
+                        self.expr(&it.expression, Awaited::Perhaps);
+                    }
+                }
+            }
+            Expr::ListComp(it) => self.comprehension(&it.generators),
+            Expr::SetComp(it) => self.comprehension(&it.generators),
+            Expr::DictComp(it) => self.comprehension(&it.generators),
+            // It goes through nothing before it is asked to.
+            Expr::Generator(it) => self.exprs(it.generators.first().map(|first| &first.iter)),
+            _ => {}
+        }
+    }
+
+    /// Only what a comprehension goes through first is evaluated in every case.
+    fn comprehension(&mut self, generators: &'a [Comprehension]) {
+        let Some(first) = generators.first() else { return };
+        if !first.is_async {
+            self.use_of_result(&first.iter);
+        }
+        self.expr(&first.iter, Awaited::Perhaps);
+    }
+
+    fn call(&mut self, call: &'a ExprCall, awaited: Awaited) {
+        match &*call.func {
+            Expr::Name(name) => match self.resolve(&call.func, &name.id) {
+                Some(Resolution::Callable(spec)) => self.tool_call(call, &spec, awaited),
+                Some(Resolution::Blocked) if awaited == Awaited::Yes => {
+                    let message = format!("{}() is not available in execute_program", name.id);
+                    self.report(call, message, None);
+                }
+                Some(_) => {}
+                None => self.follow(&name.id, awaited),
+            },
+            other => self.expr(other, Awaited::Perhaps),
+        }
+        for (position, argument) in call.arguments.args.iter().enumerate() {
+            let awaited = self.awaits_argument(call, position, awaited);
+            self.expr(argument, awaited);
+        }
+        for keyword in &call.arguments.keywords {
+            self.expr(&keyword.value, Awaited::Perhaps);
+        }
+    }
+
+    /// Whether a call awaits one of its arguments and fails if that fails.
+    fn awaits_argument(&self, call: &ExprCall, position: usize, awaited: Awaited) -> Awaited {
+        let Expr::Attribute(function) = &*call.func else { return Awaited::Perhaps };
+        let is_asyncio = matches!(&*function.value, Expr::Name(it) if it.id == "asyncio")
+            && self.names.is_module("asyncio")
+            && !self.names.is_bound(&function.attr);
+        let awaits = match function.attr.as_str() {
+            "run" => position == 0,
+            "wait_for" => awaited == Awaited::Yes && position == 0,
+            // With `return_exceptions` a failure is a result like others.
+            "gather" => awaited == Awaited::Yes && call.arguments.keywords.is_empty(),
+            _ => false,
+        };
+        if is_asyncio && awaits { Awaited::Yes } else { Awaited::Perhaps }
+    }
+
+    fn tool_call(&mut self, call: &'a ExprCall, spec: &Arc<ToolSpec>, awaited: Awaited) {
+        self.calls += 1;
+        if self.calls > MAX_CALLS {
+            return;
+        }
+        let problems = problems(spec, &call.arguments);
+        let mut messages = problems.at_once;
+        if awaited == Awaited::Yes {
+            messages.extend(problems.when_awaited);
+        }
+        if !messages.is_empty() {
+            let message = format!("{}(): {}", spec.callable, messages.join("; "));
+            self.report(call, message, Some(python_signature(spec)));
+        }
+    }
+
+    /// Goes on in the body of a function that is certain to run.
+    fn follow(&mut self, name: &'a str, awaited: Awaited) {
+        let Some(function) = self.functions.get(name).copied() else { return };
+        let runs = !function.is_async || awaited == Awaited::Yes;
+        if !runs || self.followed.len() >= MAX_FOLLOWED || self.followed.contains(name) {
+            return;
+        }
+        if !Leaving::of(&function.body).yields {
+            self.followed.insert(name);
+            self.body(&function.body);
+        }
+    }
+
+    /// What a name means if it can only be a tool; tells if it is none.
+    fn resolve(&mut self, at: &Expr, name: &'a str) -> Option<Resolution> {
+        let meaning = self.meaning(name)?;
+        if let Resolution::Unknown { nearest } = &meaning {
+            let nearest: Vec<String> = nearest.iter().map(|near| format!("'{near}'")).collect();
+            let message = match nearest.is_empty() {
+                true => format!("there is no tool '{name}'"),
+                false => {
+                    format!("there is no tool '{name}'. Did you mean: {}?", nearest.join(" or "))
+                }
+            };
+            self.report(at, message, None);
+        }
+        Some(meaning)
+    }
+
+    /// What a name means if it can only be a tool. To look for similar names takes time,
+    /// so no more are asked for than can be told.
+    fn meaning(&mut self, name: &'a str) -> Option<Resolution> {
+        if !self.names.may_be_tool(name) || self.found.len() >= MAX_FINDINGS {
+            return None;
+        }
+        let tools = self.tools;
+        Some(self.resolved.entry(name).or_insert_with(|| tools.resolve(name)).clone())
+    }
+
+    /// The tool, if an expression makes a call to one and does not await it.
+    fn made_call(&self, expr: &'a Expr) -> Option<&'a str> {
+        let Expr::Call(call) = expr else { return None };
+        let Expr::Name(name) = &*call.func else { return None };
+        let is_tool = !matches!(self.resolved.get(name.id.as_str())?, Resolution::Unknown { .. });
+        is_tool.then_some(name.id.as_str())
+    }
+
+    /// Tells if what is used as a result is a call that was not awaited.
+    fn use_of_result(&mut self, expr: &'a Expr) {
+        let tool = match expr {
+            Expr::Name(name) => self.unawaited.get(name.id.as_str()).copied(),
+            Expr::Call(call) => {
+                if let Expr::Name(name) = &*call.func {
+                    self.meaning(&name.id);
+                }
+                self.made_call(expr)
+            }
+            _ => None,
+        };
+        if let Some(tool) = tool {
+            let message = format!(
+                "the result of {tool}() is used and was never awaited; write (await {tool}(...))"
+            );
+            self.report(expr, message, self.signature(tool));
+        }
+    }
+
+    fn signature(&self, tool: &str) -> Option<String> {
+        match self.resolved.get(tool)? {
+            Resolution::Callable(spec) => Some(python_signature(spec)),
+            _ => None,
+        }
+    }
+
+    fn report(&mut self, at: &impl Ranged, message: String, signature: Option<String>) {
+        let finding = Finding { signature, ..self.lines.finding(at.start(), message) };
+        if self.found.len() < MAX_FINDINGS && !self.found.contains(&finding) {
+            self.found.push(finding);
+        }
+    }
+}
