@@ -89,10 +89,8 @@ impl<'a> Path<'a> {
 
     fn statement(&mut self, statement: &'a Stmt) {
         match statement {
-            Stmt::FunctionDef(it) => {
-                if self.names.is_bound_once(&it.name) && it.decorator_list.is_empty() {
-                    self.functions.insert(&it.name, it);
-                }
+            Stmt::FunctionDef(it) if self.keeps_its_name(it) => {
+                self.functions.insert(&it.name, it);
             }
             Stmt::Expr(it) => {
                 self.expr(&it.value, Awaited::Perhaps);
@@ -138,6 +136,10 @@ impl<'a> Path<'a> {
             Stmt::Assert(it) => self.expr(&it.test, Awaited::Perhaps),
             _ => {}
         }
+    }
+
+    fn keeps_its_name(&self, function: &StmtFunctionDef) -> bool {
+        self.names.is_bound_once(&function.name) && function.decorator_list.is_empty()
     }
 
     /// `if __name__ == "__main__":`, which it always is.
