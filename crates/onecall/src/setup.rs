@@ -52,6 +52,9 @@ pub(crate) fn engines(config: &Config, executable: PathBuf) -> anyhow::Result<En
         let metadata = std::fs::metadata(path)
             .with_context(|| format!("the workspace '{}' cannot be used", path.display()))?;
         ensure!(metadata.is_dir(), "the workspace '{}' is not a folder", path.display());
+        // The configuration refuses `/` by name; a link can lead there too.
+        let is_root = std::fs::canonicalize(path).is_ok_and(|path| path.parent().is_none());
+        ensure!(!is_root, "the workspace '{}' is the whole disk", path.display());
     }
     Ok(Engines::new(EngineSettings {
         executable,

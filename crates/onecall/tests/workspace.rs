@@ -202,6 +202,11 @@ fn a_workspace_that_is_not_there_is_told_at_once() {
     let ended = finish(home.configured(&["doctor"]));
     let expected = format!("error: the workspace '{path}' is not a folder\n");
     assert_eq!((ended.code, ended.stderr), (Some(2), expected));
+    fs::remove_file(home.path("nowhere")).unwrap();
+    std::os::unix::fs::symlink("/", home.path("nowhere")).unwrap();
+    let ended = home.run("print(1)");
+    let expected = format!("error: the workspace '{path}' is the whole disk\n");
+    assert_eq!((ended.code, ended.stderr), (Some(2), expected));
 }
 
 #[test]
