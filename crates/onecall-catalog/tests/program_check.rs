@@ -38,11 +38,13 @@ fn sales() -> Catalog {
     Catalog::build([(ServerName::new("sales"), tools)])
 }
 
-fn resolver(catalog: &Catalog) -> impl Fn(&str) -> Resolution + Sync {
-    |name| match catalog.get(name) {
-        _ if name == "mcp__sales__drop" => Resolution::Blocked,
-        Some(spec) => Resolution::Callable(spec.clone()),
-        None => Resolution::Unknown { nearest: catalog.nearest(name, 3) },
+fn resolver(catalog: &Catalog) -> impl Fn(&str) -> Option<Resolution> + Sync {
+    |name| {
+        Some(match catalog.get(name) {
+            _ if name == "mcp__sales__drop" => Resolution::Blocked,
+            Some(spec) => Resolution::Callable(spec.clone()),
+            None => Resolution::Unknown { nearest: catalog.nearest(name, 3) },
+        })
     }
 }
 
@@ -264,6 +266,7 @@ print(mcp__mine)
 ";
     let uses = calls_of(source).unwrap();
     let told: Vec<String> = uses
+        .named
         .iter()
         .map(|it| {
             format!("{} {} loop={} function={}", it.line, it.name, it.in_loop, it.in_function)
@@ -297,7 +300,7 @@ fn fixture() -> Catalog {
 #[test]
 fn no_ordinary_program_is_rejected() {
     let catalog = fixture();
-    let nothing = |_: &str| Resolution::Unknown { nearest: Vec::new() };
+    let nothing = |_: &str| Some(Resolution::Unknown { nearest: Vec::new() });
     let (mut programs, mut looked_at) = (0, 0);
     for entry in fs::read_dir(folder("programs")).unwrap() {
         let path = entry.unwrap().path();
@@ -334,7 +337,7 @@ fn similar_names_are_looked_for_only_as_often_as_they_are_told() {
     let asked = AtomicUsize::new(0);
     let tools = |_: &str| {
         asked.fetch_add(1, Ordering::Relaxed);
-        Resolution::Unknown { nearest: Vec::new() }
+        Some(Resolution::Unknown { nearest: Vec::new() })
     };
     let names: Vec<String> = (0..10_000).map(|number| format!("mcp__no__tool{number}")).collect();
     assert_eq!(check_program(&format!("[{}]", names.join(", ")), &tools).len(), 20);

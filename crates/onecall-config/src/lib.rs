@@ -27,8 +27,8 @@ pub use locate::{
     Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Surroundings, locate, read_file,
 };
 pub use model::{
-    Config, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport,
-    ToolPattern, ToolPolicy, Transport,
+    Config, OptionalTool, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig,
+    StdioTransport, ToolPattern, ToolPolicy, Transport,
 };
 pub use pattern::PatternError;
 pub use trust::{TrustError, TrustStore};

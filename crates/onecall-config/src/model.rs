@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use onecall_core::{EngineChoice, Limits, ServerName, Workspace};
+use onecall_core::{EngineChoice, Limits, ServerName, SessionLimits, Workspace};
 
 /// Everything a configuration file can say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,10 @@ pub struct Config {
     pub tools: ToolPolicy,
     /// What one program may use.
     pub execution: Limits,
+    /// How many sessions there may be, and for how long.
+    pub sessions: SessionLimits,
+    /// Tools of ours that agents are not shown unless they are named here.
+    pub expose: Vec<OptionalTool>,
     /// What to do where the kernel cannot lock a program in completely.
     pub sandbox: Sandbox,
     /// What runs programs that do not ask for anything else.
@@ -28,6 +32,19 @@ pub struct Config {
     pub workspace: Option<Workspace>,
     /// Which servers a plan may bring along.
     pub proxy: ProxyPolicy,
+}
+
+/// A tool of ours that agents are shown on request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionalTool {
+    /// Runs a program and answers with everything about it, as JSON.
+    ProgrammaticToolCalling,
+}
+
+impl OptionalTool {
+    /// Every such tool, as it is written.
+    pub const NAMES: [(&str, Self); 1] =
+        [("programmatic_tool_calling", Self::ProgrammaticToolCalling)];
 }
 
 /// Which servers a plan may bring along.

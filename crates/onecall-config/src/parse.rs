@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use onecall_core::{EngineChoice, Limits};
+use onecall_core::{EngineChoice, Limits, SessionLimits};
 
 use crate::document::{self, Node};
 use crate::error::{ConfigErrors, Problem, Report};
 use crate::expand::Environment;
-use crate::model::{Config, ProxyPolicy, Sandbox, ToolPattern, ToolPolicy};
+use crate::model::{Config, OptionalTool, ProxyPolicy, Sandbox, ToolPattern, ToolPolicy};
 use crate::path::PathReader;
 use crate::reader::{self, Section};
 use crate::server::{ServerReader, Shape};
@@ -73,6 +73,8 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         "mcpServers",
         "tools",
         "execution",
+        "sessions",
+        "expose",
         "sandbox",
         "engine",
         "python",
@@ -100,6 +102,8 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
     };
     let tools = top.get("tools").and_then(|node| read_policy(node, report));
     let execution = top.get("execution").and_then(|node| read_limits(node, report));
+    let sessions = top.get("sessions").and_then(|node| read_sessions(node, report));
+    let expose = top.get("expose").and_then(|node| read_expose(node, report));
     let sandbox = top
         .get("sandbox")
         .and_then(|node| reader::choice(node, "'sandbox'", "a sandbox", &Sandbox::NAMES, report));
@@ -113,12 +117,36 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         servers,
         tools: tools.unwrap_or_default(),
         execution: execution.unwrap_or_default(),
+        sessions: sessions.unwrap_or_default(),
+        expose: expose.unwrap_or_default(),
         sandbox: sandbox.unwrap_or_default(),
         engine: engine.unwrap_or_default(),
         python,
         workspace,
         proxy: proxy.unwrap_or_default(),
     }
+}
+
+fn read_sessions(node: &Node, report: &mut Report) -> Option<SessionLimits> {
+    let section = Section::open(node, "sessions", &["max", "idle_seconds"], report)?;
+    let mut limits = SessionLimits::default();
+    if let Some(node) = section.get("max") {
+        let max = reader::whole_number(node, "'max' in sessions", 0..=200, report)?;
+        limits.max = usize::try_from(max).unwrap_or(usize::MAX);
+    }
+    if let Some(node) = section.get("idle_seconds") {
+        limits.idle = reader::seconds(node, "'idle_seconds' in sessions", report)?;
+    }
+    Some(limits)
+}
+
+fn read_expose(node: &Node, report: &mut Report) -> Option<Vec<OptionalTool>> {
+    let mut tools = Vec::new();
+    for item in reader::list(node, "'expose'", report)? {
+        let names = &OptionalTool::NAMES;
+        tools.extend(reader::choice(item, "an entry of 'expose'", "a tool", names, report));
+    }
+    Some(tools)
 }
 
 fn read_proxy(node: &Node, report: &mut Report) -> Option<ProxyPolicy> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    Config, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport,
+    Config, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport,
     ToolPattern, ToolPolicy, Transport,
 };
 use onecall_core::{EngineChoice, Limits, ServerName, Workspace, WorkspaceAccess};
@@ -117,12 +117,7 @@ execution:
             server("internal-apis", Transport::Sse(internal)),
         ],
         tools: ToolPolicy::Block(vec![ToolPattern::parse("mcp__internal_apis__delete_*").unwrap()]),
-        execution: Limits::default(),
-        sandbox: Sandbox::Required,
-        engine: EngineChoice::Auto,
-        python: None,
-        workspace: None,
-        proxy: ProxyPolicy::default(),
+        ..Config::default()
     };
     assert!(parse(text) == expected, "{:#?}", parse(text));
 }

@@ -14,6 +14,12 @@ mod tool;
 pub use error::ToolError;
 pub use host::{BoxFuture, Resolution, ToolHost};
 pub use name::{CallableName, ServerName, ToolName};
-pub use outcome::{Failure, Outcome, Output};
-pub use program::{EngineChoice, Limits, Program, Workspace, WorkspaceAccess};
+pub use outcome::{
+    CallEnd, CallRecord, Calls, ErrorSummary, Failure, Observation, Outcome, Output, Shown,
+    ShownKind,
+};
+pub use program::{
+    Detail, EngineChoice, Limits, Program, SessionLimits, SessionRequest, Workspace,
+    WorkspaceAccess,
+};
 pub use tool::{AnswerForm, ToolAnnotations, ToolCall, ToolSpec, ToolValue};

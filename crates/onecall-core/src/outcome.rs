@@ -1,11 +1,14 @@
-//! How a program ended, and what it said.
+//! How a program ended, and what it said and did.
 
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use thiserror::Error;
 
+use crate::{CallableName, ToolValue};
+
 /// Everything known about a program that has ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     /// `Ok` if the program ran to its end.
     pub result: Result<(), Failure>,
@@ -13,10 +16,37 @@ pub struct Outcome {
     pub stdout: Output,
     /// What it wrote to stderr.
     pub stderr: Output,
-    /// Tool calls that gave a value.
-    pub calls_completed: u64,
+    /// What it showed beside its text.
+    pub shown: Vec<Shown>,
+    /// The value of its last expression, for a whole [`Detail`](crate::Detail) and if it is
+    /// plain data.
+    pub value: Option<Box<RawValue>>,
+    /// The tool calls it made.
+    pub calls: Calls,
+    /// What else its author should know, a line each.
+    pub remarks: Vec<String>,
     /// From the moment the program was handed to a worker.
     pub duration: Duration,
+    /// How long it was allowed to take.
+    pub timeout: Duration,
+}
+
+impl Outcome {
+    /// Of a program that did not even start.
+    #[must_use]
+    pub fn not_started(failure: Failure, timeout: Duration) -> Self {
+        Self {
+            result: Err(failure),
+            stdout: Output::default(),
+            stderr: Output::default(),
+            shown: Vec::new(),
+            value: None,
+            calls: Calls::default(),
+            remarks: Vec::new(),
+            duration: Duration::ZERO,
+            timeout,
+        }
+    }
 }
 
 /// Captured output, never longer than its limit.
@@ -28,6 +58,76 @@ pub struct Output {
     pub truncated: bool,
 }
 
+/// An image or a recording that a program showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// What it is.
+    pub kind: ShownKind,
+    /// In base64.
+    pub data: String,
+    /// Such as `image/png`.
+    pub mime_type: String,
+}
+
+/// What can be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownKind {
+    /// An image.
+    Image,
+    /// A recording.
+    Audio,
+}
+
+/// The tool calls of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    /// How many gave a value.
+    pub completed: u64,
+    /// The first of them, in the order in which they began.
+    pub records: Vec<CallRecord>,
+    /// How many began after those.
+    pub unrecorded: u64,
+}
+
+/// One tool call.
+#[derive(Clone, Debug)]
+pub struct CallRecord {
+    /// Distinguishes the calls of one program.
+    pub id: u64,
+    /// The tool as the program named it.
+    pub name: CallableName,
+    /// As JSON, or the beginning of it.
+    pub arguments: String,
+    /// Whether `arguments` are all there was.
+    pub is_whole: bool,
+    /// Whether its tool says that it changes nothing. Looked up only for a program that failed.
+    pub harmless: bool,
+    /// Since the start of the program.
+    pub started: Duration,
+    /// How it ended; `None` if the program ended first.
+    pub end: Option<CallEnd>,
+}
+
+/// How a tool call ended.
+#[derive(Clone, Debug)]
+pub struct CallEnd {
+    /// Since its start.
+    pub duration: Duration,
+    /// What it gave, or why it gave nothing.
+    pub answer: Result<Observation, String>,
+    /// Whether it got as far as the tool.
+    pub sent: bool,
+}
+
+/// What a tool gave.
+#[derive(Clone, Debug)]
+pub enum Observation {
+    /// This.
+    Value(ToolValue),
+    /// Something that was not kept.
+    NotKept,
+}
+
 /// Why a program did not run to its end. The display text is what its author reads.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Failure {
@@ -36,6 +136,16 @@ pub enum Failure {
     Raised {
         /// The whole traceback.
         traceback: String,
+        /// What it is about.
+        error: ErrorSummary,
+    },
+    /// It could not have succeeded, and nothing of it was executed.
+    #[error("{text}")]
+    Refused {
+        /// Everything that is wrong with it.
+        text: String,
+        /// The first of it.
+        error: ErrorSummary,
     },
     /// It ran longer than allowed and was killed.
     #[error("TimeoutError: Execution exceeded {}s limit", limit.as_secs_f64())]
@@ -61,4 +171,39 @@ pub enum Failure {
         /// What kept it from starting.
         reason: String,
     },
+}
+
+/// An error in a few words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ErrorSummary {
+    /// The class of the exception.
+    pub kind: String,
+    /// What it says.
+    pub message: String,
+    /// The line of the program where it happened.
+    pub line: Option<u64>,
+}
+
+impl Failure {
+    /// A program that could not have succeeded, for one reason.
+    pub fn refused(kind: &str, message: impl Into<String>) -> Self {
+        let error = ErrorSummary { kind: kind.to_owned(), message: message.into(), line: None };
+        Self::Refused { text: format!("{kind}: {}", error.message), error }
+    }
+
+    /// What it is about.
+    #[must_use]
+    pub fn summary(&self) -> ErrorSummary {
+        let kind = match self {
+            Self::Raised { error, .. } | Self::Refused { error, .. } => return error.clone(),
+            Self::TimedOut { .. } => "TimeoutError",
+            Self::WorkspaceFull { .. } => "OSError",
+            Self::WorkerDied { .. } => "WorkerDied",
+            Self::EngineUnavailable { .. } => "EngineUnavailable",
+        };
+        let text = self.to_string();
+        let message = text.strip_prefix(kind).and_then(|text| text.strip_prefix(": "));
+        let message = message.unwrap_or(&text).to_owned();
+        ErrorSummary { kind: kind.to_owned(), message, line: None }
+    }
 }

@@ -11,13 +11,61 @@ pub struct Program {
     /// What is to run it, if whoever asks for it wants something else than the
     /// configuration says.
     pub engine: Option<EngineChoice>,
+    /// How long it may take, if that is not what the configuration says.
+    pub timeout: Option<Duration>,
+    /// Where its variables live on, if they are to.
+    pub session: Option<SessionRequest>,
+    /// How much is wanted of its outcome.
+    pub detail: Detail,
 }
 
 impl Program {
-    /// A program with this source, for the configured engine.
+    /// A program with this source and nothing special about it.
     pub fn new(code: impl Into<String>) -> Self {
-        Self { code: code.into(), engine: None }
+        Self {
+            code: code.into(),
+            engine: None,
+            timeout: None,
+            session: None,
+            detail: Detail::default(),
+        }
     }
+}
+
+/// A namespace that outlives a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRequest {
+    /// Whose it is: the same name of two clients means two sessions.
+    pub client: u64,
+    /// Its name.
+    pub name: String,
+    /// Whether it is to begin anew.
+    pub reset: bool,
+}
+
+/// How many sessions there may be, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// At once.
+    pub max: usize,
+    /// One that was not used for this long has ended.
+    pub idle: Duration,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self { max: 8, idle: Duration::from_secs(30 * 60) }
+    }
+}
+
+/// How much of an outcome is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// What a model is told.
+    #[default]
+    Brief,
+    /// The value of the last expression, and the calls with all arguments and answers, too.
+    Whole,
 }
 
 /// Which interpreter runs a program.

@@ -1,6 +1,6 @@
 //! The engines of a gateway, and the choice between them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use onecall_core::{EngineChoice, Failure, Limits, Program, ToolHost, Workspace, WorkspaceAccess};
 use onecall_jail::Mode;
@@ -11,7 +11,7 @@ use crate::cpython;
 use crate::examination::Examination;
 use crate::pool::{Engine, EngineError};
 use crate::protocol::Condition;
-use crate::worker::{Ended, ProgramOutput};
+use crate::worker::{Ended, ProgramOutput, Worker};
 use crate::workspace::Quota;
 use crate::zygote::ZygoteCommand;
 
@@ -29,6 +29,21 @@ pub struct EngineSettings {
     pub python: Option<PathBuf>,
     /// The one directory that programs may use.
     pub workspace: Option<Workspace>,
+}
+
+/// A worker that keeps the variables of its programs. It is killed when this is dropped.
+#[derive(Debug, Default)]
+pub struct Session {
+    worker: Option<Worker>,
+    engine: EngineChoice,
+}
+
+impl Session {
+    /// Whether it has variables to lose.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.worker.is_some()
+    }
 }
 
 /// Every engine, each started when first needed.
@@ -54,6 +69,13 @@ impl Engines {
         self.settings.workspace.as_ref().map(|workspace| workspace.access)
     }
 
+    /// The folder that programs may write to.
+    #[must_use]
+    pub fn writable_folder(&self) -> Option<&Path> {
+        let workspace = self.settings.workspace.as_ref()?;
+        (workspace.access != WorkspaceAccess::ReadOnly).then_some(&workspace.path)
+    }
+
     /// Starts the engine that programs run on first, and has it test its walls.
     pub async fn warm_up(&self) -> Result<(), EngineError> {
         match self.settings.choice {
@@ -70,53 +92,78 @@ impl Engines {
         }
     }
 
-    /// Runs one program to its end. Dropping the future kills it.
+    /// Runs one program to its end, and tells the value of its last expression as JSON
+    /// where that is wanted. Dropping the future kills it.
     pub async fn run(
         &self,
         program: &Program,
         limits: &Limits,
         host: &dyn ToolHost,
         output: &mut dyn ProgramOutput,
-    ) -> Result<(), Failure> {
-        match program.engine.unwrap_or(self.settings.choice) {
-            EngineChoice::Auto => self.run_where_it_can(program, limits, host, output).await,
-            EngineChoice::Python => {
-                self.python.run(program, Condition::None, limits, host, output).await.map(drop)
-            }
-            EngineChoice::CPython => {
-                let cpython = self.cpython().await.map_err(|error| error.failure())?;
-                cpython.run(program, Condition::None, limits, host, output).await.map(drop)
-            }
+    ) -> Result<Option<String>, Failure> {
+        self.run_in(&mut Session::default(), program, limits, host, output).await
+    }
+
+    /// Runs one program in a session. It has ended if [`Session::is_alive`] is false
+    /// afterwards.
+    pub async fn run_in(
+        &self,
+        session: &mut Session,
+        program: &Program,
+        limits: &Limits,
+        host: &dyn ToolHost,
+        output: &mut dyn ProgramOutput,
+    ) -> Result<Option<String>, Failure> {
+        let wanted = program.engine.unwrap_or(self.settings.choice);
+        let choice = match (session.worker.is_some(), session.engine) {
+            (true, engine) if wanted == engine || wanted == EngineChoice::Auto => engine,
+            (true, engine) => return Err(other_engine(engine)),
+            (false, _) => wanted,
+        };
+        let kept = &mut session.worker;
+        if choice == EngineChoice::Auto {
+            let (engine, result) = self.run_where_it_can(kept, program, limits, host, output).await;
+            session.engine = engine;
+            return result;
         }
+        session.engine = choice;
+        let engine = match choice {
+            EngineChoice::CPython => self.cpython().await.map_err(|error| error.failure())?,
+            EngineChoice::Auto | EngineChoice::Python => &self.python,
+        };
+        let none = Condition::None;
+        engine.run_in(kept, program, none, limits, host, output).await.map(Ended::value)
     }
 
     /// The embedded interpreter runs a program unless it lacks a module that the
     /// system's has. Each looks at the imports before it runs anything.
     async fn run_where_it_can(
         &self,
+        kept: &mut Option<Worker>,
         program: &Program,
         limits: &Limits,
         host: &dyn ToolHost,
         output: &mut dyn ProgramOutput,
-    ) -> Result<(), Failure> {
+    ) -> (EngineChoice, Result<Option<String>, Failure>) {
         let all = Condition::AllModules;
-        let Ended::Lacks(modules) = self.python.run(program, all, limits, host, output).await?
-        else {
-            return Ok(());
+        let modules = match self.python.run_in(kept, program, all, limits, host, output).await {
+            Ok(Ended::Lacks(modules)) => modules,
+            ended => return (EngineChoice::Python, ended.map(Ended::value)),
         };
         match self.cpython().await {
             Ok(cpython) => {
                 let any = Condition::OneOf(&modules);
-                match cpython.run(program, any, limits, host, output).await {
-                    Ok(Ended::Finished) => return Ok(()),
+                match cpython.run_in(kept, program, any, limits, host, output).await {
                     Ok(Ended::Lacks(_)) => {}
                     Err(Failure::EngineUnavailable { reason }) => warn_of_cpython(&reason),
-                    Err(failure) => return Err(failure),
+                    ended => return (EngineChoice::CPython, ended.map(Ended::value)),
                 }
             }
             Err(error) => warn_of_cpython(&error.to_string()),
         }
-        self.python.run(program, Condition::None, limits, host, output).await.map(drop)
+        let none = Condition::None;
+        let ended = self.python.run_in(kept, program, none, limits, host, output).await;
+        (EngineChoice::Python, ended.map(Ended::value))
     }
 
     async fn cpython(&self) -> Result<&Engine, EngineError> {
@@ -136,6 +183,13 @@ fn engine(body: &str, plan: &Plan, settings: &EngineSettings) -> Engine {
     let program = settings.executable.clone();
     let command = ZygoteCommand { program, args: vec![body.to_owned(), plan] };
     Engine::new(command, settings.mode, settings.workspace.as_ref().and_then(Quota::of))
+}
+
+fn other_engine(engine: EngineChoice) -> Failure {
+    let name = EngineChoice::NAMES.iter().find(|(_, choice)| *choice == engine);
+    let name = name.map_or("another engine", |(name, _)| name);
+    let message = format!("this session runs on {name}; reset it to use another engine");
+    Failure::refused("ValueError", message)
 }
 
 fn warn_of_cpython(reason: &str) {

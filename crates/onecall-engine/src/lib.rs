@@ -22,7 +22,7 @@ mod workspace;
 mod zygote;
 
 pub use cpython::run_zygote as run_cpython_zygote;
-pub use engines::{EngineSettings, Engines};
+pub use engines::{EngineSettings, Engines, Session};
 pub use examination::{Attempt, Examination, ExaminedWall};
 pub use onecall_jail::Mode as JailMode;
 pub use pool::EngineError;

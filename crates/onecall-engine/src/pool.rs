@@ -135,6 +135,11 @@ impl Engine {
         Err(last_error)
     }
 
+    /// Waits until a worker that was kept may run another program.
+    pub(crate) async fn take_turn(&self, worker: &mut Worker) {
+        worker.hold(Arc::clone(&self.turns).acquire_owned().await.ok());
+    }
+
     /// Has one worker of each zygote test the walls, which are the same for all, and
     /// decides whether they are good enough for a program.
     async fn examined(&self, zygote: &Arc<Zygote>) -> Result<(), EngineError> {

@@ -6,6 +6,7 @@
 //! that does not parse is a [`ProtocolError`] that ends the worker.
 
 use onecall_jail::ProgramLimits;
+use serde::Deserialize;
 use thiserror::Error;
 
 /// No frame is longer than this; a tool call with larger arguments fails in the worker.
@@ -29,10 +30,12 @@ pub(crate) enum FromWorker<'a> {
     Stdout(&'a [u8]),
     /// The program wrote to stderr.
     Stderr(&'a [u8]),
-    /// The program ran to its end.
-    Finished,
-    /// The program ended with this traceback.
-    Raised { traceback: &'a str },
+    /// The program shows an MCP content block.
+    Show { block: &'a str },
+    /// The program ran to its end; the value of its last expression as JSON, or nothing.
+    Finished { value: &'a str },
+    /// The program ended with this traceback; `summary` is a [`Summary`] as JSON.
+    Raised { summary: &'a str, traceback: &'a str },
     /// The program was not run for want of these modules, one on each line.
     Lacks { modules: &'a str },
     /// What the worker found when it tested its walls, as JSON.
@@ -46,6 +49,7 @@ mod kind {
     pub(super) const RESOLVE: u8 = b'n';
     pub(super) const STDOUT: u8 = b'o';
     pub(super) const STDERR: u8 = b'e';
+    pub(super) const SHOW: u8 = b's';
     pub(super) const FINISHED: u8 = b'd';
     pub(super) const RAISED: u8 = b't';
     pub(super) const LACKS: u8 = b'l';
@@ -63,7 +67,7 @@ mod kind {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ToWorker<'a> {
     /// Run this within these limits, on a condition (see [`Condition`]).
-    Program { limits: ProgramLimits, condition: &'a str, code: &'a str },
+    Program { limits: ProgramLimits, wishes: Wishes, condition: &'a str, code: &'a str },
     /// Test the walls instead of running a program.
     Examine,
     /// What a name means, as JSON: `{"parameters": […]}`, `{"blocked": true}` or
@@ -71,6 +75,35 @@ pub(crate) enum ToWorker<'a> {
     Name { meaning: &'a str },
     /// A call's answer.
     Answer { id: u64, answer: Answer<'a> },
+}
+
+/// What a worker is to do beside running a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    /// Keep the program's variables and wait for another program.
+    pub(crate) stay: bool,
+    /// Tell the value of the last expression.
+    pub(crate) value: bool,
+}
+
+impl Wishes {
+    fn number(self) -> u64 {
+        u64::from(self.stay) | u64::from(self.value) << 1
+    }
+
+    fn of(number: u64) -> Self {
+        Self { stay: number & 1 != 0, value: number & 2 != 0 }
+    }
+}
+
+/// What an exception is about; every field is the word of a hostile process.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Summary {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) message: String,
+    pub(crate) line: Option<u64>,
 }
 
 /// On which condition a program is run; the worker answers `Lacks` otherwise.
@@ -156,8 +189,12 @@ impl<'a> FromWorker<'a> {
             kind::RESOLVE => Self::Resolve { name: text(kind, payload)? },
             kind::STDOUT => Self::Stdout(payload),
             kind::STDERR => Self::Stderr(payload),
-            kind::FINISHED => Self::Finished,
-            kind::RAISED => Self::Raised { traceback: text(kind, payload)? },
+            kind::SHOW => Self::Show { block: text(kind, payload)? },
+            kind::FINISHED => Self::Finished { value: text(kind, payload)? },
+            kind::RAISED => {
+                let (summary, traceback) = take_text(kind, payload)?;
+                Self::Raised { summary, traceback: text(kind, traceback)? }
+            }
             kind::LACKS => Self::Lacks { modules: text(kind, payload)? },
             kind::EXAMINED => Self::Examined { report: text(kind, payload)? },
             unknown => return Err(ProtocolError::UnknownKind(unknown)),
@@ -179,8 +216,12 @@ impl<'a> FromWorker<'a> {
             Self::Resolve { name } => put(buffer, kind::RESOLVE, &[name.as_bytes()]),
             Self::Stdout(bytes) => put(buffer, kind::STDOUT, &[bytes]),
             Self::Stderr(bytes) => put(buffer, kind::STDERR, &[bytes]),
-            Self::Finished => put(buffer, kind::FINISHED, &[]),
-            Self::Raised { traceback } => put(buffer, kind::RAISED, &[traceback.as_bytes()]),
+            Self::Show { block } => put(buffer, kind::SHOW, &[block.as_bytes()]),
+            Self::Finished { value } => put(buffer, kind::FINISHED, &[value.as_bytes()]),
+            Self::Raised { summary, traceback } => {
+                let parts = [&length_of(summary)[..], summary.as_bytes(), traceback.as_bytes()];
+                put(buffer, kind::RAISED, &parts)
+            }
             Self::Lacks { modules } => put(buffer, kind::LACKS, &[modules.as_bytes()]),
             Self::Examined { report } => put(buffer, kind::EXAMINED, &[report.as_bytes()]),
         }
@@ -200,14 +241,11 @@ impl<'a> ToWorker<'a> {
                 let (memory_bytes, rest) = take_u64(kind, payload)?;
                 let (cpu_seconds, rest) = take_u64(kind, rest)?;
                 let (file_bytes, rest) = take_u64(kind, rest)?;
-                let (length, rest) = take_u64(kind, rest)?;
-                let (condition, code) = usize::try_from(length)
-                    .ok()
-                    .and_then(|length| rest.split_at_checked(length))
-                    .ok_or(ProtocolError::TooShort(kind))?;
+                let (wishes, rest) = take_u64(kind, rest)?;
+                let (condition, code) = take_text(kind, rest)?;
                 let limits = ProgramLimits { memory_bytes, cpu_seconds, file_bytes };
-                let (condition, code) = (text(kind, condition)?, text(kind, code)?);
-                Ok(Self::Program { limits, condition, code })
+                let wishes = Wishes::of(wishes);
+                Ok(Self::Program { limits, wishes, condition, code: text(kind, code)? })
             }
             kind::EXAMINE => Ok(Self::Examine),
             kind::NAME => Ok(Self::Name { meaning: text(kind, payload)? }),
@@ -222,13 +260,13 @@ impl<'a> ToWorker<'a> {
     /// Appends this frame to `buffer`.
     pub(crate) fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match self {
-            Self::Program { limits, condition, code } => {
-                let ProgramLimits { memory_bytes, cpu_seconds, file_bytes } = limits;
-                let length = u64::try_from(condition.len()).unwrap_or(u64::MAX);
-                let numbers = [memory_bytes, cpu_seconds, file_bytes, &length];
-                let [memory, cpu, files, length] = numbers.map(|number| number.to_le_bytes());
+            Self::Program { limits, wishes, condition, code } => {
+                let ProgramLimits { memory_bytes, cpu_seconds, file_bytes } = *limits;
+                let numbers = [memory_bytes, cpu_seconds, file_bytes, wishes.number()];
+                let numbers = numbers.map(u64::to_le_bytes).concat();
+                let condition_length = length_of(condition);
                 let parts =
-                    [&memory[..], &cpu, &files, &length, condition.as_bytes(), code.as_bytes()];
+                    [&numbers[..], &condition_length, condition.as_bytes(), code.as_bytes()];
                 put(buffer, kind::PROGRAM, &parts)
             }
             Self::Examine => put(buffer, kind::EXAMINE, &[]),
@@ -256,6 +294,18 @@ fn split(frame: &[u8]) -> Result<(u8, &[u8]), ProtocolError> {
 fn take_u64(kind: u8, payload: &[u8]) -> Result<(u64, &[u8]), ProtocolError> {
     let (number, rest) = payload.split_first_chunk().ok_or(ProtocolError::TooShort(kind))?;
     Ok((u64::from_le_bytes(*number), rest))
+}
+
+/// Text that is preceded by its length, and what follows it.
+fn take_text(kind: u8, payload: &[u8]) -> Result<(&str, &[u8]), ProtocolError> {
+    let (length, rest) = take_u64(kind, payload)?;
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let (taken, rest) = rest.split_at_checked(length).ok_or(ProtocolError::TooShort(kind))?;
+    Ok((text(kind, taken)?, rest))
+}
+
+fn length_of(text: &str) -> [u8; 8] {
+    u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes()
 }
 
 fn text(kind: u8, bytes: &[u8]) -> Result<&str, ProtocolError> {
@@ -290,8 +340,10 @@ mod tests {
             FromWorker::Resolve { name: "mcp__a__ü" },
             FromWorker::Stdout(b"\xff\x00"),
             FromWorker::Stderr(b""),
-            FromWorker::Finished,
-            FromWorker::Raised { traceback: "ValueError: x" },
+            FromWorker::Show { block: "{}" },
+            FromWorker::Finished { value: "" },
+            FromWorker::Finished { value: "[1]" },
+            FromWorker::Raised { summary: r#"{"line":1}"#, traceback: "ValueError: é" },
             FromWorker::Lacks { modules: "numpy\npandas" },
             FromWorker::Examined { report: "{}" },
         ];
@@ -305,10 +357,11 @@ mod tests {
 
     #[test]
     fn frames_of_the_gateway_survive_the_way() {
+        let wishes = Wishes { stay: true, value: false };
         let limits = ProgramLimits { memory_bytes: 1 << 40, cpu_seconds: 7, file_bytes: 0 };
         let frames = [
-            ToWorker::Program { limits, condition: "", code: "print('é')" },
-            ToWorker::Program { limits, condition: "numpy\npandas", code: "" },
+            ToWorker::Program { limits, wishes: Wishes::default(), condition: "", code: "print('é')" },
+            ToWorker::Program { limits, wishes, condition: "numpy\npandas", code: "" },
             ToWorker::Examine,
             ToWorker::Name { meaning: r#"{"blocked":true}"# },
             ToWorker::Answer { id: 1, answer: Answer::Nothing },

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use onecall_core::{
-    BoxFuture, CallableName, Failure, Limits, Program, Resolution, ToolError, ToolHost, ToolValue,
+    BoxFuture, CallableName, Detail, ErrorSummary, Failure, Limits, Program, Resolution, ToolError,
+    ToolHost, ToolValue,
 };
 use onecall_jail::ProgramLimits;
 use serde_json::json;
@@ -20,7 +21,9 @@ use crate::calls::Calls;
 use crate::connection::Connection;
 use crate::examination::{Attempt, Examination};
 use crate::pool::{Engine, MAX_AT_ONCE};
-use crate::protocol::{Answer, Condition, FromWorker, ProtocolError, ToWorker};
+use crate::protocol::{
+    Answer, Condition, FromWorker, ProtocolError, Summary, ToWorker, Wishes,
+};
 use crate::workspace::Quota;
 use crate::zygote::{WaitStatus, Zygote};
 
@@ -30,6 +33,12 @@ const SPIN: Duration = Duration::from_micros(100);
 
 /// How many zygotes may die under a program that has not begun.
 const MAX_ATTEMPTS: u32 = 3;
+
+/// Processor time of all programs of one session.
+const SESSION_CPU: Duration = Duration::from_secs(60 * 60);
+
+/// Bytes of the class and the message of an error that are kept.
+const LONGEST_SUMMARY: usize = 64 * 1024;
 
 /// A longer name is no tool's, and not worth a copy.
 const LONGEST_NAME: usize = 4 * 1024;
@@ -46,22 +55,39 @@ pub trait ProgramOutput: Send {
     fn stdout(&mut self, bytes: &[u8]);
     /// The program wrote this to stderr.
     fn stderr(&mut self, bytes: &[u8]);
+    /// The program shows this: an MCP content block as JSON, if the worker is honest.
+    fn show(&mut self, block: &str);
 }
 
 /// What became of a program that did not fail.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// It ran to its end.
-    Finished,
+    Finished {
+        /// The value of its last expression as JSON, if that was asked for and is plain data.
+        value: Option<String>,
+    },
     /// It was not run for want of these modules, one on each line.
     Lacks(String),
 }
 
+impl Ended {
+    /// The value of the last expression, if there is one.
+    pub(crate) fn value(self) -> Option<String> {
+        match self {
+            Self::Finished { value } => value,
+            Self::Lacks(_) => None,
+        }
+    }
+}
+
 impl Engine {
-    /// Runs one program to its end, if its `condition` is met. Dropping the future
-    /// kills it.
-    pub(crate) async fn run(
+    /// Runs one program to its end, if its `condition` is met, in the worker that was
+    /// kept for it or in a new one. A worker is kept if the program belongs to a session
+    /// and its process survives. Dropping the future kills it.
+    pub(crate) async fn run_in(
         &self,
+        kept: &mut Option<Worker>,
         program: &Program,
         condition: Condition<'_>,
         limits: &Limits,
@@ -70,31 +96,63 @@ impl Engine {
     ) -> Result<Ended, Failure> {
         let mut attempts = 1;
         loop {
-            let mut worker = self.worker().await.map_err(|error| error.failure())?;
-            let file_bytes = match &self.quota {
-                Some(quota) => quota.left().await,
-                None => 0,
+            let mut worker = match kept.take() {
+                Some(mut worker) => {
+                    self.take_turn(&mut worker).await;
+                    worker
+                }
+                None => self.worker().await.map_err(|error| error.failure())?,
             };
-            let limited = ProgramLimits {
-                memory_bytes: limits.memory_bytes,
-                cpu_seconds: limits.timeout.as_secs().saturating_add(1),
-                file_bytes,
-            };
-            let start = ToWorker::Program {
-                limits: limited,
-                condition: condition.text(),
-                code: &program.code,
-            };
-            let result = tokio::select! {
-                result = worker.run(&start, limits, host, output) => result,
-                full = exceeded(self.quota.as_ref()) => Err(full),
-            };
+            let result = self.run_on(&mut worker, program, condition, limits, host, output).await;
             let lost =
                 matches!(result, Err(Failure::WorkerDied { .. })) && worker.was_lost_unheard();
-            if !lost || attempts == MAX_ATTEMPTS {
-                return result;
+            if lost && attempts < MAX_ATTEMPTS && program.session.is_none() {
+                attempts += 1;
+                continue;
             }
-            attempts += 1;
+            let survived = match &result {
+                Ok(Ended::Finished { .. }) => true,
+                // To have memory to tell of it, the worker gave its variables away.
+                Err(Failure::Raised { error, .. }) => error.kind != "MemoryError",
+                _ => false,
+            };
+            if survived && program.session.is_some() {
+                worker.hold(None);
+                *kept = Some(worker);
+            }
+            return result;
+        }
+    }
+
+    async fn run_on(
+        &self,
+        worker: &mut Worker,
+        program: &Program,
+        condition: Condition<'_>,
+        limits: &Limits,
+        host: &dyn ToolHost,
+        output: &mut dyn ProgramOutput,
+    ) -> Result<Ended, Failure> {
+        let file_bytes = match &self.quota {
+            Some(quota) => quota.left().await,
+            None => 0,
+        };
+        let wishes = Wishes {
+            stay: program.session.is_some(),
+            value: program.detail == Detail::Whole,
+        };
+        // What a process has used cannot be taken back, so a session gets it all at once.
+        let seconds = if wishes.stay { SESSION_CPU } else { limits.timeout };
+        let limited = ProgramLimits {
+            memory_bytes: limits.memory_bytes,
+            cpu_seconds: seconds.as_secs().saturating_add(1),
+            file_bytes,
+        };
+        let (condition, code) = (condition.text(), program.code.as_str());
+        let start = ToWorker::Program { limits: limited, wishes, condition, code };
+        tokio::select! {
+            result = worker.run(&start, limits, host, output) => result,
+            full = exceeded(self.quota.as_ref()) => Err(full),
         }
     }
 }
@@ -143,7 +201,7 @@ impl Worker {
     pub(crate) async fn ready(&mut self) -> Result<(), String> {
         self.frame(|frame| match frame {
             FromWorker::Ready => Some(Ok(())),
-            FromWorker::Raised { traceback } => Some(Err(traceback.to_owned())),
+            FromWorker::Raised { traceback, .. } => Some(Err(traceback.to_owned())),
             _ => None,
         })
         .await?
@@ -156,7 +214,7 @@ impl Worker {
             FromWorker::Examined { report } => {
                 Some(serde_json::from_str(report).map_err(|error| error.to_string()))
             }
-            FromWorker::Raised { traceback } => Some(Err(traceback.to_owned())),
+            FromWorker::Raised { traceback, .. } => Some(Err(traceback.to_owned())),
             _ => None,
         });
         let mut examination: Examination = report.await??;
@@ -203,9 +261,10 @@ impl Worker {
         output: &mut dyn ProgramOutput,
     ) -> Result<Ended, Failure> {
         let mut deadline = pin!(tokio::time::sleep(limits.timeout));
-        self.connection.send(start).map_err(|error| Failure::Raised {
-            traceback: format!("the program is too large: {error}"),
-        })?;
+        self.heard = false;
+        self.connection
+            .send(start)
+            .map_err(|error| Failure::refused("SyntaxError", format!("the program is too large: {error}")))?;
         let mut calls = Calls::default();
         let mut last_step = Instant::now();
         let mut resolving: Option<BoxFuture<'_, Resolution>> = None;
@@ -231,12 +290,16 @@ impl Worker {
                                 }
                             }));
                         }
-                        FromWorker::Finished => return Break(Ok(Ended::Finished)),
+                        FromWorker::Show { block } => output.show(block),
+                        FromWorker::Finished { value } => {
+                            let value = (!value.is_empty()).then(|| value.to_owned());
+                            return Break(Ok(Ended::Finished { value }));
+                        }
                         FromWorker::Lacks { modules } => {
                             return Break(Ok(Ended::Lacks(modules.to_owned())));
                         }
-                        FromWorker::Raised { traceback } => {
-                            return Break(Err(Failure::Raised { traceback: traceback.to_owned() }));
+                        FromWorker::Raised { summary, traceback } => {
+                            return Break(Err(raised(summary, traceback)));
                         }
                         FromWorker::Ready | FromWorker::Examined { .. } => {
                             return Break(Err(broke_protocol("a frame out of turn")));
@@ -340,6 +403,17 @@ impl Worker {
             },
             Err(_) => "the program's process closed its connection".to_owned(),
         }
+    }
+}
+
+fn raised(summary: &str, traceback: &str) -> Failure {
+    let Summary { mut kind, mut message, line } = serde_json::from_str(summary).unwrap_or_default();
+    for text in [&mut kind, &mut message] {
+        text.truncate(text.floor_char_boundary(LONGEST_SUMMARY));
+    }
+    Failure::Raised {
+        traceback: traceback.to_owned(),
+        error: ErrorSummary { kind, message, line },
     }
 }
 

@@ -1,27 +1,65 @@
 //! Keeps the beginning of a program's output and counts on nothing about the rest.
 
-use onecall_core::Output;
+use onecall_core::{Output, Shown, ShownKind};
 use onecall_engine::ProgramOutput;
+use serde::Deserialize;
 
 use crate::Observer;
 
-/// Both output streams of one program, each kept up to the limit.
+/// Bytes of base64 that one program may show. A worker stops an honest program before.
+const MAX_SHOWN: usize = 8 * 1024 * 1024;
+
+/// Longer ones are none.
+const LONGEST_MIME_TYPE: usize = 100;
+
+/// Both output streams of one program, each kept up to the limit, and what it shows.
 pub(crate) struct Capture<'a> {
     stdout: Kept,
     stderr: Kept,
+    shown: Vec<Shown>,
     observer: &'a dyn Observer,
 }
 
 impl<'a> Capture<'a> {
     pub(crate) fn new(limit: usize, observer: &'a dyn Observer) -> Self {
         let kept = || Kept { bytes: Vec::new(), limit, truncated: false };
-        Self { stdout: kept(), stderr: kept(), observer }
+        Self { stdout: kept(), stderr: kept(), shown: Vec::new(), observer }
     }
 
-    /// What was kept of stdout and stderr.
-    pub(crate) fn finish(self) -> (Output, Output) {
-        (self.stdout.finish(), self.stderr.finish())
+    /// What was kept of stdout and stderr, and what was shown.
+    pub(crate) fn finish(self) -> (Output, Output, Vec<Shown>) {
+        (self.stdout.finish(), self.stderr.finish(), self.shown)
     }
+}
+
+/// The blocks that can be shown, as a worker sends them.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Block {
+    Image(Content),
+    Audio(Content),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Content {
+    data: String,
+    mime_type: String,
+}
+
+/// What a worker wants to show, if it is what it says.
+fn shown(block: &str) -> Option<Shown> {
+    let (kind, content) = match serde_json::from_str(block).ok()? {
+        Block::Image(content) => (ShownKind::Image, content),
+        Block::Audio(content) => (ShownKind::Audio, content),
+    };
+    let Content { data, mime_type } = content;
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    let is_plain = |byte: u8| byte.is_ascii_graphic();
+    let fits = data.bytes().all(is_base64)
+        && mime_type.bytes().all(is_plain)
+        && mime_type.len() <= LONGEST_MIME_TYPE;
+    fits.then_some(Shown { kind, data, mime_type })
 }
 
 impl ProgramOutput for Capture<'_> {
@@ -33,6 +71,16 @@ impl ProgramOutput for Capture<'_> {
     fn stderr(&mut self, bytes: &[u8]) {
         self.observer.stderr(bytes);
         self.stderr.keep(bytes);
+    }
+
+    fn show(&mut self, block: &str) {
+        let taken: usize = self.shown.iter().map(|shown| shown.data.len()).sum();
+        if taken + block.len() <= MAX_SHOWN
+            && let Some(shown) = shown(block)
+        {
+            self.observer.shown(&shown);
+            self.shown.push(shown);
+        }
     }
 }
 
@@ -83,6 +131,33 @@ impl Kept {
 mod tests {
     use super::*;
     use crate::Silent;
+
+    #[test]
+    fn only_images_and_recordings_are_shown() {
+        let image = r#"{"type":"image","data":"AAA=","mimeType":"image/png"}"#;
+        let blocks = [
+            image,
+            r#"{"type":"audio","data":"","mimeType":"audio/wav"}"#,
+            r#"{"type":"text","text":"no"}"#,
+            r#"{"type":"image","data":"<no>","mimeType":"image/png"}"#,
+            r#"{"type":"image","data":"AAA=","mimeType":"image/png\nno"}"#,
+            r#"{"type":"image","data":"AAA="}"#,
+            "no",
+        ];
+        let mut capture = Capture::new(10, &Silent);
+        blocks.iter().for_each(|block| capture.show(block));
+        let kinds: Vec<_> = capture.finish().2.into_iter().map(|shown| shown.kind).collect();
+        assert_eq!(kinds, [ShownKind::Image, ShownKind::Audio]);
+    }
+
+    #[test]
+    fn no_more_is_shown_than_a_client_can_take() {
+        let data = "A".repeat(MAX_SHOWN / 3);
+        let block = format!(r#"{{"type":"image","data":"{data}","mimeType":"image/png"}}"#);
+        let mut capture = Capture::new(10, &Silent);
+        (0..5).for_each(|_| capture.show(&block));
+        assert_eq!(capture.finish().2.len(), 2);
+    }
 
     fn captured(limit: usize, pieces: &[&[u8]]) -> Output {
         let mut capture = Capture::new(limit, &Silent);

@@ -5,19 +5,53 @@ use std::sync::Arc;
 use onecall_bridge::Bridge;
 use onecall_catalog::Catalog;
 use onecall_config::ToolPolicy;
-use onecall_core::{CallableName, ToolSpec};
+use onecall_core::{BoxFuture, CallableName, Resolution, ToolHost, ToolSpec};
 
 /// How many similar names an unknown one is answered with.
 pub(crate) const NEAREST: usize = 3;
 
+/// Answers what programs ask about tools.
+pub trait Directory: Send + Sync {
+    /// Every tool that programs may call, by name.
+    fn tools(&self) -> BoxFuture<'_, Vec<Arc<ToolSpec>>>;
+    /// The tools that match `query` best, best first.
+    fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Vec<Arc<ToolSpec>>>;
+    /// What follows `tools.` in a program.
+    fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Found>;
+}
+
+/// The directory of a host that has none: it finds what the host resolves.
+pub(crate) struct Resolved(pub(crate) Arc<dyn ToolHost>);
+
+impl Directory for Resolved {
+    fn tools(&self) -> BoxFuture<'_, Vec<Arc<ToolSpec>>> {
+        Box::pin(async { Vec::new() })
+    }
+
+    fn search<'a>(&'a self, _query: &'a str, _limit: usize) -> BoxFuture<'a, Vec<Arc<ToolSpec>>> {
+        self.tools()
+    }
+
+    fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Found> {
+        Box::pin(async move {
+            match self.0.resolve(&CallableName::new(name)).await {
+                Resolution::Callable(spec) => Found::Tool(spec),
+                Resolution::Blocked => Found::Blocked,
+                Resolution::Unknown { nearest } => Found::Unknown(nearest),
+            }
+        })
+    }
+}
+
 /// The catalog of all servers, as policy lets programs see it.
-pub(crate) struct Directory {
+pub(crate) struct Bridged {
     bridge: Arc<Bridge>,
     policy: ToolPolicy,
 }
 
 /// What a name stands for: a callable name, or a tool's own where only one has it.
-pub(crate) enum Found {
+#[derive(Clone, Debug)]
+pub enum Found {
     /// This tool.
     Tool(Arc<ToolSpec>),
     /// One that programs may not call.
@@ -28,7 +62,7 @@ pub(crate) enum Found {
     Unknown(Vec<CallableName>),
 }
 
-impl Directory {
+impl Bridged {
     pub(crate) fn new(bridge: Arc<Bridge>, policy: ToolPolicy) -> Self {
         Self { bridge, policy }
     }
@@ -36,33 +70,6 @@ impl Directory {
     /// Waits for servers that are still connecting.
     pub(crate) async fn catalog(&self) -> Arc<Catalog> {
         self.bridge.catalog().await
-    }
-
-    pub(crate) async fn tools(&self) -> Vec<Arc<ToolSpec>> {
-        let catalog = self.catalog().await;
-        catalog.tools().filter(|spec| self.permits(spec)).cloned().collect()
-    }
-
-    pub(crate) async fn search(&self, query: &str, limit: usize) -> Vec<Arc<ToolSpec>> {
-        let catalog = self.catalog().await;
-        let found = catalog.search(query, usize::MAX);
-        found.into_iter().filter(|spec| self.permits(spec)).take(limit).cloned().collect()
-    }
-
-    pub(crate) async fn find(&self, name: &str) -> Found {
-        let catalog = self.catalog().await;
-        let own = |spec: &&Arc<ToolSpec>| spec.tool.as_str() == name;
-        let found: Vec<_> = match catalog.get(name) {
-            Some(spec) => vec![spec],
-            None => catalog.tools().filter(own).collect(),
-        };
-        let permitted: Vec<_> = found.iter().filter(|spec| self.permits(spec)).collect();
-        match permitted.as_slice() {
-            [spec] => Found::Tool(Arc::clone(spec)),
-            [] if found.is_empty() => Found::Unknown(self.nearest(&catalog, name)),
-            [] => Found::Blocked,
-            several => Found::Ambiguous(several.iter().map(|it| it.callable.clone()).collect()),
-        }
     }
 
     pub(crate) fn permits(&self, spec: &ToolSpec) -> bool {
@@ -74,5 +81,40 @@ impl Directory {
         nearest.retain(|near| near.as_str() != name && self.policy.permits(near.as_str()));
         nearest.truncate(NEAREST);
         nearest
+    }
+}
+
+impl Directory for Bridged {
+    fn tools(&self) -> BoxFuture<'_, Vec<Arc<ToolSpec>>> {
+        Box::pin(async {
+            let catalog = self.catalog().await;
+            catalog.tools().filter(|spec| self.permits(spec)).cloned().collect()
+        })
+    }
+
+    fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Vec<Arc<ToolSpec>>> {
+        Box::pin(async move {
+            let catalog = self.catalog().await;
+            let found = catalog.search(query, usize::MAX);
+            found.into_iter().filter(|spec| self.permits(spec)).take(limit).cloned().collect()
+        })
+    }
+
+    fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Found> {
+        Box::pin(async move {
+            let catalog = self.catalog().await;
+            let own = |spec: &&Arc<ToolSpec>| spec.tool.as_str() == name;
+            let found: Vec<_> = match catalog.get(name) {
+                Some(spec) => vec![spec],
+                None => catalog.tools().filter(own).collect(),
+            };
+            let permitted: Vec<_> = found.iter().filter(|spec| self.permits(spec)).collect();
+            match permitted.as_slice() {
+                [spec] => Found::Tool(Arc::clone(spec)),
+                [] if found.is_empty() => Found::Unknown(self.nearest(&catalog, name)),
+                [] => Found::Blocked,
+                several => Found::Ambiguous(several.iter().map(|it| it.callable.clone()).collect()),
+            }
+        })
     }
 }

@@ -1,26 +1,29 @@
 //! The whole gateway behind whatever face it has: bridged servers, policy, and
 //! programs that use them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use onecall_bridge::{Bridge, Guard, ServerStatus};
-use onecall_config::{Config, ProxyPolicy, ToolPolicy};
-use onecall_core::{CallableName, Outcome, Program, ToolSpec, WorkspaceAccess};
+use onecall_config::{Config, OptionalTool, ProxyPolicy, ToolPolicy};
+use onecall_core::{CallableName, Limits, Outcome, Program, ToolSpec, WorkspaceAccess};
 use onecall_engine::Engines;
 use thiserror::Error;
 
-use crate::directory::Directory;
+use crate::directory::{Bridged, Directory};
+use crate::file::save;
 use crate::layers::Policy;
 use crate::visit::Visiting;
-use crate::{Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Runtime};
+use crate::{Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Preview, Runtime};
 
 /// A running gateway.
 pub struct Gateway {
     pub(crate) bridge: Arc<Bridge>,
-    pub(crate) directory: Arc<Directory>,
+    pub(crate) directory: Arc<Bridged>,
     pub(crate) policy: ToolPolicy,
     pub(crate) proxy: ProxyPolicy,
     pub(crate) guard: Guard,
+    exposed: Vec<OptionalTool>,
     runtime: Runtime,
 }
 
@@ -48,15 +51,17 @@ impl Gateway {
     pub fn start(config: Config, engines: Engines, guard: Guard) -> Arc<Self> {
         let bridge = Bridge::start(config.servers, guard.clone());
         let host = Policy::new(bridge.clone(), config.tools.clone());
-        let directory = Arc::new(Directory::new(bridge.clone(), config.tools.clone()));
-        let runtime =
-            Runtime::new(engines, Arc::new(host), Arc::clone(&directory), config.execution);
+        let directory = Arc::new(Bridged::new(bridge.clone(), config.tools.clone()));
+        let runtime = Runtime::new(engines, Arc::new(host), config.execution)
+            .with_directory(directory.clone())
+            .with_sessions(config.sessions);
         Arc::new(Self {
             bridge,
             directory,
             policy: config.tools,
             proxy: config.proxy,
             guard,
+            exposed: config.expose,
             runtime,
         })
     }
@@ -75,9 +80,35 @@ impl Gateway {
         self.runtime.engines().workspace()
     }
 
+    /// Tools of ours that agents are shown beside the usual ones.
+    #[must_use]
+    pub fn exposed(&self) -> &[OptionalTool] {
+        &self.exposed
+    }
+
     /// Runs one program to its end; dropping the future kills it.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
         self.runtime.run(program, observer).await
+    }
+
+    /// Tells what a program can call, and runs nothing of it.
+    pub async fn preview(&self, program: &Program) -> Preview {
+        self.runtime.preview(program).await
+    }
+
+    /// What one program may use.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        self.runtime.limits()
+    }
+
+    /// Keeps the text of a program under a name of its own, if programs have a folder that
+    /// they may write to. An error says why it could not be kept.
+    pub fn save(&self, program: &Program, name: &str) -> Result<Option<PathBuf>, String> {
+        match self.runtime.engines().writable_folder() {
+            Some(folder) => save(folder, name, &program.code).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Looks up and checks everything in a plan; nothing of it is run.

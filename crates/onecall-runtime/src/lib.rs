@@ -4,17 +4,24 @@
 mod answer;
 mod capture;
 mod directory;
+mod file;
 mod gateway;
 pub mod layers;
 mod observer;
 mod plan;
 mod report;
+mod review;
 mod runtime;
+mod sessions;
+mod transcript;
 mod visit;
 
 pub use answer::PlanAnswer;
+pub use directory::{Directory, Found};
 pub use gateway::{Gateway, ToolNotFound};
 pub use observer::{Observer, Silent};
 pub use plan::{Plan, PlanProblems, PlanRequest};
 pub use report::report;
+pub use review::Preview;
 pub use runtime::Runtime;
+pub use transcript::Transcript;

@@ -1,6 +1,6 @@
 //! Watching a program while it runs.
 
-use onecall_core::{CallableName, ToolCall, ToolError, ToolValue};
+use onecall_core::{CallableName, Shown, ToolCall, ToolError, ToolValue};
 
 /// Hears of a program's steps as they happen.
 pub trait Observer: Send + Sync {
@@ -12,6 +12,8 @@ pub trait Observer: Send + Sync {
     fn stdout(&self, _bytes: &[u8]) {}
     /// The program wrote something to stderr.
     fn stderr(&self, _bytes: &[u8]) {}
+    /// The program showed something.
+    fn shown(&self, _shown: &Shown) {}
 }
 
 /// An observer that does not care.

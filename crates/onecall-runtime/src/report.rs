@@ -1,30 +1,41 @@
 //! An outcome in the words of the contract: what `execute_program` answers.
 
-use onecall_core::{Outcome, Output};
+use onecall_core::{CallRecord, Calls, Outcome, Output};
 
 /// What follows output that was cut.
 pub(crate) const TRUNCATED: &str = "\n... (truncated)";
 
+/// Calls that are named at the beginning and at the end of a long list.
+const NAMED: usize = 10;
+
 /// The text that goes back to whoever asked for the program.
 #[must_use]
 pub fn report(outcome: &Outcome) -> String {
-    let Err(failure) = &outcome.result else {
-        let mut text = "[Script executed successfully]\n".to_owned();
-        match outcome.stdout == Output::default() {
-            true => text.push_str("(no output)"),
-            false => push_output(&mut text, &outcome.stdout),
-        }
-        return text;
+    let mut text = match &outcome.result {
+        Ok(()) => success(outcome),
+        Err(failure) => format!("[Script execution failed]\n{failure}"),
     };
-    let mut text = format!("[Script execution failed]\n{failure}");
-    if !outcome.stdout.text.is_empty() {
-        begin_line(&mut text);
-        text.push_str("[Output before the failure]\n");
-        push_output(&mut text, &outcome.stdout);
+    if outcome.result.is_err() {
+        if !outcome.stdout.text.is_empty() {
+            push_line(&mut text, "[Output before the failure]\n");
+            push_output(&mut text, &outcome.stdout);
+        }
+        push_effects(&mut text, &outcome.calls);
     }
-    if outcome.calls_completed > 0 {
-        begin_line(&mut text);
-        text.push_str(&format!("[Tool calls completed: {}]", outcome.calls_completed));
+    for remark in &outcome.remarks {
+        push_line(&mut text, &format!("[{remark}]"));
+    }
+    if outcome.result.is_err() && outcome.calls.completed > 0 {
+        push_line(&mut text, &format!("[Tool calls completed: {}]", outcome.calls.completed));
+    }
+    text
+}
+
+fn success(outcome: &Outcome) -> String {
+    let mut text = "[Script executed successfully]\n".to_owned();
+    match outcome.stdout == Output::default() && outcome.shown.is_empty() {
+        true => text.push_str("(no output)"),
+        false => push_output(&mut text, &outcome.stdout),
     }
     text
 }
@@ -36,32 +47,77 @@ fn push_output(text: &mut String, output: &Output) {
     }
 }
 
-fn begin_line(text: &mut String) {
+fn push_line(text: &mut String, line: &str) {
     if !text.ends_with('\n') {
         text.push('\n');
     }
+    text.push_str(line);
+}
+
+/// Names the calls that cannot be taken back, so that nobody makes them again.
+fn push_effects(text: &mut String, calls: &Calls) {
+    let reached = |call: &&CallRecord| call.end.as_ref().is_none_or(|end| end.sent);
+    let effects: Vec<_> = calls.records.iter().filter(reached).filter(|it| !it.harmless).collect();
+    if effects.is_empty() {
+        return;
+    }
+    push_line(text, "[Tool calls that may have had effects]");
+    let hidden = effects.len().saturating_sub(2 * NAMED);
+    for (position, call) in effects.iter().enumerate() {
+        if position < NAMED || position >= NAMED + hidden {
+            push_line(text, &shown(call));
+        } else if position == NAMED {
+            push_line(text, &format!("... and {hidden} more"));
+        }
+    }
+    if calls.unrecorded > 0 {
+        push_line(text, &format!("... and {} after these", calls.unrecorded));
+    }
+}
+
+fn shown(call: &CallRecord) -> String {
+    let cut = if call.is_whole { "" } else { "…" };
+    let end = match &call.end {
+        None => ": cut off",
+        Some(end) if end.answer.is_err() => ": failed",
+        Some(_) => "",
+    };
+    format!("{}({}{cut}){end}", call.name, call.arguments)
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use onecall_core::Failure;
+    use onecall_core::{CallEnd, CallableName, ErrorSummary, Failure, Observation};
 
     use super::*;
 
-    fn outcome(result: Result<(), Failure>, stdout: &str, calls_completed: u64) -> Outcome {
+    fn outcome(result: Result<(), Failure>, stdout: &str, completed: u64) -> Outcome {
+        let failure = Failure::TimedOut { limit: Duration::ZERO };
         Outcome {
             result,
             stdout: Output { text: stdout.to_owned(), truncated: false },
-            stderr: Output::default(),
-            calls_completed,
-            duration: Duration::ZERO,
+            calls: Calls { completed, ..Calls::default() },
+            ..Outcome::not_started(failure, Duration::ZERO)
         }
     }
 
     fn raised() -> Result<(), Failure> {
-        Err(Failure::Raised { traceback: "ValueError: no".to_owned() })
+        let error = ErrorSummary::default();
+        Err(Failure::Raised { traceback: "ValueError: no".to_owned(), error })
+    }
+
+    fn call(number: u64, harmless: bool, answer: Option<Result<Observation, String>>) -> CallRecord {
+        CallRecord {
+            id: number,
+            name: CallableName::new("mcp__crm__add"),
+            arguments: format!(r#"{{"n":{number}}}"#),
+            is_whole: true,
+            harmless,
+            started: Duration::ZERO,
+            end: answer.map(|answer| CallEnd { duration: Duration::ZERO, answer, sent: true }),
+        }
     }
 
     #[test]
@@ -96,5 +152,44 @@ mod tests {
         let mut outcome = outcome(Ok(()), "cut", 0);
         outcome.stdout.truncated = true;
         assert_eq!(report(&outcome), "[Script executed successfully]\ncut\n... (truncated)");
+    }
+
+    #[test]
+    fn a_failure_names_the_calls_that_cannot_be_taken_back() {
+        let completed = || Some(Ok(Observation::NotKept));
+        let mut outcome = outcome(raised(), "", 2);
+        let mut long = call(4, false, completed());
+        long.is_whole = false;
+        let refused = Some(Err("no".to_owned()));
+        let mut never_sent = call(6, false, refused.clone());
+        never_sent.end.as_mut().unwrap().sent = false;
+        outcome.calls.records = vec![
+            call(1, false, completed()),
+            call(2, true, completed()),
+            call(3, false, refused),
+            long,
+            call(5, false, None),
+            never_sent,
+        ];
+        outcome.remarks.push("Session 'a' has ended".to_owned());
+        let expected = "[Script execution failed]\nValueError: no\n\
+            [Tool calls that may have had effects]\n\
+            mcp__crm__add({\"n\":1})\nmcp__crm__add({\"n\":3}): failed\n\
+            mcp__crm__add({\"n\":4}…)\nmcp__crm__add({\"n\":5}): cut off\n\
+            [Session 'a' has ended]\n[Tool calls completed: 2]";
+        assert_eq!(report(&outcome), expected);
+    }
+
+    #[test]
+    fn a_long_list_of_calls_keeps_its_ends() {
+        let mut outcome = outcome(raised(), "", 25);
+        outcome.calls.records =
+            (0..25).map(|number| call(number, false, Some(Ok(Observation::NotKept)))).collect();
+        outcome.calls.unrecorded = 7;
+        let text = report(&outcome);
+        let lines: Vec<_> = text.lines().skip(3).collect();
+        assert_eq!(lines.len(), 23);
+        assert_eq!(lines[9..12], ["mcp__crm__add({\"n\":9})", "... and 5 more", "mcp__crm__add({\"n\":15})"]);
+        assert_eq!(lines[21], "... and 7 after these");
     }
 }

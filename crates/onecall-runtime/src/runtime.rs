@@ -1,15 +1,21 @@
 //! Runs programs within their limits.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use onecall_core::{EngineChoice, Failure, Limits, Outcome, Program, ToolHost};
-use onecall_engine::Engines;
+use onecall_core::{
+    Calls, EngineChoice, Failure, Limits, Outcome, Program, Resolution, SessionLimits, ToolHost,
+};
+use onecall_engine::{Engines, Session};
+use serde_json::value::RawValue;
 
 use crate::capture::Capture;
-use crate::directory::Directory;
+use crate::directory::{Directory, Resolved};
 use crate::layers::{Discovery, Observed, Parallel, Quota};
 use crate::plan::PlanHost;
+use crate::review::{self, Preview};
+use crate::sessions::Sessions;
 use crate::{Observer, Plan, PlanAnswer, report};
 
 /// However little output is allowed, a traceback may be this long: without it
@@ -20,20 +26,30 @@ const SHORTEST_LIMIT: usize = 4 * 1024;
 pub struct Runtime {
     engines: Engines,
     host: Arc<dyn ToolHost>,
-    directory: Arc<Directory>,
+    directory: Arc<dyn Directory>,
     limits: Limits,
+    sessions: Sessions,
 }
 
 impl Runtime {
-    /// Programs run on `engines`, within `limits`; `host` executes their calls and
-    /// `directory` answers what they ask about tools.
-    pub(crate) fn new(
-        engines: Engines,
-        host: Arc<dyn ToolHost>,
-        directory: Arc<Directory>,
-        limits: Limits,
-    ) -> Self {
-        Self { engines, host, directory, limits }
+    /// Programs run on `engines`, within `limits`; `host` executes their calls.
+    #[must_use]
+    pub fn new(engines: Engines, host: Arc<dyn ToolHost>, limits: Limits) -> Self {
+        let directory = Arc::new(Resolved(Arc::clone(&host)));
+        let sessions = Sessions::new(SessionLimits::default());
+        Self { engines, host, directory, limits, sessions }
+    }
+
+    /// The same, with somebody who answers what programs ask about tools.
+    #[must_use]
+    pub fn with_directory(self, directory: Arc<dyn Directory>) -> Self {
+        Self { directory, ..self }
+    }
+
+    /// The same, with other limits of sessions.
+    #[must_use]
+    pub fn with_sessions(self, limits: SessionLimits) -> Self {
+        Self { sessions: Sessions::new(limits), ..self }
     }
 
     /// What programs run on.
@@ -42,14 +58,49 @@ impl Runtime {
         &self.engines
     }
 
+    /// What one program may use.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Runs one program to its end. Dropping the future kills the program and
     /// cancels its calls.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
-        let parallel = Parallel::new(self.host.as_ref(), self.limits.max_parallel_calls);
-        let quota = Quota::new(&parallel, self.limits.max_tool_calls);
-        let observed = Observed::new(&quota, observer);
-        let discovery = Discovery::new(&observed, &self.directory);
-        self.run_on(&discovery, program, &observed, observer).await
+        let mut limits = self.limits.clone();
+        limits.timeout = program.timeout.unwrap_or(limits.timeout);
+        let refusal = review::refusal(program, self.host.as_ref(), self.directory.as_ref());
+        match tokio::time::timeout(limits.timeout, refusal).await {
+            Ok(None) => {}
+            Ok(Some(failure)) => return Outcome::not_started(failure, limits.timeout),
+            Err(_) => {
+                let failure = Failure::TimedOut { limit: limits.timeout };
+                return Outcome::not_started(failure, limits.timeout);
+            }
+        }
+        let parallel = Parallel::new(self.host.as_ref(), limits.max_parallel_calls);
+        let quota = Quota::new(&parallel, limits.max_tool_calls);
+        let observed = Observed::new(&quota, observer, program.detail);
+        let discovery = Discovery::new(&observed, self.directory.as_ref());
+        let Some(request) = &program.session else {
+            let mut alone = Session::default();
+            return self.run_on(&discovery, program, &limits, &mut alone, &observed, observer).await;
+        };
+        let mut visit = match self.sessions.enter(request).await {
+            Ok(visit) => visit,
+            Err(failure) => return Outcome::not_started(failure, limits.timeout),
+        };
+        let mut none = Session::default();
+        let session = visit.session().unwrap_or(&mut none);
+        let mut outcome =
+            self.run_on(&discovery, program, &limits, session, &observed, observer).await;
+        outcome.remarks.extend(visit.leave());
+        outcome
+    }
+
+    /// Tells what a program can call, and runs nothing of it.
+    pub async fn preview(&self, program: &Program) -> Preview {
+        Preview::of(program, self.host.as_ref(), self.directory.as_ref()).await
     }
 
     /// Who executes the calls of programs.
@@ -65,27 +116,31 @@ impl Runtime {
         host: &dyn ToolHost,
         observer: &dyn Observer,
     ) -> Result<PlanAnswer, String> {
-        let program = Program { code: plan.program(), engine: Some(EngineChoice::Python) };
+        let program =
+            Program { engine: Some(EngineChoice::Python), ..Program::new(plan.program()) };
         let parallel = Parallel::new(host, self.limits.max_parallel_calls);
         let quota = Quota::new(&parallel, self.limits.max_tool_calls);
-        let observed = Observed::new(&quota, observer);
+        let observed = Observed::new(&quota, observer, program.detail);
         let nodes = PlanHost::new(&observed, plan);
-        let mut outcome = self.run_on(&nodes, &program, &observed, observer).await;
+        let mut alone = Session::default();
+        let mut outcome = self
+            .run_on(&nodes, &program, &self.limits, &mut alone, &observed, observer)
+            .await;
         if outcome.result.is_ok()
             && let Some(answer) = nodes.answer()
         {
             return Ok(PlanAnswer::new(&answer, self.limits.max_output_bytes));
         }
         outcome.result = Err(match outcome.result {
-            Err(Failure::Raised { traceback }) => {
-                Failure::Raised { traceback: plan_error(&traceback).to_owned() }
+            Err(Failure::Raised { traceback, error }) => {
+                Failure::Raised { traceback: plan_error(&traceback).to_owned(), error }
             }
             Err(failure) => failure,
             // It has reported an end that it did not reach.
             Ok(()) => Failure::WorkerDied { reason: "the plan ended without its target".into() },
         });
-        // Which calls were completed says more than how many.
-        outcome.calls_completed = 0;
+        // Which nodes were completed says more.
+        outcome.calls = Calls::default();
         let mut text = report(&outcome);
         let completed = nodes.completed();
         if !completed.is_empty() {
@@ -98,17 +153,47 @@ impl Runtime {
         &self,
         host: &dyn ToolHost,
         program: &Program,
+        limits: &Limits,
+        session: &mut Session,
         observed: &Observed<'_>,
         observer: &dyn Observer,
     ) -> Outcome {
         let started = Instant::now();
-        let mut capture = Capture::new(self.limits.max_output_bytes, observer);
-        let result = self.engines.run(program, &self.limits, host, &mut capture).await;
-        let longest = self.limits.max_output_bytes.max(SHORTEST_LIMIT);
+        let mut capture = Capture::new(limits.max_output_bytes, observer);
+        let result = self.engines.run_in(session, program, limits, host, &mut capture).await;
+        let duration = started.elapsed();
+        let longest = limits.max_output_bytes.max(SHORTEST_LIMIT);
         let result = result.map_err(|failure| shorten(failure, longest));
-        let calls_completed = observed.completed();
-        let (stdout, stderr) = capture.finish();
-        Outcome { result, stdout, stderr, calls_completed, duration: started.elapsed() }
+        let (stdout, stderr, shown) = capture.finish();
+        let mut calls = observed.calls();
+        if result.is_err() {
+            self.mark_harmless(&mut calls).await;
+        }
+        let (value, result) = match result {
+            Ok(value) => (value.and_then(|json| RawValue::from_string(json).ok()), Ok(())),
+            Err(failure) => (None, Err(failure)),
+        };
+        let (remarks, timeout) = (Vec::new(), limits.timeout);
+        Outcome { result, stdout, stderr, shown, value, calls, remarks, duration, timeout }
+    }
+
+    /// Finds out which calls changed nothing.
+    async fn mark_harmless(&self, calls: &mut Calls) {
+        let mut known = HashMap::new();
+        for record in &mut calls.records {
+            let harmless = match known.get(&record.name) {
+                Some(harmless) => *harmless,
+                None => {
+                    let harmless = match self.host.resolve(&record.name).await {
+                        Resolution::Callable(spec) => spec.annotations.read_only_hint == Some(true),
+                        Resolution::Blocked | Resolution::Unknown { .. } => false,
+                    };
+                    known.insert(record.name.clone(), harmless);
+                    harmless
+                }
+            };
+            record.harmless = harmless;
+        }
     }
 }
 
@@ -122,25 +207,30 @@ fn plan_error(traceback: &str) -> &str {
 /// Takes out the middle of a traceback that is longer than output may be: its
 /// beginning says where the program was, its end what happened.
 fn shorten(failure: Failure, limit: usize) -> Failure {
-    let Failure::Raised { traceback } = failure else { return failure };
+    let Failure::Raised { traceback, error } = failure else { return failure };
     if traceback.len() <= limit {
-        return Failure::Raised { traceback };
+        return Failure::Raised { traceback, error };
     }
     let head = traceback.floor_char_boundary(limit / 2);
     let tail = traceback.ceil_char_boundary(traceback.len() - limit / 2);
     let (head, tail) = (traceback.get(..head), traceback.get(tail..));
     let traceback =
         format!("{}\n... (truncated)\n{}", head.unwrap_or_default(), tail.unwrap_or_default());
-    Failure::Raised { traceback }
+    Failure::Raised { traceback, error }
 }
 
 #[cfg(test)]
 mod tests {
+    use onecall_core::ErrorSummary;
+
     use super::*;
 
     #[test]
     fn a_long_traceback_keeps_its_ends() {
-        let raised = |traceback: &str| Failure::Raised { traceback: traceback.to_owned() };
+        let raised = |traceback: &str| Failure::Raised {
+            traceback: traceback.to_owned(),
+            error: ErrorSummary::default(),
+        };
         let cases = [
             (raised("ValueError: é"), 14, raised("ValueError: é")),
             (raised("aéiou-uoiéa"), 5, raised("a\n... (truncated)\na")),

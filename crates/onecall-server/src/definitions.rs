@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use onecall_config::OptionalTool;
 use onecall_core::{EngineChoice, WorkspaceAccess};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
@@ -18,6 +19,9 @@ pub(crate) const INSPECT_TOOL: &str = "inspect_tool";
 /// Carries out a plan of nested calls.
 pub(crate) const PROXY: &str = "proxy";
 
+/// Runs a program for a host that wants to know everything about it.
+pub(crate) const PROGRAMMATIC_TOOL_CALLING: &str = "programmatic_tool_calling";
+
 /// What the agent reads about the server as a whole.
 pub(crate) const INSTRUCTIONS: &str = "\
 Runs Python programs that call the tools of other MCP servers. When a task needs several tool \
@@ -31,7 +35,7 @@ are async functions named mcp__<server>__<tool> (see list_callable_tools): \
 `rows = await mcp__sales__orders(region=\"EU\")`. Top-level await works; run independent calls \
 with asyncio.gather. Results are plain Python values (JSON is already parsed). A failed call \
 raises ToolError. The standard library is there, and packages of the user's Python can be \
-imported; network and state of earlier programs are not. Filter and aggregate in the program and \
+imported; network and, outside a session, state of earlier programs are not. Filter and aggregate in the program and \
 print the answer, not the data. ";
 
 const PROXY_DESCRIPTION: &str = "\
@@ -43,7 +47,7 @@ call runs once, in parallel where it can.";
 /// The definitions of all tools, in a fixed order, where programs may use this much of
 /// a workspace.
 #[must_use]
-pub fn definitions(workspace: Option<WorkspaceAccess>) -> Vec<Tool> {
+pub fn definitions(workspace: Option<WorkspaceAccess>, exposed: &[OptionalTool]) -> Vec<Tool> {
     let files = match workspace {
         None => "There are no files.",
         Some(WorkspaceAccess::ReadOnly) => "Files in the working directory can be read.",
@@ -51,7 +55,7 @@ pub fn definitions(workspace: Option<WorkspaceAccess>) -> Vec<Tool> {
             "Files in the working directory can be read and written, and stay."
         }
     };
-    vec![
+    let mut tools = vec![
         tool(
             EXECUTE_PROGRAM,
             format!("{EXECUTE_DESCRIPTION}{files}"),
@@ -62,6 +66,15 @@ pub fn definitions(workspace: Option<WorkspaceAccess>) -> Vec<Tool> {
                     "engine": {
                         "enum": EngineChoice::NAMES.map(|(name, _)| name),
                         "description": "Default: auto."
+                    },
+                    "session": {
+                        "type": "string",
+                        "description": "Keeps variables for later programs with the same name."
+                    },
+                    "reset": { "type": "boolean", "description": "Begin the session anew." },
+                    "dry_run": {
+                        "type": "boolean",
+                        "description": "Only list the tools it can call."
                     }
                 },
                 "required": ["code"]
@@ -110,7 +123,32 @@ pub fn definitions(workspace: Option<WorkspaceAccess>) -> Vec<Tool> {
             }),
         )
         .with_annotations(ToolAnnotations::new().destructive(true).open_world(true)),
-    ]
+    ];
+    tools.extend(exposed.iter().map(|optional| match optional {
+        OptionalTool::ProgrammaticToolCalling => programmatic_tool_calling(),
+    }));
+    tools
+}
+
+fn programmatic_tool_calling() -> Tool {
+    tool(
+        PROGRAMMATIC_TOOL_CALLING,
+        "Runs a Python program like execute_program and returns everything about it as JSON: \
+         output, the value of its last expression, every tool call with its result, the error.",
+        json!({
+            "type": "object",
+            "properties": {
+                "code": { "type": "string", "description": "The Python program." },
+                "filename": {
+                    "type": "string",
+                    "description": "Keep the program in the working directory under this name."
+                },
+                "timeout": { "type": "number", "description": "Seconds." }
+            },
+            "required": ["code"]
+        }),
+    )
+    .with_annotations(ToolAnnotations::new().destructive(true).open_world(true))
 }
 
 fn tool(name: &'static str, description: impl Into<Cow<'static, str>>, schema: Value) -> Tool {

@@ -1,54 +1,88 @@
 //! Answers the agent's requests.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use onecall_core::{EngineChoice, Program};
-use onecall_runtime::{Gateway, PlanAnswer, PlanRequest, report};
+use onecall_core::ShownKind;
+use onecall_runtime::{Gateway, PlanAnswer, PlanRequest, Transcript, report};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
+use crate::arguments::Arguments;
 use crate::definitions::{
-    EXECUTE_PROGRAM, INSPECT_TOOL, INSTRUCTIONS, LIST_CALLABLE_TOOLS, PROXY, definitions,
+    EXECUTE_PROGRAM, INSPECT_TOOL, INSTRUCTIONS, LIST_CALLABLE_TOOLS, PROGRAMMATIC_TOOL_CALLING,
+    PROXY, definitions,
 };
 use crate::description::describe;
 use crate::progress::{Progress, told};
 
-/// The MCP server an agent talks to.
+/// Numbers clients, whose sessions are their own.
+static CLIENTS: AtomicU64 = AtomicU64::new(0);
+
+/// The MCP server that one agent talks to.
 pub(crate) struct Handler {
     gateway: Arc<Gateway>,
+    definitions: Vec<Tool>,
+    client: u64,
 }
 
 impl Handler {
     pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
-        Self { gateway }
+        let definitions = definitions(gateway.workspace(), gateway.exposed());
+        Self { gateway, definitions, client: CLIENTS.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    fn shows(&self, tool: &str) -> bool {
+        self.definitions.iter().any(|definition| definition.name == tool)
     }
 
     async fn execute(
         &self,
-        arguments: &JsonObject,
+        arguments: Arguments<'_>,
         context: RequestContext<RoleServer>,
-    ) -> CallToolResult {
-        let code = match text_argument(arguments, EXECUTE_PROGRAM, "code") {
-            Ok(code) => code,
-            Err(message) => return failure(format!("[Script execution failed]\n{message}")),
-        };
-        let engine = match engine_argument(arguments) {
-            Ok(engine) => engine,
-            Err(message) => return failure(format!("[Script execution failed]\n{message}")),
-        };
-        let program = Program { code: code.to_owned(), engine };
+    ) -> Result<CallToolResult, String> {
+        let program = arguments.program(self.client)?;
+        if arguments.flag("dry_run")? {
+            let preview = self.gateway.preview(&program).await;
+            let text = preview.to_string();
+            return Ok(if preview.refusal.is_some() { failure(text) } else { success(text) });
+        }
         let (progress, calls) = Progress::new();
         let outcome = told(self.gateway.run(&program, &progress), calls, context).await;
-        let text = report(&outcome);
-        match outcome.result {
-            Ok(()) => success(text),
-            Err(_) => failure(text),
-        }
+        let mut content = vec![ContentBlock::text(report(&outcome))];
+        content.extend(outcome.shown.into_iter().map(|shown| match shown.kind {
+            ShownKind::Image => ContentBlock::image(shown.data, shown.mime_type),
+            ShownKind::Audio => ContentBlock::audio(shown.data, shown.mime_type),
+        }));
+        Ok(match outcome.result {
+            Ok(()) => CallToolResult::success(content),
+            Err(_) => CallToolResult::error(content),
+        })
+    }
+
+    async fn execute_whole(
+        &self,
+        arguments: Arguments<'_>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, String> {
+        let program = arguments.whole_program(self.gateway.limits())?;
+        let file = match arguments.optional_text("filename")? {
+            Some(name) => self.gateway.save(&program, name)?,
+            None => None,
+        };
+        let file = file.map(|path| path.display().to_string());
+        let (progress, calls) = Progress::new();
+        let outcome = told(self.gateway.run(&program, &progress), calls, context).await;
+        let transcript = Transcript::new(&outcome, file.as_deref());
+        let mut result = success(transcript.to_json());
+        // Numbers that do not fit a JSON library are in the text, as they were.
+        result.structured_content = serde_json::to_value(&transcript).ok();
+        Ok(result)
     }
 
     async fn proxy(
@@ -79,14 +113,10 @@ impl Handler {
         success(Value::from(names).to_string())
     }
 
-    async fn inspect(&self, arguments: &JsonObject) -> CallToolResult {
-        let name = match text_argument(arguments, INSPECT_TOOL, "tool_name") {
-            Ok(name) => name,
-            Err(message) => return failure(message),
-        };
-        match self.gateway.inspect(name).await {
-            Ok(spec) => success(describe(&spec).to_string()),
-            Err(not_found) => failure(not_found.to_string()),
+    async fn inspect(&self, arguments: Arguments<'_>) -> Result<CallToolResult, String> {
+        match self.gateway.inspect(arguments.text("tool_name")?).await {
+            Ok(spec) => Ok(success(describe(&spec).to_string())),
+            Err(not_found) => Ok(failure(not_found.to_string())),
         }
     }
 }
@@ -104,7 +134,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(definitions(self.gateway.workspace())))
+        Ok(ListToolsResult::with_all_items(self.definitions.clone()))
     }
 
     async fn call_tool(
@@ -112,48 +142,37 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
+        let given = request.arguments.unwrap_or_default();
+        let arguments = Arguments { tool: request.name.as_ref(), given: &given };
         let cancelled = context.ct.clone();
         let answer = async {
-            match request.name.as_ref() {
-                EXECUTE_PROGRAM => Ok(self.execute(&arguments, context).await),
-                LIST_CALLABLE_TOOLS => Ok(self.list().await),
-                INSPECT_TOOL => Ok(self.inspect(&arguments).await),
-                PROXY => Ok(self.proxy(&arguments, context).await),
-                unknown => {
-                    let message = format!(
-                        "unknown tool '{unknown}'; this server has {EXECUTE_PROGRAM}, \
-                         {LIST_CALLABLE_TOOLS}, {INSPECT_TOOL} and {PROXY}"
-                    );
-                    Err(ErrorData::invalid_params(message, None))
+            Ok(match request.name.as_ref() {
+                EXECUTE_PROGRAM => self.execute(arguments, context).await.unwrap_or_else(not_run),
+                LIST_CALLABLE_TOOLS => self.list().await,
+                INSPECT_TOOL => self.inspect(arguments).await.unwrap_or_else(failure),
+                PROXY => self.proxy(&given, context).await,
+                PROGRAMMATIC_TOOL_CALLING if self.shows(PROGRAMMATIC_TOOL_CALLING) => {
+                    self.execute_whole(arguments, context).await.unwrap_or_else(not_run)
                 }
-            }
+                unknown => {
+                    let names: Vec<_> = self.definitions.iter().map(|it| it.name.as_ref()).collect();
+                    let message =
+                        format!("unknown tool '{unknown}'; this server has {}", names.join(", "));
+                    return Err(ErrorData::invalid_params(message, None));
+                }
+            })
         };
         tokio::select! {
-            answer = answer => answer.map(Into::into),
+            answer = answer => answer.map(CallToolResult::into),
             // Leaving the program's future kills it. Nobody reads this answer.
             () = cancelled.cancelled() => Ok(failure("cancelled".to_owned()).into()),
         }
     }
 }
 
-fn text_argument<'a>(arguments: &'a JsonObject, tool: &str, name: &str) -> Result<&'a str, String> {
-    match arguments.get(name) {
-        Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(format!("{tool}: '{name}' must be a string")),
-        None => Err(format!("{tool}: '{name}' is missing")),
-    }
-}
-
-fn engine_argument(arguments: &JsonObject) -> Result<Option<EngineChoice>, String> {
-    let Some(wanted) = arguments.get("engine").filter(|wanted| !wanted.is_null()) else {
-        return Ok(None);
-    };
-    let known = |(name, engine): &(&str, EngineChoice)| (wanted == name).then_some(*engine);
-    EngineChoice::NAMES.iter().find_map(known).map(Some).ok_or_else(|| {
-        let names = EngineChoice::NAMES.map(|(name, _)| name).join(", ");
-        format!("{EXECUTE_PROGRAM}: 'engine' must be one of {names}")
-    })
+/// The answer to arguments that a program cannot be made of.
+fn not_run(message: String) -> CallToolResult {
+    failure(format!("[Script execution failed]\n{message}"))
 }
 
 fn success(text: String) -> CallToolResult {

@@ -1,6 +1,7 @@
 //! The MCP face of the gateway: the tools an agent sees, and the transport it
 //! speaks over.
 
+mod arguments;
 mod definitions;
 mod description;
 mod handler;

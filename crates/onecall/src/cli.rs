@@ -1,6 +1,7 @@
 //! What can be typed after `onecall`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
@@ -28,6 +29,26 @@ pub(crate) struct Global {
     pub(crate) log: Option<String>,
 }
 
+/// What `onecall run` takes.
+#[derive(Args, Debug)]
+pub(crate) struct RunArguments {
+    /// The program's file, or - for standard input
+    pub(crate) file: PathBuf,
+    /// What runs it: python (built in), cpython (the system's, with its packages), or auto,
+    /// which takes cpython for programs that import what only it has
+    #[arg(long, value_parser = engine_names())]
+    pub(crate) engine: Option<String>,
+    /// Print everything about the run as JSON: output, tool calls, the last expression's value
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// List the tools it can call and how often, and run nothing
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) dry_run: bool,
+    /// Give it this many seconds instead of the configured limit
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve MCP on stdin and stdout; this is what an agent's client starts
@@ -37,18 +58,13 @@ pub(crate) enum Command {
     #[command(after_help = "\
 Examples:
   onecall run report.py
+  onecall run --dry-run report.py
+  onecall run --json report.py | jq .return_value
   echo 'print(await mcp__time__now())' | onecall run -
 
 Exit codes: 0 it ran to its end, 1 it failed, 2 it could not be started, 124 it ran out of time,
 130 it was interrupted")]
-    Run {
-        /// The program's file, or - for standard input
-        file: PathBuf,
-        /// What runs it: python (built in), cpython (the system's, with its packages), or auto,
-        /// which takes cpython for programs that import what only it has
-        #[arg(long, value_parser = engine_names())]
-        engine: Option<String>,
-    },
+    Run(RunArguments),
     /// Carry out a plan: one tool, whose arguments come from other tools
     #[command(after_help = "\
 A plan is the JSON of the arguments of the tool `proxy`: target_tool, tool_args, and optionally
@@ -135,6 +151,18 @@ pub(crate) enum ToolsCommand {
         /// A name from `onecall tools`
         name: String,
     },
+}
+
+/// Longer than a year is not meant.
+const LONGEST_TIMEOUT: f64 = 31_536_000.0;
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= LONGEST_TIMEOUT => {
+            Ok(Duration::from_secs_f64(seconds))
+        }
+        _ => Err(format!("it must be a number above 0 and at most {LONGEST_TIMEOUT}")),
+    }
 }
 
 fn engine_names() -> PossibleValuesParser {

@@ -1,6 +1,7 @@
 //! Text from programs and servers, made safe for a person's terminal.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
 
 /// Neutralises what could steer a terminal or hide text in it; on anything else
 /// than a terminal, output passes as it is.
@@ -34,6 +35,13 @@ impl Readable {
     pub(crate) fn text(&self, text: &str) -> String {
         if self.on_terminal { neutralise(text) } else { text.to_owned() }
     }
+}
+
+/// Writes a text to stdout.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    let readable = Readable::new(stdout.is_terminal());
+    stdout.write_all(readable.text(text).as_bytes())
 }
 
 /// Shows control characters and direction marks instead of sending them.

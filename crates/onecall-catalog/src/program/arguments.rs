@@ -7,6 +7,12 @@ use serde_json::Value;
 use super::literal::{entries, is_no_dict, known};
 use crate::{Known, misfits};
 
+/// How alike two names are, from 0 to 1, if one is taken for a slip of the other.
+const LIKENESS: f64 = 0.7;
+
+/// Longer ones are no slips.
+const LONGEST_NAME: usize = 64;
+
 /// What is wrong with the arguments of a call.
 #[derive(Default)]
 pub(super) struct Problems {
@@ -21,16 +27,42 @@ pub(super) fn problems(spec: &ToolSpec, arguments: &Arguments) -> Problems {
     let mut given = Given::default();
     given.take_positional(spec, &arguments.args);
     given.take_keywords(arguments);
+    let is_open = spec.input_schema.get("additionalProperties").is_none()
+        && spec.input_schema.get("patternProperties").is_none();
+    let slips = if is_open { misspelt(spec, &given.entries) } else { Vec::new() };
     let misfits = if given.complete {
         misfits(&spec.input_schema, &Known::Entries(given.entries))
     } else {
         misfits(&of_single_properties(&spec.input_schema), &Known::Entries(given.entries))
     };
-    let when_awaited = misfits.into_iter().map(|misfit| match misfit.path.strip_prefix('.') {
-        Some(path) => format!("{path}: {}", misfit.message),
-        None => misfit.message,
-    });
-    Problems { at_once: given.refused, when_awaited: when_awaited.collect() }
+    let mut when_awaited: Vec<String> = misfits
+        .into_iter()
+        .map(|misfit| match misfit.path.strip_prefix('.') {
+            Some(path) => format!("{path}: {}", misfit.message),
+            None => misfit.message,
+        })
+        .collect();
+    when_awaited.extend(slips);
+    Problems { at_once: given.refused, when_awaited }
+}
+
+/// Arguments that the schema does not know, and that are meant for one that it knows and
+/// that is not given. Most servers would ignore them without a word.
+fn misspelt(spec: &ToolSpec, given: &[(String, Known)]) -> Vec<String> {
+    let declared = spec.parameters();
+    let is_free = |name: &&str| given.iter().all(|(taken, _)| taken != name);
+    let free: Vec<&str> = declared.iter().copied().filter(is_free).collect();
+    let meant = |name: &str| {
+        let likeness = |it: &&str| strsim::normalized_damerau_levenshtein(name, it);
+        free.iter().copied().filter(|it| likeness(it) >= LIKENESS).max_by(|a, b| {
+            likeness(a).total_cmp(&likeness(b))
+        })
+    };
+    let unknown = given.iter().map(|(name, _)| name.as_str()).filter(|it| !declared.contains(it));
+    unknown
+        .filter(|name| name.len() <= LONGEST_NAME)
+        .filter_map(|name| Some(format!("'{name}' is no parameter; did you mean '{}'?", meant(name)?)))
+        .collect()
 }
 
 /// The part of a schema that holds whatever other arguments there are.

@@ -1,10 +1,10 @@
 //! The tools a program may call, whether or not it does.
 
 use ruff_python_ast::visitor::{Visitor, walk_comprehension, walk_expr, walk_stmt};
-use ruff_python_ast::{Comprehension, Expr, ExprContext, Stmt};
+use ruff_python_ast::{Comprehension, Expr, ExprAttribute, ExprContext, Stmt};
 use ruff_text_size::Ranged;
 
-use super::names::Names;
+use super::names::{Names, TOOLS};
 use super::parse::{Lines, with_tree};
 
 /// A place where a program names a tool.
@@ -20,19 +20,32 @@ pub struct ToolUse {
     pub in_function: bool,
 }
 
-/// Every place where a program names a tool, in the order of its source; `None` if it
-/// cannot be read.
+/// The tools a program may call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolUses {
+    /// Every place where it names one, in the order of its source.
+    pub named: Vec<ToolUse>,
+    /// Whether it may call others: it computes names, or hands `tools` around.
+    pub may_call_others: bool,
+}
+
+/// The tools a program may call; `None` if it cannot be read.
 #[must_use]
-pub fn calls_of(source: &str) -> Option<Vec<ToolUse>> {
+pub fn calls_of(source: &str) -> Option<ToolUses> {
     let read = |parsed: super::parse::Parsed<'_>| {
         if parsed.error.is_some() {
             return None;
         }
         let names = Names::of(parsed.body);
-        let mut uses =
-            Uses { names: &names, lines: parsed.lines, found: Vec::new(), loops: 0, functions: 0 };
+        let mut uses = Uses {
+            names: &names,
+            lines: parsed.lines,
+            found: ToolUses { named: Vec::new(), may_call_others: !names.are_plain() },
+            loops: 0,
+            functions: 0,
+        };
         uses.visit_body(parsed.body);
-        uses.found.sort_by_key(|found| found.line);
+        uses.found.named.sort_by_key(|found| found.line);
         Some(uses.found)
     };
     with_tree(source, read).flatten()
@@ -41,12 +54,21 @@ pub fn calls_of(source: &str) -> Option<Vec<ToolUse>> {
 struct Uses<'a> {
     names: &'a Names<'a>,
     lines: &'a Lines<'a>,
-    found: Vec<ToolUse>,
+    found: ToolUses,
     loops: usize,
     functions: usize,
 }
 
 impl Uses<'_> {
+    fn found(&mut self, name: &str, at: &impl Ranged) {
+        self.found.named.push(ToolUse {
+            name: name.to_owned(),
+            line: self.lines.number(at.start()),
+            in_loop: self.loops > 0,
+            in_function: self.functions > 0,
+        });
+    }
+
     fn in_loop(&mut self, walk: impl FnOnce(&mut Self)) {
         self.loops += 1;
         walk(self);
@@ -94,13 +116,17 @@ impl<'a> Visitor<'a> for Uses<'_> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Name(it) if it.ctx == ExprContext::Load && self.names.may_be_tool(&it.id) => {
-                self.found.push(ToolUse {
-                    name: it.id.to_string(),
-                    line: self.lines.number(it.start()),
-                    in_loop: self.loops > 0,
-                    in_function: self.functions > 0,
-                });
+                self.found(&it.id, it);
             }
+            // Anything else than naming an attribute of it.
+            Expr::Name(it) if it.id == TOOLS && !self.names.is_bound(TOOLS) => {
+                self.found.may_call_others = true;
+            }
+            Expr::Attribute(it) => match self.names.tool_of(expr) {
+                Some((name, _)) => self.found(name, it),
+                None if is_search(it) && !self.names.is_bound(TOOLS) => {}
+                None => walk_expr(self, expr),
+            },
             Expr::ListComp(it) => self.comprehension(&it.generators, &[&it.elt]),
             Expr::SetComp(it) => self.comprehension(&it.generators, &[&it.elt]),
             Expr::Generator(it) => self.comprehension(&it.generators, &[&it.elt]),
@@ -112,4 +138,10 @@ impl<'a> Visitor<'a> for Uses<'_> {
             _ => walk_expr(self, expr),
         }
     }
+}
+
+/// `tools.search`, which finds tools and calls none.
+fn is_search(attribute: &ExprAttribute) -> bool {
+    attribute.attr.as_str() == "search"
+        && matches!(&*attribute.value, Expr::Name(it) if it.id == TOOLS)
 }

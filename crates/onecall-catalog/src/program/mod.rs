@@ -15,19 +15,21 @@ mod parse;
 mod path;
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use onecall_core::Resolution;
 
-pub use calls::{ToolUse, calls_of};
+pub use calls::{ToolUse, ToolUses, calls_of};
 
 /// What names mean to the program that is checked.
 pub trait Tools: Sync {
-    /// What this name means.
-    fn resolve(&self, name: &str) -> Resolution;
+    /// What this name means: a callable name, or what follows `tools.`. `None` if that is
+    /// not known, which makes it nothing to complain about.
+    fn resolve(&self, name: &str) -> Option<Resolution>;
 }
 
-impl<F: Fn(&str) -> Resolution + Sync> Tools for F {
-    fn resolve(&self, name: &str) -> Resolution {
+impl<F: Fn(&str) -> Option<Resolution> + Sync> Tools for F {
+    fn resolve(&self, name: &str) -> Option<Resolution> {
         self(name)
     }
 }
@@ -39,6 +41,8 @@ pub struct Finding {
     pub line: usize,
     /// What the program says there, without its indentation.
     pub source_line: String,
+    /// The class of the exception that the program would meet.
+    pub kind: &'static str,
     /// What is wrong.
     pub message: String,
     /// How the call is written, where that helps.
@@ -47,12 +51,25 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}\n    {}", self.line, self.message, self.source_line)?;
-        match &self.signature {
+        let Self { line, source_line, kind, message, signature } = self;
+        write!(f, "  File \"<program>\", line {line}\n    {source_line}\n{kind}: {message}")?;
+        match signature {
             Some(signature) => write!(f, "\n    {signature}"),
             None => Ok(()),
         }
     }
+}
+
+/// The names that [`check_program`] asks for.
+#[must_use]
+pub fn names_to_check(source: &str) -> Vec<String> {
+    let asked = Mutex::new(Vec::new());
+    let ask = |name: &str| {
+        asked.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+        None
+    };
+    _ = check_program(source, &ask);
+    asked.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Every certain mistake in the tool calls of a program, in the order in which it

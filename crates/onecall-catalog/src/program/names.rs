@@ -14,6 +14,21 @@ use ruff_python_ast::{
 /// How the name of every tool begins.
 pub(super) const TOOL_PREFIX: &str = "mcp__";
 
+/// The object that has every tool.
+pub(super) const TOOLS: &str = "tools";
+
+/// What it has beside tools.
+const OWN_ATTRIBUTES: [&str; 2] = ["aio", "search"];
+
+/// How a tool of that object is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Interface {
+    /// The call gives the value.
+    Waiting,
+    /// The call gives something to await.
+    Awaited,
+}
+
 /// Ways to give a name a meaning that cannot be seen.
 const UNSEEN: [&str; 19] = [
     "__builtins__",
@@ -63,6 +78,21 @@ impl<'a> Names<'a> {
     /// Whether a name, if it means something, is a tool.
     pub(super) fn may_be_tool(&self, name: &str) -> bool {
         name.starts_with(TOOL_PREFIX) && !self.is_bound(name)
+    }
+
+    /// The tool that `tools.name` or `tools.aio.name` stands for.
+    pub(super) fn tool_of<'b>(&self, expr: &'b Expr) -> Option<(&'b str, Interface)> {
+        let Expr::Attribute(it) = expr else { return None };
+        let (base, interface) = match &*it.value {
+            Expr::Attribute(inner) if inner.attr.as_str() == "aio" => {
+                (&*inner.value, Interface::Awaited)
+            }
+            base => (base, Interface::Waiting),
+        };
+        let is_tools = matches!(base, Expr::Name(name) if name.id == TOOLS) && !self.is_bound(TOOLS);
+        let name = it.attr.as_str();
+        let is_tool = is_tools && !name.starts_with('_') && !OWN_ATTRIBUTES.contains(&name);
+        is_tool.then_some((name, interface))
     }
 
     pub(super) fn is_bound(&self, name: &str) -> bool {

@@ -43,7 +43,7 @@ pub(super) fn with_tree<T: Send>(
         let parsed = parse_unchecked_source(source, PySourceType::Python);
         let lines = Lines::of(source);
         let error = parsed.errors().first().map(|error| {
-            lines.finding(error.location.start(), format!("SyntaxError: {}", error.error))
+            lines.finding(error.location.start(), "SyntaxError", error.error.to_string())
         });
         Some(read(Parsed { body: parsed.suite(), lines: &lines, error }))
     };
@@ -77,7 +77,7 @@ impl<'a> Lines<'a> {
     }
 
     /// A finding at an offset.
-    pub(super) fn finding(&self, offset: TextSize, message: String) -> Finding {
+    pub(super) fn finding(&self, offset: TextSize, kind: &'static str, message: String) -> Finding {
         let line = self.number(offset);
         let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or_default();
         let rest = self.source.get(start..).unwrap_or_default();
@@ -86,6 +86,6 @@ impl<'a> Lines<'a> {
             Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
             None => text.to_owned(),
         };
-        Finding { line, source_line, message, signature: None }
+        Finding { line, source_line, kind, message, signature: None }
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use onecall_core::{Resolution, ToolSpec};
+use onecall_core::{CallableName, Resolution, ToolSpec};
 use ruff_python_ast::{
     CmpOp, Comprehension, Expr, ExprCall, ExprContext, InterpolatedStringElement, Stmt,
     StmtFunctionDef,
@@ -15,7 +15,7 @@ use ruff_text_size::Ranged;
 
 use super::arguments::problems;
 use super::leaving::Leaving;
-use super::names::Names;
+use super::names::{Interface, Names};
 use super::parse::{Lines, Parsed};
 use super::{Finding, Tools};
 use crate::python_signature;
@@ -65,7 +65,7 @@ struct Path<'a> {
     /// Functions defined so far that keep their name.
     functions: HashMap<&'a str, &'a StmtFunctionDef>,
     followed: HashSet<&'a str>,
-    resolved: HashMap<&'a str, Resolution>,
+    resolved: HashMap<&'a str, Option<Resolution>>,
     /// Variables that hold a call that was made without `await`, with its tool.
     unawaited: HashMap<&'a str, &'a str>,
     guards: usize,
@@ -97,6 +97,7 @@ impl<'a> Path<'a> {
                 if let Some(tool) = self.made_call(&it.value) {
                     self.report(
                         &*it.value,
+                        "RuntimeError",
                         format!("{tool}() is never awaited, so it does not run"),
                         self.signature(tool),
                     );
@@ -174,6 +175,10 @@ impl<'a> Path<'a> {
                 self.exprs([&*it.value, &*it.slice]);
             }
             Expr::Attribute(it) => {
+                if let Some((name, _)) = self.names.tool_of(expr) {
+                    self.attribute(expr, name);
+                    return;
+                }
                 let is_of_coroutines = ["send", "throw", "close"].contains(&it.attr.as_str());
                 if !is_of_coroutines && !it.attr.starts_with("cr_") && !it.attr.starts_with("__") {
                     self.use_of_result(&it.value);
@@ -230,13 +235,22 @@ impl<'a> Path<'a> {
             Expr::Name(name) => match self.resolve(&call.func, &name.id) {
                 Some(Resolution::Callable(spec)) => self.tool_call(call, &spec, awaited),
                 Some(Resolution::Blocked) if awaited == Awaited::Yes => {
-                    let message = format!("{}() is not available in execute_program", name.id);
-                    self.report(call, message, None);
+                    let message = format!("'{}' is not available in execute_program", name.id);
+                    self.report(call, "ToolError", message, None);
                 }
                 Some(_) => {}
                 None => self.follow(&name.id, awaited),
             },
-            other => self.expr(other, Awaited::Perhaps),
+            other => {
+                if let Some((name, interface)) = self.names.tool_of(other)
+                    && let Some(Resolution::Callable(spec)) = self.meaning(name)
+                {
+                    // What gives the value at once fails at once.
+                    let waits = interface == Interface::Waiting;
+                    self.tool_call(call, &spec, if waits { Awaited::Yes } else { awaited });
+                }
+                self.expr(other, Awaited::Perhaps);
+            }
         }
         for (position, argument) in call.arguments.args.iter().enumerate() {
             let awaited = self.awaits_argument(call, position, awaited);
@@ -275,7 +289,7 @@ impl<'a> Path<'a> {
         }
         if !messages.is_empty() {
             let message = format!("{}(): {}", spec.callable, messages.join("; "));
-            self.report(call, message, Some(python_signature(spec)));
+            self.report(call, "TypeError", message, Some(python_signature(spec)));
         }
     }
 
@@ -294,36 +308,49 @@ impl<'a> Path<'a> {
 
     /// What a name means if it can only be a tool; tells if it is none.
     fn resolve(&mut self, at: &Expr, name: &'a str) -> Option<Resolution> {
+        if !self.names.may_be_tool(name) {
+            return None;
+        }
         let meaning = self.meaning(name)?;
         if let Resolution::Unknown { nearest } = &meaning {
-            let nearest: Vec<String> = nearest.iter().map(|near| format!("'{near}'")).collect();
-            let message = match nearest.is_empty() {
-                true => format!("there is no tool '{name}'"),
-                false => {
-                    format!("there is no tool '{name}'. Did you mean: {}?", nearest.join(" or "))
-                }
-            };
-            self.report(at, message, None);
+            let message = format!("name '{name}' is not defined{}", did_you_mean(nearest));
+            self.report(at, "NameError", message, None);
         }
         Some(meaning)
     }
 
-    /// What a name means if it can only be a tool. To look for similar names takes time,
+    /// Tells if what is named as an attribute of `tools` is none.
+    fn attribute(&mut self, at: &Expr, name: &'a str) {
+        match self.meaning(name) {
+            Some(Resolution::Unknown { nearest }) => {
+                let message = format!("there is no tool '{name}'{}", did_you_mean(&nearest));
+                self.report(at, "AttributeError", message, None);
+            }
+            Some(Resolution::Blocked) => {
+                let message = format!("'{name}' is not available in execute_program");
+                self.report(at, "AttributeError", message, None);
+            }
+            Some(Resolution::Callable(_)) | None => {}
+        }
+    }
+
+    /// What the name of a tool means. To look for similar names takes time,
     /// so no more are asked for than can be told.
     fn meaning(&mut self, name: &'a str) -> Option<Resolution> {
-        if !self.names.may_be_tool(name) || self.found.len() >= MAX_FINDINGS {
+        if self.found.len() >= MAX_FINDINGS {
             return None;
         }
         let tools = self.tools;
-        Some(self.resolved.entry(name).or_insert_with(|| tools.resolve(name)).clone())
+        self.resolved.entry(name).or_insert_with(|| tools.resolve(name)).clone()
     }
 
     /// The tool, if an expression makes a call to one and does not await it.
     fn made_call(&self, expr: &'a Expr) -> Option<&'a str> {
         let Expr::Call(call) = expr else { return None };
         let Expr::Name(name) = &*call.func else { return None };
-        let is_tool = !matches!(self.resolved.get(name.id.as_str())?, Resolution::Unknown { .. });
-        is_tool.then_some(name.id.as_str())
+        let meaning = self.resolved.get(name.id.as_str())?.as_ref()?;
+        let is_tool = !matches!(meaning, Resolution::Unknown { .. });
+        (is_tool && self.names.may_be_tool(&name.id)).then_some(name.id.as_str())
     }
 
     /// Tells if what is used as a result is a call that was not awaited.
@@ -331,7 +358,9 @@ impl<'a> Path<'a> {
         let tool = match expr {
             Expr::Name(name) => self.unawaited.get(name.id.as_str()).copied(),
             Expr::Call(call) => {
-                if let Expr::Name(name) = &*call.func {
+                if let Expr::Name(name) = &*call.func
+                    && self.names.may_be_tool(&name.id)
+                {
                     self.meaning(&name.id);
                 }
                 self.made_call(expr)
@@ -342,21 +371,35 @@ impl<'a> Path<'a> {
             let message = format!(
                 "the result of {tool}() is used and was never awaited; write (await {tool}(...))"
             );
-            self.report(expr, message, self.signature(tool));
+            self.report(expr, "TypeError", message, self.signature(tool));
         }
     }
 
     fn signature(&self, tool: &str) -> Option<String> {
-        match self.resolved.get(tool)? {
+        match self.resolved.get(tool)?.as_ref()? {
             Resolution::Callable(spec) => Some(python_signature(spec)),
             _ => None,
         }
     }
 
-    fn report(&mut self, at: &impl Ranged, message: String, signature: Option<String>) {
-        let finding = Finding { signature, ..self.lines.finding(at.start(), message) };
+    fn report(
+        &mut self,
+        at: &impl Ranged,
+        kind: &'static str,
+        message: String,
+        signature: Option<String>,
+    ) {
+        let finding = Finding { signature, ..self.lines.finding(at.start(), kind, message) };
         if self.found.len() < MAX_FINDINGS && !self.found.contains(&finding) {
             self.found.push(finding);
         }
+    }
+}
+
+fn did_you_mean(nearest: &[CallableName]) -> String {
+    let nearest: Vec<String> = nearest.iter().map(|near| format!("'{near}'")).collect();
+    match nearest.is_empty() {
+        true => String::new(),
+        false => format!(". Did you mean: {}?", nearest.join(" or ")),
     }
 }

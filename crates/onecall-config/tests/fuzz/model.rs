@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    Config, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport,
+    Config, OptionalTool, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport,
     ToolPattern, ToolPolicy, Transport,
 };
-use onecall_core::{EngineChoice, Limits, ServerName, Workspace, WorkspaceAccess};
+use onecall_core::{
+    EngineChoice, Limits, ServerName, SessionLimits, Workspace, WorkspaceAccess,
+};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -85,9 +87,13 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
         optional("python", python()),
         optional("workspace", workspace()),
         optional("proxy", proxy()),
+        optional("sessions", sessions()),
+        optional("expose", expose()),
     );
     let parts =
-        parts.prop_map(|(servers, tools, execution, sandbox, engine, python, workspace, proxy)| {
+        parts.prop_map(|parts| {
+            let (servers, tools, execution, sandbox, engine) = (parts.0, parts.1, parts.2, parts.3, parts.4);
+            let (python, workspace, proxy, sessions, expose) = (parts.5, parts.6, parts.7, parts.8, parts.9);
             let entries = [
                 servers.0,
                 tools.0,
@@ -97,6 +103,8 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
                 python.0,
                 workspace.0,
                 proxy.0,
+                sessions.0,
+                expose.0,
             ];
             let meant = Config {
                 servers: servers.1,
@@ -107,6 +115,8 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
                 python: python.1,
                 workspace: workspace.1,
                 proxy: proxy.1.unwrap_or_default(),
+                sessions: sessions.1.unwrap_or_default(),
+                expose: expose.1.unwrap_or_default(),
             };
             (entries.concat(), meant)
         });
@@ -115,6 +125,27 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
             tree: Tree::Mapping(entries),
             meant: meant.clone(),
         })
+    })
+}
+
+fn sessions() -> impl Strategy<Value = (Tree, SessionLimits)> {
+    (0_u64..=200, 1_u64..=10_080).prop_map(|(max, seconds)| {
+        let limits = SessionLimits {
+            max: usize::try_from(max).unwrap(),
+            idle: Duration::from_secs(seconds),
+        };
+        let entries = vec![
+            entry("max", word(max)),
+            entry("idle_seconds", word(seconds)),
+        ];
+        (Tree::Mapping(entries), limits)
+    })
+}
+
+fn expose() -> impl Strategy<Value = (Tree, Vec<OptionalTool>)> {
+    Just(OptionalTool::NAMES).prop_map(|names| {
+        let written = names.iter().map(|(name, _)| word(name)).collect();
+        (Tree::List(written), names.map(|(_, tool)| tool).to_vec())
     })
 }
 

@@ -42,6 +42,19 @@ def forget(call_id):
 
 def resolve(name):
     """Asks the gateway what a name means."""
+
+    def ask():
+        answers = []
+        meaning = wire.resolve(name, answers)
+        for answer in answers:
+            _deliver(answer)
+        return meaning
+
+    return alone(ask)
+
+
+def alone(read):
+    """Reads something while no other thread does."""
     global _claims
     with _ledger:
         _claims += 1
@@ -49,11 +62,7 @@ def resolve(name):
         if _reading.locked():
             wire.wake()
         with _reading:
-            answers = []
-            meaning = wire.resolve(name, answers)
-            for answer in answers:
-                _deliver(answer)
-            return meaning
+            return read()
     finally:
         with _ledger:
             _claims -= 1

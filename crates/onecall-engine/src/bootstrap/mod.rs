@@ -22,9 +22,10 @@ macro_rules! module {
 }
 
 /// The modules, each after those it imports. The last one is the zygote's body.
-pub(crate) const MODULES: [Module; 7] = [
+pub(crate) const MODULES: [Module; 8] = [
     module!("warm"),
     module!("output"),
+    module!("display"),
     module!("loop"),
     module!("tools"),
     module!("plan"),

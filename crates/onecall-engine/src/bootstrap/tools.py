@@ -72,7 +72,7 @@ def _arguments(name, parameters, args, kwargs):
 
 def _line_of_program():
     frame = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename != PROGRAM:
+    while frame is not None and not frame.f_code.co_filename.startswith(PROGRAM[:-1]):
         frame = frame.f_back
     return frame.f_lineno if frame is not None else None
 

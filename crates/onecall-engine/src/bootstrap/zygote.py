@@ -101,12 +101,14 @@ def become_worker(control, woken, waker, connection):
     wire.attach()
     try:
         failure = _onecall_program.rehearse(WARM_UP)
-        source, condition = wire.next_program() if failure is None else (None, "")
-    except OSError as error:
-        failure = str(error)
+        if failure is not None:
+            wire.finish("", *_onecall_program.told(failure))
+            os._exit(0)
+        wire.lock()
+        stays = True
+        while stays:
+            *program, stays, wants_value = _onecall_loop.alone(wire.next_program)
+            wire.finish(*_onecall_program.run(*program, stays, wants_value))
     except Exception as error:
-        failure = f"{type(error).__name__}: {error}"
-    if failure is None:
-        failure = _onecall_program.run(source, condition)
-    wire.finish(failure)
+        wire.finish("", "{}", f"{type(error).__name__}: {error}")
     os._exit(0)

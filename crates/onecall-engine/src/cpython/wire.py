@@ -31,7 +31,7 @@ MAX_DEPTH = 900
 HEADER = struct.Struct("<IB")
 NUMBER = struct.Struct("<Q")
 CALL = struct.Struct("<QH")
-LIMITS = struct.Struct("<QQQQ")
+START = struct.Struct("<QQQQQ")
 
 
 class _Connection:
@@ -191,13 +191,17 @@ def attach():
     _connection = _Connection(descriptor)
 
 
-def next_program():
-    """Locks this process in, says that it is ready, waits for a program and returns its
-    source and the condition on which to run it, with its limits applied."""
+def lock():
+    """Locks this process in and says that it is ready."""
     cell.lock(_connection.descriptors())
     _connection.start_flusher()
     _connection.send(b"r")
     _connection.flush()
+
+
+def next_program():
+    """Waits for a program and returns its source, the condition on which to run it, whether
+    another will follow and whether its value is wanted, with its limits applied."""
     while True:
         kind, payload = _connection.next_frame()
         if kind == ord("W"):
@@ -207,10 +211,11 @@ def next_program():
             cell.deadly_canary()
             os._exit(0)
         if kind == ord("P"):
-            memory, seconds, file_bytes, length = LIMITS.unpack_from(payload)
-            rest = payload[LIMITS.size :]
+            memory, seconds, file_bytes, wishes, length = START.unpack_from(payload)
+            rest = payload[START.size :]
             cell.limit(memory, seconds, file_bytes)
-            return rest[length:].decode(), rest[:length].decode()
+            source, condition = rest[length:].decode(), rest[:length].decode()
+            return source, condition, bool(wishes & 1), bool(wishes & 2)
 
 
 def lacks(modules):
@@ -225,15 +230,20 @@ def call(call_id, name, arguments):
         raise TypeError("the arguments must be a dict")
     if not isinstance(call_id, int) or not 0 <= call_id < 2**64:
         raise ValueError("the id of a call is a number of 64 bits")
-    _check(arguments, ())
-    text = _without_digit_limit(
-        lambda: json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-    )
+    text = to_json(arguments)
     name = name.encode()
     try:
         _connection.send(b"c", CALL.pack(call_id, len(name)), name, text.encode())
     except ValueError as error:
         raise ValueError(f"the arguments are too large: {error}") from None
+
+
+def to_json(value):
+    """A value as JSON; raises for what JSON cannot carry unchanged."""
+    _check(value, ())
+    return _without_digit_limit(
+        lambda: json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    )
 
 
 def cancel(call_id):
@@ -323,12 +333,19 @@ def flush():
     _connection.flush()
 
 
-def finish(traceback):
-    """Reports the end of the program: a traceback, or `None` for success."""
+def show(block):
+    """Shows an MCP content block."""
+    _connection.send(b"s", block.encode())
+
+
+def finish(value, summary, traceback):
+    """Reports the end of the program: the value of its last expression as JSON or nothing, or
+    else what went wrong, as JSON and as a traceback."""
     if traceback is None:
-        _connection.send(b"d")
+        _connection.send(b"d", value.encode())
     else:
-        _connection.send(b"t", traceback.encode(errors="replace"))
+        summary, traceback = (it.encode(errors="replace") for it in (summary, traceback))
+        _connection.send(b"t", NUMBER.pack(len(summary)), summary, traceback)
     _connection.flush()
 
 

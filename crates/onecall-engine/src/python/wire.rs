@@ -51,20 +51,26 @@ mod native {
         attached.map_err(|error| io_error(&error, vm))
     }
 
-    /// Locks this process in, says that it is ready, waits for a program and returns
-    /// its source and the condition on which to run it, with its limits applied.
+    /// Locks this process in and says that it is ready.
     #[pyfunction]
-    fn next_program(vm: &VirtualMachine) -> PyResult<(String, String)> {
+    fn lock(vm: &VirtualMachine) -> PyResult<()> {
         let socket = socket(vm)?;
         cell::lock(&socket.descriptors())
             .and_then(|()| socket.start_flusher())
             .and_then(|()| socket.send(&FromWorker::Ready))
             .and_then(|()| socket.flush())
-            .map_err(|error| io_error(&error, vm))?;
+            .map_err(|error| io_error(&error, vm))
+    }
+
+    /// Waits for a program and returns its source, the condition on which to run it,
+    /// whether another will follow and whether its value is wanted, with its limits applied.
+    #[pyfunction]
+    fn next_program(vm: &VirtualMachine) -> PyResult<(String, String, bool, bool)> {
+        let socket = socket(vm)?;
         loop {
             let program = receive(None, vm, |frame| match frame {
-                ToWorker::Program { limits, condition, code } => {
-                    Some((limits, code.to_owned(), condition.to_owned()))
+                ToWorker::Program { limits, wishes, condition, code } => {
+                    Some((limits, wishes, code.to_owned(), condition.to_owned()))
                 }
                 ToWorker::Examine => {
                     // Nobody is left to hear of a failure.
@@ -73,9 +79,9 @@ mod native {
                 }
                 ToWorker::Name { .. } | ToWorker::Answer { .. } => None,
             })?;
-            if let Some(Some((limits, code, condition))) = program {
+            if let Some(Some((limits, wishes, code, condition))) = program {
                 cell::limit(limits).map_err(|error| io_error(&error, vm))?;
-                return Ok((code, condition));
+                return Ok((code, condition, wishes.stay, wishes.value));
             }
         }
     }
@@ -251,13 +257,37 @@ mod native {
         socket(vm)?.flush().map_err(|error| io_error(&error, vm))
     }
 
-    /// Reports the end of the program: a traceback, or `None` for success.
+    /// A value as JSON; raises for what JSON cannot carry unchanged.
     #[pyfunction]
-    fn finish(traceback: Option<PyStrRef>, vm: &VirtualMachine) -> PyResult<()> {
+    fn to_json(value: PyObjectRef, vm: &VirtualMachine) -> PyResult<String> {
+        let mut text = String::new();
+        json::write(&value, &mut text, vm)?;
+        Ok(text)
+    }
+
+    /// Shows an MCP content block.
+    #[pyfunction]
+    fn show(block: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
+        let block = block.to_string_lossy();
+        socket(vm)?.send(&FromWorker::Show { block: &block }).map_err(|error| io_error(&error, vm))
+    }
+
+    /// Reports the end of the program: the value of its last expression as JSON or
+    /// nothing, or else what went wrong, as JSON and as a traceback.
+    #[pyfunction]
+    fn finish(
+        value: PyStrRef,
+        summary: PyStrRef,
+        traceback: Option<PyStrRef>,
+        vm: &VirtualMachine,
+    ) -> PyResult<()> {
         let socket = socket(vm)?;
         let sent = match &traceback {
-            None => socket.send(&FromWorker::Finished),
-            Some(text) => socket.send(&FromWorker::Raised { traceback: &text.to_string_lossy() }),
+            None => socket.send(&FromWorker::Finished { value: &value.to_string_lossy() }),
+            Some(text) => socket.send(&FromWorker::Raised {
+                summary: &summary.to_string_lossy(),
+                traceback: &text.to_string_lossy(),
+            }),
         };
         sent.and_then(|()| socket.flush()).map_err(|error| io_error(&error, vm))
     }

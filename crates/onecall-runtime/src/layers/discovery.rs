@@ -23,7 +23,7 @@ const MOST_FOUND: usize = 100;
 /// Knows which tools there are.
 pub struct Discovery<'a> {
     inner: &'a dyn ToolHost,
-    directory: &'a Directory,
+    directory: &'a dyn Directory,
 }
 
 #[derive(Deserialize)]
@@ -39,7 +39,7 @@ struct Query {
 
 impl<'a> Discovery<'a> {
     /// Answers from `directory`; everything else goes to `inner`.
-    pub(crate) fn new(inner: &'a dyn ToolHost, directory: &'a Directory) -> Self {
+    pub(crate) fn new(inner: &'a dyn ToolHost, directory: &'a dyn Directory) -> Self {
         Self { inner, directory }
     }
 

@@ -1,27 +1,111 @@
-//! Tells an observer of each call, and counts those that gave a value.
+//! Tells an observer of each call, and keeps a record of it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use onecall_core::{BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue};
+use onecall_core::{
+    BoxFuture, CallEnd, CallRecord, CallableName, Calls, Detail, Observation, Resolution, ToolCall,
+    ToolError, ToolHost, ToolValue,
+};
 
 use crate::Observer;
+
+/// Calls that are recorded; later ones are only counted.
+const MAX_RECORDS: usize = 10_000;
+
+/// Bytes of arguments that a brief record keeps.
+const BRIEF_ARGUMENTS: usize = 200;
+
+/// Bytes of arguments and answers that whole records keep in all.
+const WHOLE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Watches the calls of one program.
 pub struct Observed<'a> {
     inner: &'a dyn ToolHost,
     observer: &'a dyn Observer,
-    completed: AtomicU64,
+    detail: Detail,
+    begun: Instant,
+    log: Mutex<Log>,
+}
+
+#[derive(Default)]
+struct Log {
+    calls: Calls,
+    bytes: usize,
 }
 
 impl<'a> Observed<'a> {
-    /// Reports calls to `inner` to `observer`.
-    pub fn new(inner: &'a dyn ToolHost, observer: &'a dyn Observer) -> Self {
-        Self { inner, observer, completed: AtomicU64::new(0) }
+    /// Reports calls to `inner` to `observer`, and records them in as much `detail`.
+    pub fn new(inner: &'a dyn ToolHost, observer: &'a dyn Observer, detail: Detail) -> Self {
+        Self { inner, observer, detail, begun: Instant::now(), log: Mutex::default() }
     }
 
-    /// Calls that gave a value so far.
-    pub fn completed(&self) -> u64 {
-        self.completed.load(Ordering::Relaxed)
+    /// The calls so far.
+    pub fn calls(&self) -> Calls {
+        std::mem::take(&mut self.log().calls)
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a record; where it is, if there is room for it.
+    fn record(&self, call: &ToolCall) -> Option<usize> {
+        let arguments = call.arguments.get();
+        let mut log = self.log();
+        if log.calls.records.len() == MAX_RECORDS {
+            log.calls.unrecorded += 1;
+            return None;
+        }
+        let room = match self.detail {
+            Detail::Brief => BRIEF_ARGUMENTS,
+            Detail::Whole => WHOLE_BYTES.saturating_sub(log.bytes),
+        };
+        let kept = arguments.get(..arguments.floor_char_boundary(room)).unwrap_or_default();
+        log.bytes += kept.len();
+        log.calls.records.push(CallRecord {
+            id: call.id,
+            name: call.name.clone(),
+            arguments: kept.to_owned(),
+            is_whole: kept.len() == arguments.len(),
+            harmless: false,
+            started: self.begun.elapsed(),
+            end: None,
+        });
+        Some(log.calls.records.len() - 1)
+    }
+
+    fn conclude(&self, place: Option<usize>, result: &Result<ToolValue, ToolError>) {
+        let mut log = self.log();
+        log.calls.completed += u64::from(result.is_ok());
+        let kept_bytes = log.bytes;
+        let Some(record) = place.and_then(|place| log.calls.records.get_mut(place)) else { return };
+        let mut kept = 0;
+        let answer = match result {
+            Ok(value) => {
+                let size = size_of(value);
+                let room = WHOLE_BYTES.saturating_sub(kept_bytes);
+                if self.detail == Detail::Whole && size <= room {
+                    kept = size;
+                    Ok(Observation::Value(value.clone()))
+                } else {
+                    Ok(Observation::NotKept)
+                }
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        let sent = matches!(result, Ok(_) | Err(ToolError::Failed { .. }));
+        let duration = self.begun.elapsed().saturating_sub(record.started);
+        record.end = Some(CallEnd { duration, answer, sent });
+        log.bytes += kept;
+    }
+}
+
+fn size_of(value: &ToolValue) -> usize {
+    match value {
+        ToolValue::Nothing => 0,
+        ToolValue::Json(json) => json.get().len(),
+        ToolValue::Text(text) => text.len(),
     }
 }
 
@@ -33,11 +117,10 @@ impl ToolHost for Observed<'_> {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
         Box::pin(async move {
             let name = call.name.clone();
+            let place = self.record(&call);
             self.observer.call_started(&call);
             let result = self.inner.call(call).await;
-            if result.is_ok() {
-                self.completed.fetch_add(1, Ordering::Relaxed);
-            }
+            self.conclude(place, &result);
             self.observer.call_ended(&name, &result);
             result
         })

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use crate::cli::{Cli, Command, Global, ToolsCommand};
-use crate::{cli, demo, logging};
+use crate::{demo, logging};
 
 /// The command line, its configuration or a file it names is wrong.
 const EXIT_USAGE: u8 = 2;
@@ -44,9 +44,7 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
     logging::start(global.log.as_deref())?;
     match command {
         Command::Serve => serve::serve(global),
-        Command::Run { file, engine } => {
-            run::run(&file, engine.as_deref().and_then(cli::engine), global)
-        }
+        Command::Run(arguments) => run::run(&arguments, global),
         Command::Proxy { file, explain } => proxy::proxy(&file, explain, global),
         Command::Doctor => doctor::doctor(global),
         Command::Tools { command: Some(ToolsCommand::Show { name }), .. } => {

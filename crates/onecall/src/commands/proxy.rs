@@ -1,6 +1,6 @@
 //! `onecall proxy`: a plan from a file, and the answer of its target.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -9,10 +9,10 @@ use onecall_runtime::{PlanAnswer, PlanRequest};
 use serde_json::Value;
 
 use crate::cli::Global;
-use crate::commands::run::{Live, read};
+use crate::commands::run::{Echo, Live, read};
 use crate::commands::say;
 use crate::setup;
-use crate::terminal::Readable;
+use crate::terminal::{Readable, print};
 
 /// Carries out the plan in `file`, or explains it.
 pub(crate) fn proxy(file: &Path, explain: bool, global: &Global) -> anyhow::Result<ExitCode> {
@@ -20,7 +20,7 @@ pub(crate) fn proxy(file: &Path, explain: bool, global: &Global) -> anyhow::Resu
     let plan: Value = serde_json::from_str(&text).context("the plan is not valid JSON")?;
     let Value::Object(plan) = plan else { bail!("the plan is not a JSON object") };
     let request = PlanRequest::read(&plan);
-    let live = Live::new();
+    let live = Live::new(Echo::Output);
     let answer = setup::with_gateway(global, async |gateway| {
         if explain {
             let plan = gateway.check_plan(request).await;
@@ -31,9 +31,7 @@ pub(crate) fn proxy(file: &Path, explain: bool, global: &Global) -> anyhow::Resu
     live.finish();
     match answer? {
         Ok(text) => {
-            let mut stdout = io::stdout().lock();
-            let readable = Readable::new(stdout.is_terminal());
-            stdout.write_all(readable.text(&text).as_bytes())?;
+            print(&text)?;
             Ok(ExitCode::SUCCESS)
         }
         Err(text) => {

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use onecall_core::{EngineChoice, Failure, Outcome, Program, ToolCall};
-use onecall_runtime::Observer;
+use onecall_core::{Detail, Failure, Outcome, Program, ToolCall};
+use onecall_runtime::{Observer, Transcript};
 
-use crate::cli::Global;
+use crate::cli::{Global, RunArguments, engine};
 use crate::commands::say;
 use crate::setup;
-use crate::terminal::Readable;
+use crate::terminal::{Readable, print};
 
 /// As `timeout(1)` has it.
 const EXIT_TIMED_OUT: u8 = 124;
@@ -25,16 +25,20 @@ const EXIT_INTERRUPTED: u8 = 130;
 /// A larger file is no program.
 const MAX_PROGRAM_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Runs the program in `file`.
-pub(crate) fn run(
-    file: &Path,
-    engine: Option<EngineChoice>,
-    global: &Global,
-) -> anyhow::Result<ExitCode> {
-    let program = Program { code: read(file, "program")?, engine };
+/// Runs a program, or tells what it would do.
+pub(crate) fn run(arguments: &RunArguments, global: &Global) -> anyhow::Result<ExitCode> {
+    let program = Program {
+        engine: arguments.engine.as_deref().and_then(engine),
+        timeout: arguments.timeout,
+        detail: if arguments.json { Detail::Whole } else { Detail::Brief },
+        ..Program::new(read(&arguments.file, "program")?)
+    };
+    if arguments.dry_run {
+        return preview(&program, global);
+    }
+    let live = Live::new(if arguments.json { Echo::Nothing } else { Echo::Output });
     let config = setup::load(global)?.config;
     let runtime = setup::tokio_runtime()?;
-    let live = Live::new();
     let outcome = runtime.block_on(async {
         let gateway = setup::gateway(config)?;
         let outcome = tokio::select! {
@@ -46,22 +50,29 @@ pub(crate) fn run(
     });
     live.finish();
     runtime.shutdown_background();
-    match outcome? {
-        Some(outcome) => {
-            let code = conclude(&outcome);
-            match live.lost_output() {
-                Some(error) => {
-                    say(&format!("onecall: not all of the output could be written: {error}"));
-                    Ok(ExitCode::FAILURE)
-                }
-                None => Ok(code),
-            }
-        }
-        None => {
-            say(&format!("onecall: interrupted after {}", tool_calls(live.calls_started())));
-            Ok(ExitCode::from(EXIT_INTERRUPTED))
-        }
+    let Some(outcome) = outcome? else {
+        say(&format!("onecall: interrupted after {}", tool_calls(live.calls_started())));
+        return Ok(ExitCode::from(EXIT_INTERRUPTED));
+    };
+    if arguments.json {
+        let path = arguments.file.to_str().filter(|path| *path != "-");
+        print(&format!("{}\n", Transcript::new(&outcome, path).to_json()))?;
+        return Ok(exit_code(&outcome));
     }
+    conclude(&outcome);
+    match live.lost_output() {
+        Some(error) => {
+            say(&format!("onecall: not all of the output could be written: {error}"));
+            Ok(ExitCode::FAILURE)
+        }
+        None => Ok(exit_code(&outcome)),
+    }
+}
+
+fn preview(program: &Program, global: &Global) -> anyhow::Result<ExitCode> {
+    let preview = setup::with_gateway(global, async |gateway| gateway.preview(program).await)?;
+    print(&format!("{preview}\n"))?;
+    Ok(if preview.refusal.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The text of a program or a plan.
@@ -89,24 +100,28 @@ pub(crate) fn read(file: &Path, what: &str) -> anyhow::Result<String> {
     })
 }
 
-fn conclude(outcome: &Outcome) -> ExitCode {
+fn conclude(outcome: &Outcome) {
     let seconds = outcome.duration.as_secs_f64();
-    let calls = tool_calls(outcome.calls_completed);
+    let calls = tool_calls(outcome.calls.completed);
+    for shown in &outcome.shown {
+        let bytes = shown.data.len() / 4 * 3;
+        say(&format!("onecall: it showed {} of about {bytes} bytes", shown.mime_type));
+    }
     match &outcome.result {
-        Ok(()) => {
-            say(&format!("onecall: done in {seconds:.2}s, {calls}"));
-            ExitCode::SUCCESS
-        }
+        Ok(()) => say(&format!("onecall: done in {seconds:.2}s, {calls}")),
         Err(failure) => {
-            let text = failure.to_string();
-            say(&Readable::new(io::stderr().is_terminal()).text(&text));
+            say(&Readable::new(io::stderr().is_terminal()).text(&failure.to_string()));
             say(&format!("onecall: failed after {seconds:.2}s, {calls} completed"));
-            match failure {
-                Failure::TimedOut { .. } => ExitCode::from(EXIT_TIMED_OUT),
-                Failure::EngineUnavailable { .. } => ExitCode::from(2),
-                _ => ExitCode::FAILURE,
-            }
         }
+    }
+}
+
+fn exit_code(outcome: &Outcome) -> ExitCode {
+    match &outcome.result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::TimedOut { .. }) => ExitCode::from(EXIT_TIMED_OUT),
+        Err(Failure::EngineUnavailable { .. }) => ExitCode::from(2),
+        Err(_) => ExitCode::FAILURE,
     }
 }
 
@@ -114,8 +129,16 @@ fn tool_calls(count: u64) -> String {
     if count == 1 { "1 tool call".to_owned() } else { format!("{count} tool calls") }
 }
 
+/// Whether output is shown as it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Echo {
+    Output,
+    Nothing,
+}
+
 /// Shows what a program does while it does it.
 pub(crate) struct Live {
+    echo: Echo,
     state: Mutex<State>,
     /// Hidden where stderr is no terminal.
     spinner: ProgressBar,
@@ -130,7 +153,7 @@ struct State {
 }
 
 impl Live {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(echo: Echo) -> Self {
         let spinner = if io::stderr().is_terminal() {
             ProgressBar::new_spinner()
                 .with_style(ProgressStyle::default_spinner())
@@ -145,7 +168,7 @@ impl Live {
             calls: 0,
             lost_output: None,
         };
-        Self { state: Mutex::new(state), spinner }
+        Self { echo, state: Mutex::new(state), spinner }
     }
 
     fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
@@ -179,6 +202,9 @@ impl Observer for Live {
     // Output that cannot be written is told in the end; the program, whose calls may
     // matter more than what it prints, goes on.
     fn stdout(&self, bytes: &[u8]) {
+        if self.echo == Echo::Nothing {
+            return;
+        }
         let shown = self.with_state(|state| state.stdout.bytes(bytes));
         let written = self.spinner.suspend(|| {
             let mut stdout = io::stdout().lock();
@@ -190,6 +216,9 @@ impl Observer for Live {
     }
 
     fn stderr(&self, bytes: &[u8]) {
+        if self.echo == Echo::Nothing {
+            return;
+        }
         let shown = self.with_state(|state| state.stderr.bytes(bytes));
         self.spinner.suspend(|| {
             _ = io::stderr().write_all(&shown);

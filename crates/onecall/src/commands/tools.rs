@@ -1,6 +1,5 @@
 //! `onecall tools`: what programs can call.
 
-use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use onecall_server::describe;
 use crate::cli::Global;
 use crate::commands::say;
 use crate::setup;
-use crate::terminal::Readable;
+use crate::terminal::print;
 
 /// How many tools a search shows.
 const SEARCH_RESULTS: usize = 20;
@@ -69,10 +68,4 @@ fn summary(description: &str) -> String {
         return sentence.to_owned();
     }
     sentence.chars().take(SUMMARY_WIDTH - 1).chain(['…']).collect()
-}
-
-fn print(text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    let readable = Readable::new(stdout.is_terminal());
-    stdout.write_all(readable.text(text).as_bytes())
 }

@@ -63,7 +63,7 @@ fn story(outcome: &Outcome, ledger: &Ledger) -> anyhow::Result<String> {
     direct.extend(ledger.texts());
     let calls = (direct.len() - 1) / 2;
     let ours = [
-        serde_json::to_string(&onecall_server::definitions(None))?,
+        serde_json::to_string(&onecall_server::definitions(None, &[]))?,
         PROGRAM.to_owned(),
         answer.clone(),
     ];

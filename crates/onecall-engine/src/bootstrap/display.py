@@ -1,0 +1,85 @@
+"""`display`: what a program shows beside its text."""
+
+import base64
+import io
+import os
+
+import _onecall as wire
+
+# Of all that one program shows, as the bytes of the images themselves.
+MAX_BYTES = 6 * 1024 * 1024
+
+# How the formats that clients show begin.
+SIGNATURES = [
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+]
+
+_shown = 0
+
+
+def begin():
+    """Gives the next program of this process its full measure."""
+    global _shown
+    _shown = 0
+
+
+def display(*values):
+    """Shows images: PNG, JPEG, GIF or WebP bytes, a file with them, an image of a tool's result,
+    a figure. Anything else is printed."""
+    for value in values:
+        if isinstance(value, (list, tuple)) and value and all(map(_is_block, value)):
+            display(*value)
+        elif _is_block(value):
+            _show(value["type"], str(value["data"]), str(value["mimeType"]))
+        else:
+            data = _bytes_of(value)
+            if data is None:
+                print(value)
+            else:
+                _show("image", base64.b64encode(data).decode(), _format_of(data))
+
+
+def _is_block(value):
+    return (
+        isinstance(value, dict)
+        and value.get("type") in ("image", "audio")
+        and {"data", "mimeType"} <= value.keys()
+    )
+
+
+def _bytes_of(value):
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, os.PathLike):
+        with open(value, "rb") as file:
+            return file.read(MAX_BYTES + 1)
+    for method in "_repr_png_", "_repr_jpeg_":
+        draw = getattr(value, method, None)
+        data = draw() if callable(draw) else None
+        if isinstance(data, bytes):
+            return data
+    if callable(getattr(value, "savefig", None)):
+        file = io.BytesIO()
+        value.savefig(file, format="png")
+        return file.getvalue()
+    return None
+
+
+def _format_of(data):
+    for start, mime_type in SIGNATURES:
+        if data.startswith(start):
+            return mime_type
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    raise ValueError("display() shows PNG, JPEG, GIF and WebP images; these bytes are none of them")
+
+
+def _show(kind, data, mime_type):
+    global _shown
+    if _shown + len(data) * 3 // 4 > MAX_BYTES:
+        raise ValueError(f"a program can display {MAX_BYTES >> 20} MiB in all; make the image smaller")
+    wire.show(wire.to_json({"type": kind, "data": data, "mimeType": mime_type}))
+    _shown += len(data) * 3 // 4

@@ -1,0 +1,173 @@
+//! Looks at a program before it runs: what is certainly wrong with its tool calls, and
+//! which tools it can call.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::{self, Write};
+use std::sync::Arc;
+
+use onecall_catalog::{ToolUse, calls_of, check_program, names_to_check};
+use onecall_core::{
+    CallableName, ErrorSummary, Failure, Program, Resolution, ToolHost, ToolSpec,
+};
+
+use crate::directory::{Directory, Found};
+
+/// Neither a tool nor `tools` can be meant without one of these.
+const SIGNS_OF_TOOLS: [&str; 2] = ["mcp__", "tools"];
+
+/// What a program may do, without having done any of it.
+#[derive(Debug)]
+pub struct Preview {
+    tools: BTreeMap<String, ToolPreview>,
+    may_call_others: bool,
+    /// Why it would not be run.
+    pub refusal: Option<Failure>,
+}
+
+#[derive(Debug)]
+struct ToolPreview {
+    /// Nothing if it cannot be called.
+    spec: Option<Arc<ToolSpec>>,
+    lines: Vec<usize>,
+    /// Calls at most; `None` if nobody can tell.
+    most: Option<usize>,
+}
+
+/// Why a program cannot succeed, if that is certain. A syntax error is left to its worker,
+/// who says it better.
+pub(crate) async fn refusal(
+    program: &Program,
+    host: &dyn ToolHost,
+    directory: &dyn Directory,
+) -> Option<Failure> {
+    let code = &program.code;
+    if !SIGNS_OF_TOOLS.iter().any(|sign| code.contains(sign)) {
+        return None;
+    }
+    let mut meanings = HashMap::new();
+    for name in names_to_check(code) {
+        // An earlier program of the session may have made something else of `tools`.
+        if name.starts_with(SIGNS_OF_TOOLS[0]) || program.session.is_none() {
+            let meaning = meaning(&name, host, directory).await;
+            meanings.insert(name, meaning);
+        }
+    }
+    if meanings.is_empty() {
+        return None;
+    }
+    let findings = check_program(code, &|name: &str| meanings.get(name).cloned().flatten());
+    let first = findings.first()?;
+    let error = ErrorSummary {
+        kind: first.kind.to_owned(),
+        message: first.message.clone(),
+        line: u64::try_from(first.line).ok(),
+    };
+    let mut text: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    text.push("[Nothing was executed]".to_owned());
+    Some(Failure::Refused { text: text.join("\n"), error })
+}
+
+async fn meaning(
+    name: &str,
+    host: &dyn ToolHost,
+    directory: &dyn Directory,
+) -> Option<Resolution> {
+    let callable = CallableName::new(name);
+    match host.resolve(&callable).await {
+        // What follows `tools.` may be the tool's own name.
+        Resolution::Unknown { .. } => match directory.find(name).await {
+            Found::Tool(spec) => Some(Resolution::Callable(spec)),
+            Found::Blocked => Some(Resolution::Blocked),
+            Found::Ambiguous(_) => None,
+            Found::Unknown(nearest) => Some(Resolution::Unknown { nearest }),
+        },
+        known => Some(known),
+    }
+}
+
+impl Preview {
+    /// Of a program that is not run.
+    pub(crate) async fn of(
+        program: &Program,
+        host: &dyn ToolHost,
+        directory: &dyn Directory,
+    ) -> Self {
+        let code = &program.code;
+        let Some(uses) = calls_of(code) else {
+            let refusal = check_program(code, &|_: &str| None).first().map(|finding| {
+                let (kind, message) = (finding.kind.to_owned(), finding.message.clone());
+                let line = u64::try_from(finding.line).ok();
+                let error = ErrorSummary { kind, message, line };
+                Failure::Refused { text: finding.to_string(), error }
+            });
+            return Self { tools: BTreeMap::new(), may_call_others: refusal.is_none(), refusal };
+        };
+        let mut tools = BTreeMap::<String, ToolPreview>::new();
+        for ToolUse { name, line, in_loop, in_function } in uses.named {
+            let (name, spec) = match meaning(&name, host, directory).await {
+                Some(Resolution::Callable(spec)) => (spec.callable.to_string(), Some(spec)),
+                _ => (name, None),
+            };
+            let tool = tools.entry(name).or_insert(ToolPreview {
+                spec,
+                lines: Vec::new(),
+                most: Some(0),
+            });
+            let knowable = !in_loop && !in_function;
+            tool.most = tool.most.filter(|_| knowable).map(|most| most + 1);
+            if !tool.lines.contains(&line) {
+                tool.lines.push(line);
+            }
+        }
+        let refusal = refusal(program, host, directory).await;
+        Self { tools, may_call_others: uses.may_call_others, refusal }
+    }
+}
+
+impl fmt::Display for Preview {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[Dry run: nothing was executed]")?;
+        if self.tools.is_empty() && !self.may_call_others && self.refusal.is_none() {
+            f.write_str("\nIt calls no tools.")?;
+        }
+        for (name, tool) in &self.tools {
+            write!(f, "\n{name}: {tool}")?;
+        }
+        if self.may_call_others {
+            f.write_str("\nIt may call other tools too: it computes names or hands `tools` on.")?;
+        }
+        match &self.refusal {
+            Some(failure) => write!(f, "\n[It would not run]\n{failure}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for ToolPreview {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let effects = self.spec.as_deref().map_or("cannot be called", effects);
+        let times = match self.most {
+            Some(1) => "at most once".to_owned(),
+            Some(most) => format!("at most {most} times"),
+            None => "any number of times".to_owned(),
+        };
+        let mut lines = String::new();
+        for (position, line) in self.lines.iter().enumerate() {
+            write!(lines, "{}{line}", if position == 0 { "" } else { ", " })?;
+        }
+        let noun = if self.lines.len() == 1 { "line" } else { "lines" };
+        write!(f, "{effects}; {times}, {noun} {lines}")
+    }
+}
+
+/// What a server hints about its tool; the defaults are those of MCP.
+fn effects(spec: &ToolSpec) -> &'static str {
+    let hints = &spec.annotations;
+    match (hints.read_only_hint, hints.destructive_hint) {
+        (Some(true), _) => "read-only",
+        (_, Some(true)) => "destructive",
+        (_, Some(false)) => "changes something, destroys nothing",
+        (Some(false), None) => "changes something, perhaps destructive",
+        (None, None) => "effects unknown",
+    }
+}

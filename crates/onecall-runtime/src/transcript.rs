@@ -1,0 +1,159 @@
+//! An outcome as JSON, for programs that embed us.
+
+use std::time::Duration;
+
+use onecall_core::{CallRecord, Observation, Outcome, Output, ToolValue};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::report::TRUNCATED;
+
+/// Everything about a program that has ended; its form is a contract.
+#[derive(Debug, Serialize)]
+pub struct Transcript<'a> {
+    success: bool,
+    execution_time_seconds: f64,
+    timeout_limit_seconds: f64,
+    stdout: String,
+    stderr: String,
+    tool_calls: Vec<Call<'a>>,
+    tool_results: Vec<CallResult<'a>>,
+    return_value: Option<&'a RawValue>,
+    error: Option<ErrorDetails>,
+    file_path: Option<&'a str>,
+    displayed: Vec<Displayed<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Call<'a> {
+    tool_name: &'a str,
+    args: Box<RawValue>,
+    tool_call_id: String,
+    parsed: bool,
+    has_error: bool,
+    start_seconds: f64,
+    /// Nothing if the program ended first.
+    duration_seconds: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct CallResult<'a> {
+    tool_call_id: String,
+    observation: Kept<'a>,
+    has_error: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Kept<'a> {
+    Json(&'a RawValue),
+    Text(&'a str),
+    Nothing,
+}
+
+#[derive(Debug, Serialize)]
+struct ErrorDetails {
+    #[serde(rename = "type")]
+    kind: String,
+    message: String,
+    traceback: String,
+    line: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Displayed<'a> {
+    data: &'a str,
+    mime_type: &'a str,
+}
+
+impl<'a> Transcript<'a> {
+    /// Of a program that may have a file.
+    #[must_use]
+    pub fn new(outcome: &'a Outcome, file_path: Option<&'a str>) -> Self {
+        let records = &outcome.calls.records;
+        let displayed = |shown: &'a onecall_core::Shown| Displayed {
+            data: &shown.data,
+            mime_type: &shown.mime_type,
+        };
+        Self {
+            success: outcome.result.is_ok(),
+            execution_time_seconds: seconds(outcome.duration),
+            timeout_limit_seconds: outcome.timeout.as_secs_f64(),
+            stdout: whole(&outcome.stdout),
+            stderr: whole(&outcome.stderr),
+            tool_calls: records.iter().map(Call::of).collect(),
+            tool_results: records.iter().filter_map(CallResult::of).collect(),
+            return_value: outcome.value.as_deref(),
+            error: outcome.result.as_ref().err().map(|failure| {
+                let summary = failure.summary();
+                ErrorDetails {
+                    kind: summary.kind,
+                    message: summary.message,
+                    traceback: failure.to_string(),
+                    line: summary.line,
+                }
+            }),
+            file_path,
+            displayed: outcome.shown.iter().map(displayed).collect(),
+        }
+    }
+
+    /// As one line of JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl<'a> Call<'a> {
+    fn of(record: &'a CallRecord) -> Self {
+        let args = record.is_whole.then(|| RawValue::from_string(record.arguments.clone()).ok());
+        let unknown = || to_raw_value(&record.arguments).unwrap_or_default();
+        Self {
+            tool_name: record.name.as_str(),
+            args: args.flatten().unwrap_or_else(unknown),
+            tool_call_id: identifier(record),
+            parsed: record.end.as_ref().is_none_or(|end| end.sent),
+            has_error: record.end.as_ref().is_none_or(|end| end.answer.is_err()),
+            start_seconds: seconds(record.started),
+            duration_seconds: record.end.as_ref().map(|end| seconds(end.duration)),
+        }
+    }
+}
+
+impl<'a> CallResult<'a> {
+    fn of(record: &'a CallRecord) -> Option<Self> {
+        let end = record.end.as_ref()?;
+        let observation = match &end.answer {
+            Ok(Observation::Value(ToolValue::Json(json))) => Kept::Json(json),
+            // It is what it would be to a program.
+            Ok(Observation::Value(ToolValue::Text(text))) => match serde_json::from_str(text) {
+                Ok(json) => Kept::Json(json),
+                Err(_) => Kept::Text(text),
+            },
+            Ok(Observation::Value(ToolValue::Nothing)) => Kept::Nothing,
+            Ok(Observation::NotKept) => Kept::Text("(not kept: it is too large)"),
+            Err(message) => Kept::Text(message),
+        };
+        let has_error = end.answer.is_err();
+        Some(Self { tool_call_id: identifier(record), observation, has_error })
+    }
+}
+
+fn identifier(record: &CallRecord) -> String {
+    format!("call_{}", record.id)
+}
+
+fn whole(output: &Output) -> String {
+    let mut text = output.text.clone();
+    if output.truncated {
+        text.push_str(TRUNCATED);
+    }
+    text
+}
+
+/// More digits than microseconds would tell nothing.
+fn seconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e6
+}

@@ -1,0 +1,88 @@
+//! What agents pass to our tools, read and checked.
+
+use std::time::Duration;
+
+use onecall_core::{Detail, EngineChoice, Limits, Program, SessionRequest};
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+/// The arguments of one call to a tool of ours.
+#[derive(Clone, Copy)]
+pub(crate) struct Arguments<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) given: &'a JsonObject,
+}
+
+impl<'a> Arguments<'a> {
+    /// Text that must be there.
+    pub(crate) fn text(self, name: &str) -> Result<&'a str, String> {
+        self.optional_text(name)?.ok_or_else(|| format!("{}: '{name}' is missing", self.tool))
+    }
+
+    /// Text, if it is there.
+    pub(crate) fn optional_text(self, name: &str) -> Result<Option<&'a str>, String> {
+        match self.get(name) {
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(self.must_be(name, "a string")),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether something is wanted.
+    pub(crate) fn flag(self, name: &str) -> Result<bool, String> {
+        match self.get(name) {
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => Err(self.must_be(name, "true or false")),
+            None => Ok(false),
+        }
+    }
+
+    /// The program of `execute_program`.
+    pub(crate) fn program(self, client: u64) -> Result<Program, String> {
+        let session = self.optional_text("session")?;
+        let reset = self.flag("reset")?;
+        let session =
+            session.map(|name| SessionRequest { client, name: name.to_owned(), reset });
+        if reset && session.is_none() {
+            return Err(self.must_be("reset", "given together with 'session'"));
+        }
+        Ok(Program { engine: self.engine()?, session, ..Program::new(self.text("code")?) })
+    }
+
+    /// The program of `programmatic_tool_calling`.
+    pub(crate) fn whole_program(self, limits: &Limits) -> Result<Program, String> {
+        let timeout = self.timeout(limits)?;
+        Ok(Program { timeout, detail: Detail::Whole, ..Program::new(self.text("code")?) })
+    }
+
+    fn timeout(self, limits: &Limits) -> Result<Option<Duration>, String> {
+        let Some(value) = self.get("timeout") else { return Ok(None) };
+        let most = limits.timeout.as_secs_f64();
+        match value.as_f64() {
+            Some(seconds) if seconds > 0.0 && seconds <= most => {
+                Ok(Some(Duration::from_secs_f64(seconds)))
+            }
+            _ => {
+                let wanted = format!("a number of seconds above 0 and at most {most}");
+                Err(self.must_be("timeout", &wanted))
+            }
+        }
+    }
+
+    fn engine(self) -> Result<Option<EngineChoice>, String> {
+        let Some(wanted) = self.get("engine") else { return Ok(None) };
+        let known = |(name, engine): &(&str, EngineChoice)| (wanted == name).then_some(*engine);
+        EngineChoice::NAMES.iter().find_map(known).map(Some).ok_or_else(|| {
+            let names = EngineChoice::NAMES.map(|(name, _)| name).join(", ");
+            self.must_be("engine", &format!("one of {names}"))
+        })
+    }
+
+    fn get(self, name: &str) -> Option<&'a Value> {
+        self.given.get(name).filter(|value| !value.is_null())
+    }
+
+    fn must_be(self, name: &str, wanted: &str) -> String {
+        format!("{}: '{name}' must be {wanted}", self.tool)
+    }
+}
