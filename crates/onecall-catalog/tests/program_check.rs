@@ -74,24 +74,31 @@ if __name__ == "__main__":
     asyncio.run(main())
 "#;
     assert_snapshot!(told(source), @r#"
-    line 12: mcp__sales__note() is never awaited, so it does not run
+      File "<program>", line 12
         mcp__sales__note("forgotten")
+    RuntimeError: mcp__sales__note() is never awaited, so it does not run
         await mcp__sales__note(text: str | None = None) -> Any
-    line 5: mcp__sales__orders(): 'region' is missing
+      File "<program>", line 5
         rows = await mcp__sales__orders(limit=5)
+    TypeError: mcp__sales__orders(): 'region' is missing
         await mcp__sales__orders(region: Literal['north', 'south'], limit: int, tags: list[str] | None = None, exact: bool | None = None) -> Any
-    line 6: mcp__sales__orders(): region: "west" is not one of "north", "south"; limit: -1 is less than 1; tags[1]: 2 is of type integer, not string; 'colour' is not accepted
+      File "<program>", line 6
         more = await mcp__sales__orders("west", -1, tags=["a", 2], colour="red")
+    TypeError: mcp__sales__orders(): region: "west" is not one of "north", "south"; limit: -1 is less than 1; tags[1]: 2 is of type integer, not string; 'colour' is not accepted
         await mcp__sales__orders(region: Literal['north', 'south'], limit: int, tags: list[str] | None = None, exact: bool | None = None) -> Any
-    line 7: there is no tool 'mcp__sales__order'. Did you mean: 'mcp__sales__orders'?
+      File "<program>", line 7
         for row in await mcp__sales__order(region="north"):
-    line 9: mcp__sales__drop() is not available in execute_program
+    NameError: name 'mcp__sales__order' is not defined. Did you mean: 'mcp__sales__orders'?
+      File "<program>", line 9
         await asyncio.gather(mcp__sales__drop(), mcp__sales__note(text=[]))
-    line 9: mcp__sales__note(): text: the list is of type array, not string
+    ToolError: 'mcp__sales__drop' is not available in execute_program
+      File "<program>", line 9
         await asyncio.gather(mcp__sales__drop(), mcp__sales__note(text=[]))
+    TypeError: mcp__sales__note(): text: the list is of type array, not string
         await mcp__sales__note(text: str | None = None) -> Any
-    line 10: mcp__sales__note(): text: 7.5 is of type number, not string
+      File "<program>", line 10
         return (await asyncio.wait_for(mcp__sales__note(text=7.5), 3))["x"]
+    TypeError: mcp__sales__note(): text: 7.5 is of type number, not string
         await mcp__sales__note(text: str | None = None) -> Any
     "#);
 }
@@ -99,8 +106,9 @@ if __name__ == "__main__":
 #[test]
 fn a_syntax_error_is_the_only_finding() {
     assert_snapshot!(told("await mcp__no__tool()\nif True:\nprint(1)"), @r#"
-    line 3: SyntaxError: Expected an indented block after `if` statement
+      File "<program>", line 3
         print(1)
+    SyntaxError: Expected an indented block after `if` statement
     "#);
 }
 
@@ -115,17 +123,21 @@ for row in mcp__sales__orders("north"):
     pass
 "#;
     assert_snapshot!(told(source), @r#"
-    line 3: the result of mcp__sales__orders() is used and was never awaited; write (await mcp__sales__orders(...))
+      File "<program>", line 3
         print(rows["total"], rows.total)
+    TypeError: the result of mcp__sales__orders() is used and was never awaited; write (await mcp__sales__orders(...))
         await mcp__sales__orders(region: Literal['north', 'south'], limit: int, tags: list[str] | None = None, exact: bool | None = None) -> Any
-    line 4: the result of mcp__sales__orders() is used and was never awaited; write (await mcp__sales__orders(...))
+      File "<program>", line 4
         names = [row["name"] for row in rows]
+    TypeError: the result of mcp__sales__orders() is used and was never awaited; write (await mcp__sales__orders(...))
         await mcp__sales__orders(region: Literal['north', 'south'], limit: int, tags: list[str] | None = None, exact: bool | None = None) -> Any
-    line 5: the result of mcp__sales__orders() is used and was never awaited; write (await mcp__sales__orders(...))
+      File "<program>", line 5
         print(await mcp__sales__orders("north")["total"])
+    TypeError: the result of mcp__sales__orders() is used and was never awaited; write (await mcp__sales__orders(...))
         await mcp__sales__orders(region: Literal['north', 'south'], limit: int, tags: list[str] | None = None, exact: bool | None = None) -> Any
-    line 6: the result of mcp__sales__orders() is used and was never awaited; write (await mcp__sales__orders(...))
+      File "<program>", line 6
         for row in mcp__sales__orders("north"):
+    TypeError: the result of mcp__sales__orders() is used and was never awaited; write (await mcp__sales__orders(...))
         await mcp__sales__orders(region: Literal['north', 'south'], limit: int, tags: list[str] | None = None, exact: bool | None = None) -> Any
     "#);
 }
@@ -136,11 +148,13 @@ fn arguments_that_fail_before_the_call() {
 calls = [mcp__sales__note("a", "b"), mcp__sales__orders("north", region="south")]
 "#;
     assert_snapshot!(told(source), @r#"
-    line 2: mcp__sales__note(): it takes 1 positional arguments but 2 were given
+      File "<program>", line 2
         calls = [mcp__sales__note("a", "b"), mcp__sales__orders("north", region="south")]
+    TypeError: mcp__sales__note(): it takes 1 positional arguments but 2 were given
         await mcp__sales__note(text: str | None = None) -> Any
-    line 2: mcp__sales__orders(): it got multiple values for 'region'
+      File "<program>", line 2
         calls = [mcp__sales__note("a", "b"), mcp__sales__orders("north", region="south")]
+    TypeError: mcp__sales__orders(): it got multiple values for 'region'
         await mcp__sales__orders(region: Literal['north', 'south'], limit: int, tags: list[str] | None = None, exact: bool | None = None) -> Any
     "#);
 }
@@ -157,11 +171,13 @@ await mcp__sales__orders({"region": "west"}, limit=-2)
 await mcp__sales__orders({"region": "west"}, region="south")
 "#;
     assert_snapshot!(told(source), @r#"
-    line 6: mcp__sales__orders(): 'colour' is not accepted
+      File "<program>", line 6
         await mcp__sales__orders(colour=1, **options)
+    TypeError: mcp__sales__orders(): 'colour' is not accepted
         await mcp__sales__orders(region: Literal['north', 'south'], limit: int, tags: list[str] | None = None, exact: bool | None = None) -> Any
-    line 7: mcp__sales__orders(): region: "west" is not one of "north", "south"; limit: -2 is less than 1
+      File "<program>", line 7
         await mcp__sales__orders({"region": "west"}, limit=-2)
+    TypeError: mcp__sales__orders(): region: "west" is not one of "north", "south"; limit: -2 is less than 1
         await mcp__sales__orders(region: Literal['north', 'south'], limit: int, tags: list[str] | None = None, exact: bool | None = None) -> Any
     "#);
 }

@@ -360,7 +360,12 @@ mod tests {
         let wishes = Wishes { stay: true, value: false };
         let limits = ProgramLimits { memory_bytes: 1 << 40, cpu_seconds: 7, file_bytes: 0 };
         let frames = [
-            ToWorker::Program { limits, wishes: Wishes::default(), condition: "", code: "print('é')" },
+            ToWorker::Program {
+                limits,
+                wishes: Wishes::default(),
+                condition: "",
+                code: "print('é')",
+            },
             ToWorker::Program { limits, wishes, condition: "numpy\npandas", code: "" },
             ToWorker::Examine,
             ToWorker::Name { meaning: r#"{"blocked":true}"# },

@@ -21,9 +21,7 @@ use crate::calls::Calls;
 use crate::connection::Connection;
 use crate::examination::{Attempt, Examination};
 use crate::pool::{Engine, MAX_AT_ONCE};
-use crate::protocol::{
-    Answer, Condition, FromWorker, ProtocolError, Summary, ToWorker, Wishes,
-};
+use crate::protocol::{Answer, Condition, FromWorker, ProtocolError, Summary, ToWorker, Wishes};
 use crate::workspace::Quota;
 use crate::zygote::{WaitStatus, Zygote};
 
@@ -137,10 +135,8 @@ impl Engine {
             Some(quota) => quota.left().await,
             None => 0,
         };
-        let wishes = Wishes {
-            stay: program.session.is_some(),
-            value: program.detail == Detail::Whole,
-        };
+        let wishes =
+            Wishes { stay: program.session.is_some(), value: program.detail == Detail::Whole };
         // What a process has used cannot be taken back, so a session gets it all at once.
         let seconds = if wishes.stay { SESSION_CPU } else { limits.timeout };
         let limited = ProgramLimits {
@@ -262,9 +258,9 @@ impl Worker {
     ) -> Result<Ended, Failure> {
         let mut deadline = pin!(tokio::time::sleep(limits.timeout));
         self.heard = false;
-        self.connection
-            .send(start)
-            .map_err(|error| Failure::refused("SyntaxError", format!("the program is too large: {error}")))?;
+        self.connection.send(start).map_err(|error| {
+            Failure::refused("SyntaxError", format!("the program is too large: {error}"))
+        })?;
         let mut calls = Calls::default();
         let mut last_step = Instant::now();
         let mut resolving: Option<BoxFuture<'_, Resolution>> = None;
@@ -411,10 +407,7 @@ fn raised(summary: &str, traceback: &str) -> Failure {
     for text in [&mut kind, &mut message] {
         text.truncate(text.floor_char_boundary(LONGEST_SUMMARY));
     }
-    Failure::Raised {
-        traceback: traceback.to_owned(),
-        error: ErrorSummary { kind, message, line },
-    }
+    Failure::Raised { traceback: traceback.to_owned(), error: ErrorSummary { kind, message, line } }
 }
 
 fn broke_protocol(what: &str) -> Failure {

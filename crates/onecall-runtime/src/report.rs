@@ -108,7 +108,11 @@ mod tests {
         Err(Failure::Raised { traceback: "ValueError: no".to_owned(), error })
     }
 
-    fn call(number: u64, harmless: bool, answer: Option<Result<Observation, String>>) -> CallRecord {
+    fn call(
+        number: u64,
+        harmless: bool,
+        answer: Option<Result<Observation, String>>,
+    ) -> CallRecord {
         CallRecord {
             id: number,
             name: CallableName::new("mcp__crm__add"),
@@ -189,7 +193,10 @@ mod tests {
         let text = report(&outcome);
         let lines: Vec<_> = text.lines().skip(3).collect();
         assert_eq!(lines.len(), 23);
-        assert_eq!(lines[9..12], ["mcp__crm__add({\"n\":9})", "... and 5 more", "mcp__crm__add({\"n\":15})"]);
+        assert_eq!(
+            lines[9..12],
+            ["mcp__crm__add({\"n\":9})", "... and 5 more", "mcp__crm__add({\"n\":15})"]
+        );
         assert_eq!(lines[21], "... and 7 after these");
     }
 }

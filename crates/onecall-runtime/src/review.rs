@@ -6,14 +6,15 @@ use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use onecall_catalog::{ToolUse, calls_of, check_program, names_to_check};
-use onecall_core::{
-    CallableName, ErrorSummary, Failure, Program, Resolution, ToolHost, ToolSpec,
-};
+use onecall_core::{CallableName, ErrorSummary, Failure, Program, Resolution, ToolHost, ToolSpec};
 
 use crate::directory::{Directory, Found};
 
+/// How callable names begin.
+const CALLABLE: &str = "mcp__";
+
 /// Neither a tool nor `tools` can be meant without one of these.
-const SIGNS_OF_TOOLS: [&str; 2] = ["mcp__", "tools"];
+const SIGNS_OF_TOOLS: [&str; 2] = [CALLABLE, "tools"];
 
 /// What a program may do, without having done any of it.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ pub(crate) async fn refusal(
     let mut meanings = HashMap::new();
     for name in names_to_check(code) {
         // An earlier program of the session may have made something else of `tools`.
-        if name.starts_with(SIGNS_OF_TOOLS[0]) || program.session.is_none() {
+        if name.starts_with(CALLABLE) || program.session.is_none() {
             let meaning = meaning(&name, host, directory).await;
             meanings.insert(name, meaning);
         }
@@ -67,21 +68,16 @@ pub(crate) async fn refusal(
     Some(Failure::Refused { text: text.join("\n"), error })
 }
 
-async fn meaning(
-    name: &str,
-    host: &dyn ToolHost,
-    directory: &dyn Directory,
-) -> Option<Resolution> {
-    let callable = CallableName::new(name);
-    match host.resolve(&callable).await {
-        // What follows `tools.` may be the tool's own name.
-        Resolution::Unknown { .. } => match directory.find(name).await {
-            Found::Tool(spec) => Some(Resolution::Callable(spec)),
-            Found::Blocked => Some(Resolution::Blocked),
-            Found::Ambiguous(_) => None,
-            Found::Unknown(nearest) => Some(Resolution::Unknown { nearest }),
-        },
-        known => Some(known),
+async fn meaning(name: &str, host: &dyn ToolHost, directory: &dyn Directory) -> Option<Resolution> {
+    if name.starts_with(CALLABLE) {
+        return Some(host.resolve(&CallableName::new(name)).await);
+    }
+    // What follows `tools.` may be the tool's own name.
+    match directory.find(name).await {
+        Found::Tool(spec) => Some(Resolution::Callable(spec)),
+        Found::Blocked => Some(Resolution::Blocked),
+        Found::Ambiguous(_) => None,
+        Found::Unknown(nearest) => Some(Resolution::Unknown { nearest }),
     }
 }
 
@@ -108,11 +104,8 @@ impl Preview {
                 Some(Resolution::Callable(spec)) => (spec.callable.to_string(), Some(spec)),
                 _ => (name, None),
             };
-            let tool = tools.entry(name).or_insert(ToolPreview {
-                spec,
-                lines: Vec::new(),
-                most: Some(0),
-            });
+            let tool =
+                tools.entry(name).or_insert(ToolPreview { spec, lines: Vec::new(), most: Some(0) });
             let knowable = !in_loop && !in_function;
             tool.most = tool.most.filter(|_| knowable).map(|most| most + 1);
             if !tool.lines.contains(&line) {

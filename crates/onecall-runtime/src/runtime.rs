@@ -84,7 +84,9 @@ impl Runtime {
         let discovery = Discovery::new(&observed, self.directory.as_ref());
         let Some(request) = &program.session else {
             let mut alone = Session::default();
-            return self.run_on(&discovery, program, &limits, &mut alone, &observed, observer).await;
+            return self
+                .run_on(&discovery, program, &limits, &mut alone, &observed, observer)
+                .await;
         };
         let mut visit = match self.sessions.enter(request).await {
             Ok(visit) => visit,
@@ -123,9 +125,8 @@ impl Runtime {
         let observed = Observed::new(&quota, observer, program.detail);
         let nodes = PlanHost::new(&observed, plan);
         let mut alone = Session::default();
-        let mut outcome = self
-            .run_on(&nodes, &program, &self.limits, &mut alone, &observed, observer)
-            .await;
+        let mut outcome =
+            self.run_on(&nodes, &program, &self.limits, &mut alone, &observed, observer).await;
         if outcome.result.is_ok()
             && let Some(answer) = nodes.answer()
         {

@@ -16,7 +16,11 @@ pub(crate) struct Arguments<'a> {
 impl<'a> Arguments<'a> {
     /// Text that must be there.
     pub(crate) fn text(self, name: &str) -> Result<&'a str, String> {
-        self.optional_text(name)?.ok_or_else(|| format!("{}: '{name}' is missing", self.tool))
+        match self.given.get(name) {
+            Some(Value::String(text)) => Ok(text),
+            Some(_) => Err(self.must_be(name, "a string")),
+            None => Err(format!("{}: '{name}' is missing", self.tool)),
+        }
     }
 
     /// Text, if it is there.
@@ -41,8 +45,7 @@ impl<'a> Arguments<'a> {
     pub(crate) fn program(self, client: u64) -> Result<Program, String> {
         let session = self.optional_text("session")?;
         let reset = self.flag("reset")?;
-        let session =
-            session.map(|name| SessionRequest { client, name: name.to_owned(), reset });
+        let session = session.map(|name| SessionRequest { client, name: name.to_owned(), reset });
         if reset && session.is_none() {
             return Err(self.must_be("reset", "given together with 'session'"));
         }

@@ -155,7 +155,8 @@ impl ServerHandler for Handler {
                     self.execute_whole(arguments, context).await.unwrap_or_else(not_run)
                 }
                 unknown => {
-                    let names: Vec<_> = self.definitions.iter().map(|it| it.name.as_ref()).collect();
+                    let names: Vec<_> =
+                        self.definitions.iter().map(|it| it.name.as_ref()).collect();
                     let message =
                         format!("unknown tool '{unknown}'; this server has {}", names.join(", "));
                     return Err(ErrorData::invalid_params(message, None));

@@ -122,7 +122,7 @@ fn wrong_arguments_are_explained() {
         (
             -32602,
             "unknown tool 'no_such_tool'; this server has execute_program, list_callable_tools, \
-             inspect_tool and proxy"
+             inspect_tool, proxy"
         )
     );
 }

@@ -62,14 +62,10 @@ fn a_wrong_argument() {
 #[test]
 fn a_misspelt_tool() {
     assert_snapshot!(failure("def ask():\n    return mcp__fixture__ech(value=1)\nawait ask()"), @r#"
-    Traceback (most recent call last):
-      File "<program>", line 3, in <module>
-        await ask()
-              ~~~^^
-      File "<program>", line 2, in ask
+      File "<program>", line 2
         return mcp__fixture__ech(value=1)
-               ^^^^^^^^^^^^^^^^^
     NameError: name 'mcp__fixture__ech' is not defined. Did you mean: 'mcp__fixture__echo'?
+    [Nothing was executed]
     "#);
     assert_snapshot!(failure("print(nothing_like_it)"), @r#"
     Traceback (most recent call last):
@@ -82,8 +78,20 @@ fn a_misspelt_tool() {
 
 #[test]
 fn a_call_that_nobody_awaits() {
-    assert_snapshot!(failure("print('a')\nmcp__fixture__add(a=1, b=2)\nprint('b')"), @"
-    RuntimeError: mcp__fixture__add() on line 2 was never awaited, so it did not run
+    assert_snapshot!(failure("print('a')\nmcp__fixture__add(a=1, b=2)\nprint('b')"), @r#"
+      File "<program>", line 2
+        mcp__fixture__add(a=1, b=2)
+    RuntimeError: mcp__fixture__add() is never awaited, so it does not run
+        await mcp__fixture__add(a: float, b: float) -> float
+    [Nothing was executed]
+    "#);
+}
+
+#[test]
+fn a_call_that_perhaps_nobody_awaits() {
+    let code = "print('a')\nif True:\n    mcp__fixture__add(a=1, b=2)\nprint('b')";
+    assert_snapshot!(failure(code), @"
+    RuntimeError: mcp__fixture__add() on line 3 was never awaited, so it did not run
         mcp__fixture__add(a=1, b=2)
     Write: await mcp__fixture__add(...)
     [Output before the failure]

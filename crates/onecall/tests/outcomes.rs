@@ -157,12 +157,11 @@ fn an_agent_gets_the_same_where_that_is_configured() {
 #[test]
 fn an_agent_is_not_shown_it_otherwise() {
     let mut gateway = Gateway::new();
-    let error = gateway.session.client().request(
-        "tools/call",
-        json!({ "name": "programmatic_tool_calling", "arguments": { "code": "1" } }),
-    );
-    let text = format!("{error:?}");
-    assert!(text.contains("unknown tool 'programmatic_tool_calling'"), "{text}");
+    let call = json!({ "name": "programmatic_tool_calling", "arguments": { "code": "1" } });
+    let error = gateway.session.client().try_request("tools/call", call).unwrap_err();
+    let expected = "unknown tool 'programmatic_tool_calling'; this server has execute_program, \
+                    list_callable_tools, inspect_tool, proxy";
+    assert_eq!(error.message, expected);
 }
 
 #[test]

@@ -55,7 +55,8 @@ fn an_empty_allow_admits_nothing() {
     let mut gateway = gateway(&json!({ "allow": [] }));
     assert_eq!(gateway.callable_tools(), [""; 0]);
     let reason = gateway.fails("await mcp__fixture__add(1, 2)");
-    assert!(reason.ends_with("ToolError: 'mcp__fixture__add' is not available in execute_program"));
+    let expected = "ToolError: 'mcp__fixture__add' is not available in execute_program";
+    assert!(reason.lines().any(|line| line == expected), "{reason}");
 }
 
 #[test]
@@ -119,11 +120,10 @@ fn a_blocked_tool_can_be_one_of_many() {
 fn a_blocked_tool_is_blocked_uncaught_too() {
     let mut gateway = gateway(&json!({ "block": ["mcp__fixture__add"] }));
     insta::assert_snapshot!(gateway.fails("x = 1\nprint(await mcp__fixture__add(a=1, b=2))"), @r#"
-    Traceback (most recent call last):
-      File "<program>", line 2, in <module>
+      File "<program>", line 2
         print(await mcp__fixture__add(a=1, b=2))
-              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
     ToolError: 'mcp__fixture__add' is not available in execute_program
+    [Nothing was executed]
     "#);
 }
 

@@ -24,7 +24,7 @@ fn all_mistakes_are_told_at_once_and_nothing_is_executed() {
     assert_snapshot!(gateway.fails(code), @r#"
       File "<program>", line 2
         total = await mcp__fixture__add(a=1, b='two')
-    TypeError: mcp__fixture__add(): b: must be a number, not a string
+    TypeError: mcp__fixture__add(): b: "two" is of type string, not number
         await mcp__fixture__add(a: float, b: float) -> float
       File "<program>", line 3
         await mcp__fixture__ad(a=1, b=2)
@@ -33,6 +33,17 @@ fn all_mistakes_are_told_at_once_and_nothing_is_executed() {
         await mcp__fixture__echo(1, 2, 3)
     TypeError: mcp__fixture__echo(): it takes 1 positional arguments but 3 were given
         await mcp__fixture__echo(value: Any) -> Any
+      File "<program>", line 6
+        print(rows[0])
+    TypeError: the result of mcp__fixture__rows() is used and was never awaited; write (await mcp__fixture__rows(...))
+        await mcp__fixture__rows(count: int) -> Any
+      File "<program>", line 7
+        tools.add(a=1)
+    TypeError: mcp__fixture__add(): 'b' is missing
+        await mcp__fixture__add(a: float, b: float) -> float
+      File "<program>", line 8
+        tools.nothing_like_it()
+    AttributeError: there is no tool 'nothing_like_it'
     [Nothing was executed]
     "#);
     assert_eq!(received.calls("add"), 0);
@@ -51,7 +62,7 @@ fn what_cannot_be_known_is_let_through() {
         if value == 3:
             await mcp__fixture__add()
         print(await getattr(tools.aio, name)(1, int(value)))
-        print(getattr(tools, 'nothing', None))
+        print(getattr(tools, 'no_such_tool', None))
     ";
     assert_eq!(gateway.prints(code), "NameError\n3\nNone\n");
 }
@@ -85,8 +96,8 @@ print(tools.add(1, 2), await mcp__fixture__add(1, 2))
     assert_snapshot!(answer.text, @"
     [Dry run: nothing was executed]
     mcp__fixture__add: read-only; at most 2 times, line 5
-    mcp__fixture__echo: effects unknown; any number of times, line 4
-    mcp__fixture__rows: effects unknown; at most once, line 2
+    mcp__fixture__echo: read-only; any number of times, line 4
+    mcp__fixture__rows: read-only; at most once, line 2
     ");
     assert_eq!(received.calls("rows"), 0);
     assert_snapshot!(dry_run(&mut gateway, "print(1)").text, @"
@@ -132,16 +143,15 @@ fn a_failure_names_the_calls_that_may_have_had_effects() {
     let code = "
         await mcp__fixture__add(1, 2)
         for n in range(3):
-            await mcp__fixture__echo(value=n)
-        await mcp__fixture__sleep(milliseconds=60000)
+            await mcp__fixture__counter()
+        await mcp__fixture__hang()
     ";
     assert_snapshot!(gateway.fails(code), @r#"
     TimeoutError: Execution exceeded 2s limit
     [Tool calls that may have had effects]
-    mcp__fixture__echo({"value":0})
-    mcp__fixture__echo({"value":1})
-    mcp__fixture__echo({"value":2})
-    mcp__fixture__sleep({"milliseconds":60000}): cut off
+    mcp__fixture__counter({})
+    mcp__fixture__counter({})
+    mcp__fixture__counter({})
     [Tool calls completed: 4]
     "#);
 }

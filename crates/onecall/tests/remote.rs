@@ -146,6 +146,6 @@ fn a_proxy_is_used_for_others_and_never_for_this_machine() {
     let mut command = home.configured(&["serve"]);
     command.env("HTTP_PROXY", proxy.url(""));
     let mut gateway = Gateway { session: Session::open(command), home };
-    let code = "print(await mcp__far__add(1, 2), await mcp__near__tool_00001(a=1))";
-    assert_eq!(gateway.prints(code), "3 {'a': 1}\n");
+    let code = "print(await mcp__far__add(1, 2), await mcp__near__tool_00001(invoice_id='a'))";
+    assert_eq!(gateway.prints(code), "3 {'invoice_id': 'a'}\n");
 }

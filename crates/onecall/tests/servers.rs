@@ -150,8 +150,11 @@ fn many_tools_on_many_pages() {
     let listed = gateway.callable_tools();
     assert_eq!(listed.len(), 35 + 35 + 500);
     assert!(listed.is_sorted());
-    let code = "print(await mcp__bad__tool_00001(a=1), await mcp__bad__tool_00500(b=2))";
-    assert_eq!(gateway.prints(code), "{'a': 1} {'b': 2}\n");
+    let code = "
+        print(await mcp__bad__tool_00001(invoice_id='a'))
+        print(await mcp__bad__tool_00500(sensor_id='b'))
+    ";
+    assert_eq!(gateway.prints(code), "{'invoice_id': 'a'}\n{'sensor_id': 'b'}\n");
     assert_good(&mut gateway);
 }
 

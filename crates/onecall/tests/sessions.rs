@@ -24,15 +24,16 @@ fn run(gateway: &mut Gateway, session: &str, code: &str) -> ToolAnswer {
 #[test]
 fn a_session_keeps_what_its_programs_define() {
     let mut gateway = gateway(&json!({}));
-    let first = "import math\nrows = await mcp__fixture__add(1, 2)\ndef double(x):\n    return x * 2";
+    let first =
+        "import math\ntotal = await mcp__fixture__add(1, 2)\ndef double(x):\n    return x * 2";
     assert_eq!(printed(&run(&mut gateway, "a", first)), "(no output)");
-    let second = "print(double(rows), math.floor(1.5))\nrows += 1";
+    let second = "print(double(total), math.floor(1.5))\ntotal += 1";
     assert_eq!(printed(&run(&mut gateway, "a", second)), "6 1\n");
-    let third = "print(rows, await mcp__fixture__add(rows, 1), tools.add(rows, 2))";
+    let third = "print(total, await mcp__fixture__add(total, 1), tools.add(total, 2))";
     assert_eq!(printed(&run(&mut gateway, "a", third)), "4 5 6\n");
-    let elsewhere = failed(&run(&mut gateway, "b", "print(rows)"));
-    assert!(elsewhere.ends_with("NameError: name 'rows' is not defined"), "{elsewhere}");
-    assert!(gateway.fails("print(rows)").ends_with("NameError: name 'rows' is not defined"));
+    let elsewhere = failed(&run(&mut gateway, "b", "print(total)"));
+    assert!(elsewhere.ends_with("NameError: name 'total' is not defined"), "{elsewhere}");
+    assert!(gateway.fails("print(total)").ends_with("NameError: name 'total' is not defined"));
 }
 
 #[test]
@@ -150,9 +151,8 @@ fn bad_names_are_refused() {
 fn programs_of_one_session_take_turns() {
     let mut gateway = gateway(&json!({}));
     run(&mut gateway, "a", "seen = []");
-    let code = |n: usize| {
-        format!("await mcp__fixture__sleep(milliseconds={})\nseen.append({n})", 200 - 40 * n)
-    };
+    let code =
+        |n: usize| format!("await mcp__fixture__sleep(ms={})\nseen.append({n})", 200 - 40 * n);
     let calls: Vec<_> = (0..4)
         .map(|n| {
             let arguments = json!({ "code": code(n), "session": "a" });
@@ -173,7 +173,7 @@ import threading
 got = []
 def ask():
     got.append(tools.add(1, 2))
-    got.append(tools.sleep(milliseconds=300))
+    got.append(tools.sleep(ms=300))
 thread = threading.Thread(target=ask, daemon=True)
 thread.start()
 ";

@@ -163,7 +163,8 @@ fn the_tools_of_a_server_that_comes_back_are_listed_anew() {
     // Known while it is down, and more when it is back.
     assert!(gateway.callable_tools().len() >= 35);
     assert!(wait_until(PATIENCE, || gateway.callable_tools().len() == 40));
-    assert_eq!(gateway.prints("print(await mcp__new__tool_00005(a=1))"), "{'a': 1}\n");
+    let code = "print(await mcp__new__tool_00005(invoice_id='a'))";
+    assert_eq!(gateway.prints(code), "{'invoice_id': 'a'}\n");
 }
 
 #[test]

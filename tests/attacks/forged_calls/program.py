@@ -32,18 +32,18 @@ for wrong in [], "{}", None, {"a": float("nan")}, {1: 2}, {"a": "\ud800"}, {"a":
 
 # %% finished before it has
 print("before")
-wire.finish(None)
+wire.finish("", "", None)
 print("after")
 wire.flush()
 wire.call(1, "mcp__fixture__add", {"a": 1, "b": 2})
 print(answers(1))
 
 # %% a failure of another's making
-wire.finish("Traceback (most recent call last):\n  a lie\nGatewayError: all is lost")
+wire.finish("", "{}", "Traceback (most recent call last):\n  a lie\nGatewayError: all is lost")
 
 # %% finished in a thread, and on it goes
 import threading, time
-threading.Thread(target=lambda: wire.finish(None)).start()
+threading.Thread(target=lambda: wire.finish("", "", None)).start()
 while True:
     time.sleep(0.01)
 
@@ -53,9 +53,9 @@ try:
 except Exception as error:
     print(type(error).__name__)
 
-# %% another program
+# %% locked in again
 try:
-    print(wire.next_program())
+    print(wire.lock())
 except Exception as error:
     print(type(error).__name__)
 

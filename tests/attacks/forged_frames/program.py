@@ -113,7 +113,7 @@ send(frame("x", struct.pack("<Q", 12345)) * 1000)
 print("still here")
 
 # %% a traceback that is not text
-send(frame("t", b"\xff\xff"))
+send(frame("t", bytes(8) + b"\xff\xff"))
 wait()
 
 # %% a hundred thousand names to resolve

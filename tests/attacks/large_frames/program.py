@@ -23,7 +23,7 @@ def wait():
     threading.Event().wait()
 
 # %% a traceback of 15 MB
-send(frame("t", b"x" * 15_000_000))
+send(frame("t", bytes(8) + b"x" * 15_000_000))
 wait()
 
 # %% a name to resolve of 15 MB

@@ -54,14 +54,17 @@ fn misspelt(spec: &ToolSpec, given: &[(String, Known)]) -> Vec<String> {
     let free: Vec<&str> = declared.iter().copied().filter(is_free).collect();
     let meant = |name: &str| {
         let likeness = |it: &&str| strsim::normalized_damerau_levenshtein(name, it);
-        free.iter().copied().filter(|it| likeness(it) >= LIKENESS).max_by(|a, b| {
-            likeness(a).total_cmp(&likeness(b))
-        })
+        free.iter()
+            .copied()
+            .filter(|it| likeness(it) >= LIKENESS)
+            .max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
     };
     let unknown = given.iter().map(|(name, _)| name.as_str()).filter(|it| !declared.contains(it));
     unknown
         .filter(|name| name.len() <= LONGEST_NAME)
-        .filter_map(|name| Some(format!("'{name}' is no parameter; did you mean '{}'?", meant(name)?)))
+        .filter_map(|name| {
+            Some(format!("'{name}' is no parameter; did you mean '{}'?", meant(name)?))
+        })
         .collect()
 }
 

@@ -89,7 +89,8 @@ impl<'a> Names<'a> {
             }
             base => (base, Interface::Waiting),
         };
-        let is_tools = matches!(base, Expr::Name(name) if name.id == TOOLS) && !self.is_bound(TOOLS);
+        let is_tools =
+            matches!(base, Expr::Name(name) if name.id == TOOLS) && !self.is_bound(TOOLS);
         let name = it.attr.as_str();
         let is_tool = is_tools && !name.starts_with('_') && !OWN_ATTRIBUTES.contains(&name);
         is_tool.then_some((name, interface))

@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    Config, OptionalTool, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport,
-    ToolPattern, ToolPolicy, Transport,
+    Config, OptionalTool, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig,
+    StdioTransport, ToolPattern, ToolPolicy, Transport,
 };
-use onecall_core::{
-    EngineChoice, Limits, ServerName, SessionLimits, Workspace, WorkspaceAccess,
-};
+use onecall_core::{EngineChoice, Limits, ServerName, SessionLimits, Workspace, WorkspaceAccess};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -90,36 +88,37 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
         optional("sessions", sessions()),
         optional("expose", expose()),
     );
-    let parts =
-        parts.prop_map(|parts| {
-            let (servers, tools, execution, sandbox, engine) = (parts.0, parts.1, parts.2, parts.3, parts.4);
-            let (python, workspace, proxy, sessions, expose) = (parts.5, parts.6, parts.7, parts.8, parts.9);
-            let entries = [
-                servers.0,
-                tools.0,
-                execution.0,
-                sandbox.0,
-                engine.0,
-                python.0,
-                workspace.0,
-                proxy.0,
-                sessions.0,
-                expose.0,
-            ];
-            let meant = Config {
-                servers: servers.1,
-                tools: tools.1.unwrap_or_default(),
-                execution: execution.1.unwrap_or_default(),
-                sandbox: sandbox.1.unwrap_or_default(),
-                engine: engine.1.unwrap_or_default(),
-                python: python.1,
-                workspace: workspace.1,
-                proxy: proxy.1.unwrap_or_default(),
-                sessions: sessions.1.unwrap_or_default(),
-                expose: expose.1.unwrap_or_default(),
-            };
-            (entries.concat(), meant)
-        });
+    let parts = parts.prop_map(|parts| {
+        let (servers, tools, execution, sandbox, engine) =
+            (parts.0, parts.1, parts.2, parts.3, parts.4);
+        let (python, workspace, proxy, sessions, expose) =
+            (parts.5, parts.6, parts.7, parts.8, parts.9);
+        let entries = [
+            servers.0,
+            tools.0,
+            execution.0,
+            sandbox.0,
+            engine.0,
+            python.0,
+            workspace.0,
+            proxy.0,
+            sessions.0,
+            expose.0,
+        ];
+        let meant = Config {
+            servers: servers.1,
+            tools: tools.1.unwrap_or_default(),
+            execution: execution.1.unwrap_or_default(),
+            sandbox: sandbox.1.unwrap_or_default(),
+            engine: engine.1.unwrap_or_default(),
+            python: python.1,
+            workspace: workspace.1,
+            proxy: proxy.1.unwrap_or_default(),
+            sessions: sessions.1.unwrap_or_default(),
+            expose: expose.1.unwrap_or_default(),
+        };
+        (entries.concat(), meant)
+    });
     parts.prop_flat_map(|(entries, meant)| {
         shuffled(entries).prop_map(move |entries| Configuration {
             tree: Tree::Mapping(entries),
@@ -134,10 +133,7 @@ fn sessions() -> impl Strategy<Value = (Tree, SessionLimits)> {
             max: usize::try_from(max).unwrap(),
             idle: Duration::from_secs(seconds),
         };
-        let entries = vec![
-            entry("max", word(max)),
-            entry("idle_seconds", word(seconds)),
-        ];
+        let entries = vec![entry("max", word(max)), entry("idle_seconds", word(seconds))];
         (Tree::Mapping(entries), limits)
     })
 }

@@ -199,10 +199,17 @@ class Failure:
                 return cls(f"SystemExit: {error.code}", kind, str(error.code))
             _hide_our_frames(error, set())
             text = "".join(traceback.format_exception(error)).rstrip("\n")
-            return cls(text, kind, str(error), _line(error))
+            return cls(text, kind, _message(error), _line(error))
         except BaseException as trouble:
             # Methods of the program run here, and a chain of errors may be longer than our stack.
             return cls(f"{kind} (it cannot be shown: {type(trouble).__name__})", kind)
+
+
+def _message(error):
+    try:
+        return str(error)
+    except BaseException:
+        return ""
 
 
 def told(failure):

@@ -109,6 +109,8 @@ def become_worker(control, woken, waker, connection):
         while stays:
             *program, stays, wants_value = _onecall_loop.alone(wire.next_program)
             wire.finish(*_onecall_program.run(*program, stays, wants_value))
+    except OSError as error:
+        wire.finish("", "{}", str(error))
     except Exception as error:
-        wire.finish("", "{}", f"{type(error).__name__}: {error}")
+        wire.finish("", "{}", f"{type(error).__name__}: {error}".removesuffix(": "))
     os._exit(0)

@@ -13,6 +13,9 @@ use crate::Observer;
 /// Calls that are recorded; later ones are only counted.
 const MAX_RECORDS: usize = 10_000;
 
+/// A longer name is no tool's.
+const LONGEST_NAME: usize = 1024;
+
 /// Bytes of arguments that a brief record keeps.
 const BRIEF_ARGUMENTS: usize = 200;
 
@@ -53,7 +56,7 @@ impl<'a> Observed<'a> {
     fn record(&self, call: &ToolCall) -> Option<usize> {
         let arguments = call.arguments.get();
         let mut log = self.log();
-        if log.calls.records.len() == MAX_RECORDS {
+        if log.calls.records.len() == MAX_RECORDS || call.name.as_str().len() > LONGEST_NAME {
             log.calls.unrecorded += 1;
             return None;
         }
