@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::document::{Node, Position};
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, expand};
+use crate::local_tools::LocalTool;
 use crate::model::{RemoteTransport, Secret, StdioTransport, Transport};
 use crate::reader::{self, Entry, Section};
 
@@ -25,9 +26,6 @@ pub(crate) const KEYS: [&str; 13] = [
     "connect_timeout_seconds",
     "call_timeout_seconds",
 ];
-
-/// The server that local tools live in.
-const RESERVED_NAME: &str = "local";
 
 pub(crate) struct EntryReader<'n> {
     /// What messages call the entry.
@@ -95,7 +93,7 @@ impl<'n> EntryReader<'n> {
             report.add(Problem::new(at, "a server's name must not be empty"));
             return None;
         }
-        if name == RESERVED_NAME {
+        if name == LocalTool::SERVER {
             let message = "the server name 'local' is reserved for local tools";
             report.add(Problem::new(at, message).with_help("choose another name"));
             return None;
@@ -109,6 +107,11 @@ impl<'n> EntryReader<'n> {
 
     pub(crate) fn is_lazy(&self, report: &mut Report) -> bool {
         self.flag("lazy", report)
+    }
+
+    /// The variables that a child gets beside the minimal base.
+    pub(crate) fn env(&self, report: &mut Report) -> BTreeMap<String, Secret> {
+        self.values("env", is_variable_name, |value| !value.contains('\0'), report)
     }
 
     fn flag(&self, key: &str, report: &mut Report) -> bool {
@@ -199,7 +202,7 @@ impl<'n> EntryReader<'n> {
             reader::not_empty(node, &what, command, report)
         });
         let args = self.args(report);
-        let env = self.values("env", is_variable_name, |value| !value.contains('\0'), report);
+        let env = self.env(report);
         let cwd = self
             .section
             .get("cwd")
@@ -279,7 +282,7 @@ impl<'n> EntryReader<'n> {
         values
     }
 
-    fn what(&self, key: &str) -> String {
+    pub(crate) fn what(&self, key: &str) -> String {
         format!("'{key}' of {}", self.label)
     }
 }

@@ -8,6 +8,7 @@ mod error;
 mod expand;
 mod json;
 mod load;
+mod local_tools;
 mod locate;
 mod model;
 mod outline;
@@ -23,6 +24,10 @@ mod yaml;
 
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use load::{Loaded, load};
+pub use local_tools::{
+    CommandInput, CommandOutput, CommandTool, FileAction, FilesTool, LocalTool, LocalWork, Piece,
+    Template,
+};
 pub use locate::{
     Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Surroundings, locate, read_file,
 };

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use onecall_core::{EngineChoice, Limits, ServerName, SessionLimits, Workspace};
 
+use crate::local_tools::LocalTool;
+
 /// Everything a configuration file can say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
@@ -32,6 +34,8 @@ pub struct Config {
     pub workspace: Option<Workspace>,
     /// Which servers a plan may bring along.
     pub proxy: ProxyPolicy,
+    /// Tools that need no server, in the order of the file.
+    pub local_tools: Vec<LocalTool>,
 }
 
 /// A tool of ours that agents are shown on request.

@@ -7,6 +7,7 @@ use onecall_core::{EngineChoice, Limits, SessionLimits};
 use crate::document::{self, Node};
 use crate::error::{ConfigErrors, Problem, Report};
 use crate::expand::Environment;
+use crate::local_tools::read_local_tools;
 use crate::model::{Config, OptionalTool, ProxyPolicy, Sandbox, ToolPattern, ToolPolicy};
 use crate::path::PathReader;
 use crate::reader::{self, Section};
@@ -80,6 +81,7 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         "python",
         "workspace",
         "proxy",
+        "local_tools",
     ];
     let Some(top) = Section::open(document, "the configuration", &keys, report) else {
         return Config::default();
@@ -113,6 +115,7 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
     let python = top.get("python").and_then(|node| paths.program(node, "'python'", report));
     let proxy = top.get("proxy").and_then(|node| read_proxy(node, report));
     let workspace = top.entry("workspace").and_then(|entry| read_workspace(entry, paths, report));
+    let local_tools = top.entry("local_tools").map(|entry| read_local_tools(entry, paths, report));
     Config {
         servers,
         tools: tools.unwrap_or_default(),
@@ -124,6 +127,7 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         python,
         workspace,
         proxy: proxy.unwrap_or_default(),
+        local_tools: local_tools.unwrap_or_default(),
     }
 }
 

@@ -90,7 +90,7 @@ impl<'r> ServerReader<'r> {
 }
 
 /// The name in an entry, for messages about the entry; it may yet turn out invalid.
-fn written_name(node: &Node) -> Option<&str> {
+pub(crate) fn written_name(node: &Node) -> Option<&str> {
     let Value::Mapping(pairs) = &node.value else { return None };
     pairs.iter().find_map(|(key, value)| match (&key.value, &value.value) {
         (Value::Scalar(key), Value::Scalar(Scalar { text, .. }))

@@ -84,7 +84,7 @@ fn keys() {
         ),
         (
             "zzz: 1",
-            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, expose, sandbox, engine, python, workspace, proxy",
+            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, expose, sandbox, engine, python, workspace, proxy, local_tools",
         ),
         (
             "execution:\n  timeout: 3",
@@ -579,6 +579,6 @@ loging: true
     c.yaml:25:3: 'max_bytes' is for a read-write workspace, but this one is read-only
       help: remove it, or add 'mode: read-write'
     c.yaml:26:1: unknown key 'loging' in the configuration
-      help: valid keys are servers, mcpServers, tools, execution, sessions, expose, sandbox, engine, python, workspace, proxy
+      help: valid keys are servers, mcpServers, tools, execution, sessions, expose, sandbox, engine, python, workspace, proxy, local_tools
     "#);
 }

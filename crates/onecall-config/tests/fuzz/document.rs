@@ -11,7 +11,8 @@ pub(crate) const KEYS: &[&str] = &[
     "name", "transport", "type", "command", "args", "env", "cwd", "url", "headers", "disabled", "lazy",
     "connect_timeout_seconds", "call_timeout_seconds", "allow", "block", "timeout_seconds",
     "max_output_bytes", "memory_mb", "max_tool_calls", "max_parallel_calls", "path", "mode",
-    "max_bytes",
+    "max_bytes", "local_tools", "input_schema", "properties", "required", "stdin", "output",
+    "builtin", "root",
 ];
 
 #[rustfmt::skip]
@@ -19,7 +20,7 @@ pub(crate) const VALUES: &[&str] = &[
     "null", "~", "true", "0", "-1", "1e999", ".nan", "-.inf", "0x7fffffffffffffff",
     "99999999999999999999", "''", "\"\"", "stdio", "http", "sse", "http://h", "cpython", "off",
     "read-only", "read-write", "/", "..", "mcp__a__*", "local", "${SECRET}", "${SECRET}/x",
-    "${UNSET}", "${SECRET:-x}", "${", "${}", "${SECRET", "${A:-${SECRET}}", "$SECRET", "~/x",
+    "\"{x}\"", "\"${SECRET}{y\"", "write_file", "glob", "json", "${UNSET}", "${SECRET:-x}", "${", "${}", "${SECRET", "${A:-${SECRET}}", "$SECRET", "~/x",
     "\"\\0\"", "\"\\ud800\"", "\"\\ud83d\\ude00\"", "\"\\x", "'${SECRET}\u{7}'",
 ];
 

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    Config, OptionalTool, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig,
-    StdioTransport, ToolPattern, ToolPolicy, Transport,
+    CommandTool, Config, FileAction, FilesTool, LocalTool, LocalWork, OptionalTool, ProxyPolicy, RemoteTransport,
+    Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern, ToolPolicy, Transport,
 };
-use onecall_core::{EngineChoice, Limits, ServerName, SessionLimits, Workspace, WorkspaceAccess};
+use onecall_core::{
+    EngineChoice, Limits, ServerName, SessionLimits, ToolAnnotations, ToolName, Workspace, WorkspaceAccess,
+};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -87,12 +89,13 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
         optional("proxy", proxy()),
         optional("sessions", sessions()),
         optional("expose", expose()),
+        optional("local_tools", local_tools()),
     );
     let parts = parts.prop_map(|parts| {
         let (servers, tools, execution, sandbox, engine) =
             (parts.0, parts.1, parts.2, parts.3, parts.4);
-        let (python, workspace, proxy, sessions, expose) =
-            (parts.5, parts.6, parts.7, parts.8, parts.9);
+        let (python, workspace, proxy, sessions, expose, local_tools) =
+            (parts.5, parts.6, parts.7, parts.8, parts.9, parts.10);
         let entries = [
             servers.0,
             tools.0,
@@ -104,6 +107,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
             proxy.0,
             sessions.0,
             expose.0,
+            local_tools.0,
         ];
         let meant = Config {
             servers: servers.1,
@@ -116,6 +120,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
             proxy: proxy.1.unwrap_or_default(),
             sessions: sessions.1.unwrap_or_default(),
             expose: expose.1.unwrap_or_default(),
+            local_tools: local_tools.1.unwrap_or_default(),
         };
         (entries.concat(), meant)
     });
@@ -143,6 +148,70 @@ fn expose() -> impl Strategy<Value = (Tree, Vec<OptionalTool>)> {
         let written = names.iter().map(|(name, _)| word(name)).collect();
         (Tree::List(written), names.map(|(_, tool)| tool).to_vec())
     })
+}
+
+/// A tool of each kind, as a list or as a mapping.
+fn local_tools() -> impl Strategy<Value = (Tree, Vec<LocalTool>)> {
+    let actions = [
+        ("read_file", FileAction::Read),
+        ("list_files", FileAction::List),
+        ("glob", FileAction::Glob),
+    ];
+    let files = (select(actions.to_vec()), folder()).prop_map(|((name, action), (tree, root))| {
+        let entries = vec![entry("builtin", text(name)), entry("root", tree)];
+        (entries, LocalWork::Files(FilesTool { action, root }))
+    });
+    let command = (seconds(), secrets("[A-Z_]{1,8}", any_text())).prop_map(
+        |((seconds, timeout), (env_tree, env))| {
+            let entries = vec![
+                entry("command", Tree::List(vec![text("x"), word(5)])),
+                entry("timeout_seconds", seconds),
+                entry("env", env_tree),
+                entry("output", text("json")),
+                entry("stdin", text("json")),
+            ];
+            let plain = "local_tools: [{name: a, command: [x, 5], stdin: json, output: json}]";
+            let config = Config::parse(plain, Path::new("c.yaml"), &|_| None).unwrap();
+            let plain = config.local_tools.into_iter().map(|tool| tool.work);
+            let is_command = |work| match work {
+                LocalWork::Command(command) => Some(command),
+                LocalWork::Files(_) => None,
+            };
+            let command = plain.filter_map(is_command).next().unwrap();
+            (entries, LocalWork::Command(CommandTool { timeout, env, ..command }))
+        },
+    );
+    (files, command, any_text(), any::<bool>(), any::<bool>()).prop_map(
+        |(files, command, about, hint, is_list)| {
+            let mut trees = Vec::new();
+            let mut meant = Vec::new();
+            for (name, (mut entries, work)) in [("files", files), ("a-command", command)] {
+                entries.push(entry("description", text(&about.written)));
+                entries.push(entry("read_only", word(hint)));
+                trees.push((name.to_owned(), entries));
+                meant.push(LocalTool {
+                    name: ToolName::new(name),
+                    // Only values that reach a program have variables in them.
+                    description: Some(about.written.clone()),
+                    annotations: ToolAnnotations {
+                        read_only_hint: Some(hint),
+                        ..ToolAnnotations::default()
+                    },
+                    work,
+                });
+            }
+            let with_name = |(name, entries): (String, Entries)| {
+                Tree::Mapping([vec![entry("name", text(&name))], entries].concat())
+            };
+            let tree = if is_list {
+                Tree::List(trees.into_iter().map(with_name).collect())
+            } else {
+                let under_name = |(name, entries)| (name, Tree::Mapping(entries));
+                Tree::Mapping(trees.into_iter().map(under_name).collect())
+            };
+            (tree, meant)
+        },
+    )
 }
 
 fn proxy() -> impl Strategy<Value = (Tree, ProxyPolicy)> {

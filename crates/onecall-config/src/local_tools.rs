@@ -1,0 +1,227 @@
+//! Reads what stands under `local_tools`: tools that need no MCP server.
+
+mod command;
+mod model;
+mod schema;
+mod template;
+
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+
+use onecall_core::{ToolAnnotations, ToolName};
+
+use self::command::CommandReader;
+pub use self::model::{
+    CommandInput, CommandOutput, CommandTool, FileAction, FilesTool, LocalTool, LocalWork,
+};
+pub use self::template::{Piece, Template};
+use crate::document::{Node, Position, Value};
+use crate::entry::EntryReader;
+use crate::error::{Problem, Report};
+use crate::path::{PathReader, is_root};
+use crate::reader::{self, Entry, Section};
+use crate::server::written_name;
+
+const COMMON_KEYS: [&str; 5] = ["name", "description", "read_only", "destructive", "idempotent"];
+const FILES_KEYS: [&str; 2] = ["builtin", "root"];
+
+/// The tools in the order of the file.
+pub(crate) fn read_local_tools(
+    given: &Entry<'_>,
+    paths: &PathReader<'_>,
+    report: &mut Report,
+) -> Vec<LocalTool> {
+    let mut reader = ToolReader { paths, report, lines: HashMap::new(), writable: Vec::new() };
+    let tools: Vec<LocalTool> = match &given.value.value {
+        Value::List(items) => items.iter().filter_map(|item| reader.tool(item, None)).collect(),
+        _ => {
+            let entries = reader::entries(given.value, "'local_tools'", reader.report);
+            let entries = entries.unwrap_or_default();
+            entries.iter().filter_map(|entry| reader.tool(entry.value, Some(entry))).collect()
+        }
+    };
+    reader.check_writable(&tools);
+    tools
+}
+
+struct ToolReader<'r> {
+    paths: &'r PathReader<'r>,
+    report: &'r mut Report,
+    /// Where each name was first given.
+    lines: HashMap<String, usize>,
+    /// The folders that programs may write to, and where they are given.
+    writable: Vec<(PathBuf, Position, String)>,
+}
+
+impl ToolReader<'_> {
+    /// One entry; `key` is what it stands under, if that is its name.
+    fn tool(&mut self, node: &Node, key: Option<&Entry<'_>>) -> Option<LocalTool> {
+        let label = match key.map(|entry| entry.key).or_else(|| written_name(node)) {
+            Some(name) => format!("local tool '{name}'"),
+            None => "this local tool".to_owned(),
+        };
+        let keys = [&COMMON_KEYS[..], &command::KEYS, &FILES_KEYS].concat();
+        let section = Section::open(node, &label, &keys, self.report)?;
+        let at = key.map_or(node.at, |entry| entry.at);
+        let entry = EntryReader { label, at, section, environment: self.paths.environment };
+        let name = self.name(&entry, key);
+        let description = entry
+            .section
+            .get("description")
+            .and_then(|node| reader::text(node, &entry.what("description"), self.report));
+        let annotations = self.annotations(&entry);
+        let work = self.work(&entry);
+        Some(LocalTool {
+            name: name?,
+            description: description.map(str::to_owned),
+            annotations,
+            work: work?,
+        })
+    }
+
+    fn name(&mut self, entry: &EntryReader<'_>, key: Option<&Entry<'_>>) -> Option<ToolName> {
+        let inside = entry.section.get("name");
+        let (name, at) = match (key, inside) {
+            (Some(key), None) => (key.key, key.at),
+            (Some(key), Some(node)) => {
+                if reader::text(node, &entry.what("name"), self.report)? != key.key {
+                    let message = format!("{} has another name inside its entry", entry.label);
+                    let help = "the key is the name; remove 'name'";
+                    self.report.add(Problem::new(node.at, message).with_help(help));
+                }
+                (key.key, key.at)
+            }
+            (None, Some(node)) => (reader::text(node, &entry.what("name"), self.report)?, node.at),
+            (None, None) => {
+                let problem = Problem::new(entry.at, "this local tool has no name");
+                self.report.add(problem.with_help("give it a 'name'"));
+                return None;
+            }
+        };
+        if name.trim().is_empty() {
+            self.report.add(Problem::new(at, "a local tool's name must not be empty"));
+            return None;
+        }
+        if let Some(first) = self.lines.get(name) {
+            let message = format!(
+                "local tool '{name}' is given twice, on line {first} and on line {}",
+                at.line
+            );
+            self.report.add(Problem::new(at, message).with_help("rename one of them"));
+            return None;
+        }
+        self.lines.insert(name.to_owned(), at.line);
+        Some(ToolName::new(name))
+    }
+
+    fn annotations(&mut self, entry: &EntryReader<'_>) -> ToolAnnotations {
+        let mut hint = |key: &str| {
+            let node = entry.section.get(key)?;
+            reader::boolean(node, &entry.what(key), self.report)
+        };
+        ToolAnnotations {
+            read_only_hint: hint("read_only"),
+            destructive_hint: hint("destructive"),
+            idempotent_hint: hint("idempotent"),
+            ..ToolAnnotations::default()
+        }
+    }
+
+    fn work(&mut self, entry: &EntryReader<'_>) -> Option<LocalWork> {
+        let (command, builtin) = (entry.section.entry("command"), entry.section.entry("builtin"));
+        let (foreign, home): (&[&str], _) = match (command, builtin) {
+            (Some(command), Some(builtin)) => {
+                let message = format!("{} has both a 'command' and a 'builtin'", entry.label);
+                let problem = Problem::new(command.at.max(builtin.at), message);
+                self.report.add(problem.with_help("keep one of them"));
+                return None;
+            }
+            (None, None) => {
+                let message = format!("{} has neither a 'command' nor a 'builtin'", entry.label);
+                self.report.add(Problem::new(entry.at, message));
+                return None;
+            }
+            (Some(_), None) => (&FILES_KEYS, "built-in tools"),
+            (None, Some(_)) => (&command::KEYS, "tools with a 'command'"),
+        };
+        for entry in foreign.iter().filter_map(|key| entry.section.entry(key)) {
+            let message = format!("'{}' is for {home}", entry.key);
+            self.report.add(Problem::new(entry.at, message).with_help("remove it"));
+        }
+        match (command, builtin) {
+            (Some(command), _) => {
+                let reader = CommandReader { entry, paths: self.paths };
+                reader.read(command.value, self.report).map(LocalWork::Command)
+            }
+            (None, builtin) => self.files(entry, builtin?.value).map(LocalWork::Files),
+        }
+    }
+
+    fn files(&mut self, entry: &EntryReader<'_>, builtin: &Node) -> Option<FilesTool> {
+        let what = entry.what("builtin");
+        let action =
+            reader::choice(builtin, &what, "a built-in tool", &FileAction::NAMES, self.report);
+        let what = entry.what("root");
+        let Some(node) = entry.section.get("root") else {
+            let message = format!("{} needs a 'root'", entry.label);
+            let problem = Problem::new(entry.at, message);
+            self.report.add(problem.with_help("name the folder that it may use"));
+            return None;
+        };
+        let root = self.paths.absolute(node, &what, self.report)?;
+        if is_root(&root) {
+            let message = format!("{what} must not be '/', the whole disk");
+            let help = "give it a folder of its own";
+            self.report.add(Problem::new(node.at, message).with_help(help));
+            return None;
+        }
+        let action = action?;
+        if action == FileAction::Write {
+            self.writable.push((plain_path(&root), node.at, what));
+        }
+        Some(FilesTool { action, root })
+    }
+
+    /// Nobody may write what decides which programs run: this configuration, or a
+    /// program that a tool starts.
+    fn check_writable(&mut self, tools: &[LocalTool]) {
+        let configuration =
+            std::path::absolute(self.paths.folder.join(".")).map(|path| plain_path(&path));
+        for (root, at, what) in &self.writable {
+            let help = "give it a folder of its own";
+            if configuration.as_ref().is_ok_and(|folder| folder.starts_with(root)) {
+                let message = format!(
+                    "{what} holds this configuration, which says what is started; whatever may \
+                     write there could start anything"
+                );
+                self.report.add(Problem::new(*at, message).with_help(help));
+            }
+            for tool in tools {
+                let LocalWork::Command(command) = &tool.work else { continue };
+                if plain_path(&command.program).starts_with(root) {
+                    let message = format!(
+                        "{what} holds the program that local tool '{}' starts; whatever may \
+                         write there could change it",
+                        tool.name
+                    );
+                    self.report.add(Problem::new(*at, message).with_help(help));
+                }
+            }
+        }
+    }
+}
+
+/// A path without `.` and `..`, as far as that can be told without looking.
+fn plain_path(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            component => plain.push(component),
+        }
+    }
+    plain
+}
