@@ -7,6 +7,7 @@
 
 mod backoff;
 mod bridge;
+mod child;
 mod connection;
 mod error;
 mod group;

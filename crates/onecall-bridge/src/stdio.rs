@@ -1,9 +1,8 @@
 //! A server as a child process that speaks on its standard streams: started,
 //! noticed when it ends, and stopped with everything it started.
 
-use std::env;
 use std::io;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +10,12 @@ use onecall_config::StdioTransport;
 use onecall_core::ServerName;
 use rustix::process::{Pid, Signal};
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+use crate::child;
 use crate::error::StartError;
 use crate::group::Group;
 use crate::guard::Guard;
@@ -23,12 +23,6 @@ use crate::lines::read_lines;
 use crate::rpc::{MAX_LINE, Peer};
 use crate::stderr::{self, LastWords};
 use crate::writer::PipeWriter;
-
-/// What a child sees of our environment; everything else only if configured.
-const BASE_ENVIRONMENT: [&str; 11] = [
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR",
-    "TZ",
-];
 
 /// How long a child may take for each gentler way of ending before the next one.
 const GRACE: Duration = Duration::from_secs(1);
@@ -58,7 +52,12 @@ impl StdioConnection {
     ) -> Result<Self, StartError> {
         let not_started =
             |source| StartError::NotStarted { command: transport.command.clone(), source };
-        let mut child = command(transport).spawn().map_err(|error| explain(error, transport))?;
+        let cwd = transport.cwd.as_deref();
+        let mut command = child::command(&transport.command, &transport.env, cwd);
+        let mut child = command
+            .args(&transport.args)
+            .spawn()
+            .map_err(|error| child::explain(error, &transport.command, cwd))?;
         // A child that was never waited for always has its number.
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let leader = leader.ok_or_else(|| not_started(io::ErrorKind::NotFound.into()))?;
@@ -153,33 +152,6 @@ impl Drop for StdioConnection {
         for reader in &self.readers {
             reader.abort();
         }
-    }
-}
-
-fn command(transport: &StdioTransport) -> Command {
-    let mut command = Command::new(&transport.command);
-    command.args(&transport.args).env_clear();
-    command.envs(BASE_ENVIRONMENT.iter().filter_map(|name| Some((name, env::var_os(name)?))));
-    command.envs(transport.env.iter().map(|(name, value)| (name, value.reveal())));
-    if let Some(cwd) = &transport.cwd {
-        command.current_dir(cwd);
-    }
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.process_group(0).kill_on_drop(true);
-    command
-}
-
-/// Says what a person can do about a child that did not start.
-fn explain(error: io::Error, transport: &StdioTransport) -> StartError {
-    let command = transport.command.clone();
-    match (error.kind(), &transport.cwd) {
-        // The system does not tell a missing directory from a missing command.
-        (io::ErrorKind::NotFound, Some(path)) if !path.is_dir() => {
-            StartError::NoWorkingDirectory { path: path.clone() }
-        }
-        (io::ErrorKind::NotFound, _) => StartError::CommandNotFound { command },
-        (io::ErrorKind::PermissionDenied, _) => StartError::NotExecutable { command },
-        _ => StartError::NotStarted { command, source: error },
     }
 }
 
