@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use onecall_catalog::{Catalog, name_prefix};
-use onecall_config::ServerConfig;
+use onecall_config::{LocalTool, ServerConfig};
 use onecall_core::{
     BoxFuture, CallableName, Resolution, ServerName, ToolCall, ToolError, ToolHost, ToolSpec,
     ToolValue,
@@ -12,6 +12,7 @@ use onecall_core::{
 use tokio::sync::{Notify, watch};
 
 use crate::guard::Guard;
+use crate::local::LocalTools;
 use crate::server::{Server, stopped};
 use crate::status::ServerStatus;
 
@@ -23,6 +24,7 @@ pub struct Bridge {
     /// In the order of the configuration.
     servers: Vec<Arc<Server>>,
     by_name: HashMap<ServerName, Arc<Server>>,
+    local: Option<Arc<LocalTools>>,
     snapshot: watch::Receiver<Snapshot>,
     stop: watch::Sender<bool>,
     /// Held by the task of every server that is not gone yet.
@@ -44,6 +46,15 @@ impl Bridge {
     /// A server that is needed for a limited time gets a bridge of its own: nothing
     /// of it is left after [`shutdown`](Self::shutdown).
     pub fn start(servers: Vec<ServerConfig>, guard: Guard) -> Arc<Self> {
+        Self::start_with(servers, Vec::new(), guard)
+    }
+
+    /// The same with tools that need no server.
+    pub fn start_with(
+        servers: Vec<ServerConfig>,
+        local: Vec<LocalTool>,
+        guard: Guard,
+    ) -> Arc<Self> {
         let changed = Arc::new(Notify::new());
         let servers: Vec<Arc<Server>> = servers
             .into_iter()
@@ -60,12 +71,12 @@ impl Bridge {
                 drop(held);
             });
         }
-        let first = Snapshot { catalog: Arc::default(), unsettled: vec![true; servers.len()] };
-        let (publish, snapshot) = watch::channel(first);
-        tokio::spawn(keep_snapshot(servers.clone(), changed, publish, stopping));
+        let local = LocalTools::new(local, guard, stopping.clone()).map(Arc::new);
+        let (publish, snapshot) = watch::channel(build(&servers, local.as_deref()));
+        tokio::spawn(keep_snapshot(servers.clone(), local.clone(), changed, publish, stopping));
         let by_name =
             servers.iter().map(|server| (server.name().clone(), Arc::clone(server))).collect();
-        Arc::new(Self { servers, by_name, snapshot, stop, running })
+        Arc::new(Self { servers, by_name, local, snapshot, stop, running })
     }
 
     /// Waits until every server was tried, then gives the tools of all. Starts
@@ -81,10 +92,18 @@ impl Bridge {
         self.settled(|_| false).await
     }
 
-    /// How each server is doing now, in the order of the configuration.
+    /// How each server is doing now, in the order of the configuration; local tools
+    /// come last.
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
-        self.servers.iter().map(|server| server.status()).collect()
+        let local = self.local.iter().map(|local| local.status());
+        self.servers.iter().map(|server| server.status()).chain(local).collect()
+    }
+
+    /// Which local tools cannot work as things are, and why: a line each.
+    #[must_use]
+    pub fn local_problems(&self) -> Vec<String> {
+        self.local.iter().flat_map(|local| local.problems()).collect()
     }
 
     /// Stops every server and returns when all are gone.
@@ -145,6 +164,12 @@ impl ToolHost for Bridge {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
         Box::pin(async move {
             let spec = self.find(&call.name).await;
+            if let (Some(spec), Some(local)) = (&spec, &self.local)
+                && spec.server.as_str() == LocalTool::SERVER
+            {
+                let value = local.call(spec, &call.arguments, call.form).await;
+                return value.map_err(|message| ToolError::failed(&call.name, message));
+            }
             let server = spec.as_ref().and_then(|spec| self.by_name.get(&spec.server));
             let (Some(spec), Some(server)) = (&spec, server) else {
                 return Err(ToolError::failed(&call.name, "no connected server has this tool"));
@@ -159,6 +184,7 @@ impl ToolHost for Bridge {
 /// one is built are taken together.
 async fn keep_snapshot(
     servers: Vec<Arc<Server>>,
+    local: Option<Arc<LocalTools>>,
     changed: Arc<Notify>,
     publish: watch::Sender<Snapshot>,
     mut stopping: watch::Receiver<bool>,
@@ -168,18 +194,19 @@ async fn keep_snapshot(
             () = changed.notified() => {}
             () = stopped(&mut stopping) => break,
         }
-        let servers = servers.clone();
+        let (servers, local) = (servers.clone(), local.clone());
         // Thousands of tools take long enough to be in the way of other tasks.
-        let built = tokio::task::spawn_blocking(move || build(&servers)).await;
+        let built = tokio::task::spawn_blocking(move || build(&servers, local.as_deref())).await;
         if let Ok(snapshot) = built {
             publish.send_replace(snapshot);
         }
     }
 }
 
-fn build(servers: &[Arc<Server>]) -> Snapshot {
+fn build(servers: &[Arc<Server>], local: Option<&LocalTools>) -> Snapshot {
     // Counted first: a server that settles meanwhile brings its tools next time.
     let unsettled = servers.iter().map(|server| !server.is_settled()).collect();
     let tools = servers.iter().map(|server| (server.name().clone(), server.tools().to_vec()));
-    Snapshot { catalog: Arc::new(Catalog::build(tools)), unsettled }
+    let local = local.map(|local| (LocalTool::server(), local.definitions().to_vec()));
+    Snapshot { catalog: Arc::new(Catalog::build(tools.chain(local))), unsettled }
 }

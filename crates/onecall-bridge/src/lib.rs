@@ -18,6 +18,7 @@ mod hostile_answers;
 mod incoming;
 mod lines;
 mod listing;
+mod local;
 mod parameters;
 mod plain;
 mod remote;

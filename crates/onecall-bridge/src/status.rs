@@ -9,7 +9,7 @@ use onecall_core::ServerName;
 pub struct ServerStatus {
     /// Its name in the configuration.
     pub name: ServerName,
-    /// How it is reached: `stdio`, `http` or `sse`.
+    /// How it is reached: `stdio`, `http`, `sse`, or `local` if it is no server.
     pub transport: &'static str,
     /// How it is doing.
     pub state: ServerState,
@@ -22,6 +22,11 @@ pub enum ServerState {
     Idle,
     /// It was started for the first time and has not listed its tools yet.
     Connecting,
+    /// It is no server but the local tools, which need none.
+    Local {
+        /// How many there are.
+        tools: usize,
+    },
     /// Its tools can be called.
     Ready {
         /// What it calls itself.

@@ -49,7 +49,7 @@ impl Gateway {
     /// Starts connecting to every server and returns at once. Must be called
     /// inside a tokio runtime.
     pub fn start(config: Config, engines: Engines, guard: Guard) -> Arc<Self> {
-        let bridge = Bridge::start(config.servers, guard.clone());
+        let bridge = Bridge::start_with(config.servers, config.local_tools, guard.clone());
         let host = Policy::new(bridge.clone(), config.tools.clone());
         let directory = Arc::new(Bridged::new(bridge.clone(), config.tools.clone()));
         let runtime = Runtime::new(engines, Arc::new(host), config.execution)
@@ -164,6 +164,12 @@ impl Gateway {
     pub async fn servers(&self) -> Vec<ServerStatus> {
         self.bridge.catalog().await;
         self.bridge.status()
+    }
+
+    /// Which local tools cannot work as things are, and why: a line each.
+    #[must_use]
+    pub fn local_problems(&self) -> Vec<String> {
+        self.bridge.local_problems()
     }
 
     /// Stops every server.

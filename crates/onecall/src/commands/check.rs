@@ -17,17 +17,24 @@ pub(crate) fn check(global: &Global) -> anyhow::Result<ExitCode> {
         None => "no configuration file found; running with no servers".to_owned(),
     };
     let runtime = setup::tokio_runtime()?;
-    let servers = runtime.block_on(async {
+    let (servers, warnings) = runtime.block_on(async {
         let gateway = setup::gateway(loaded.config)?;
         let servers = gateway.servers().await;
+        let warnings = gateway.local_problems();
         gateway.shutdown().await;
-        anyhow::Ok(servers)
+        anyhow::Ok((servers, warnings))
     })?;
     let mut stdout = io::stdout().lock();
     let readable = Readable::new(stdout.is_terminal());
     writeln!(stdout, "{source}")?;
     stdout.write_all(readable.text(&table(&servers)).as_bytes())?;
-    let all_ready = servers.iter().all(|server| matches!(server.state, ServerState::Ready { .. }));
+    for warning in &warnings {
+        writeln!(stdout, "{}", readable.text(&format!("warning: {warning}")))?;
+    }
+    let is_ready = |server: &ServerStatus| {
+        matches!(server.state, ServerState::Ready { .. } | ServerState::Local { .. })
+    };
+    let all_ready = servers.iter().all(is_ready) && warnings.is_empty();
     Ok(if all_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -37,6 +44,7 @@ fn table(servers: &[ServerStatus]) -> String {
         let (tools, state) = match &server.state {
             ServerState::Idle => ("-".to_owned(), "not started yet".to_owned()),
             ServerState::Connecting => ("-".to_owned(), "still connecting".to_owned()),
+            ServerState::Local { tools } => (tools.to_string(), "need no server".to_owned()),
             ServerState::Ready { server_name, server_version, protocol, tools, took } => {
                 let about = format!(
                     "ready in {} ms: {server_name} {server_version}, protocol {protocol}",

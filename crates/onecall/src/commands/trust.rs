@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use onecall_config::{Config, LOCAL_NAMES, Surroundings, TrustStore, read_file};
+use onecall_config::{
+    Config, LOCAL_NAMES, LocalTool, LocalWork, Surroundings, TrustStore, read_file,
+};
 
 use crate::cli::Global;
 use crate::commands::say;
@@ -26,11 +28,14 @@ pub(crate) fn trust(file: Option<PathBuf>, global: &Global) -> anyhow::Result<Ex
     };
     let path = file.canonicalize().with_context(|| format!("cannot find '{}'", file.display()))?;
     TrustStore::at(state).trust(&path, &bytes)?;
-    let servers: Vec<_> = config.servers.iter().map(|server| server.name.as_str()).collect();
+    let servers = config.servers.iter().map(|server| server.name.as_str());
+    let is_command = |tool: &&LocalTool| matches!(tool.work, LocalWork::Command(_));
+    let commands = config.local_tools.iter().filter(is_command).map(|tool| tool.name.as_str());
+    let started: Vec<_> = servers.chain(commands).collect();
     say(&format!(
         "trusted {} until it changes; it starts: {}",
         path.display(),
-        if servers.is_empty() { "nothing".to_owned() } else { servers.join(", ") }
+        if started.is_empty() { "nothing".to_owned() } else { started.join(", ") }
     ));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,89 @@
+//! A local tool's value as the answer that a server would have sent, for somebody who
+//! wants the answer as it is.
+
+use onecall_core::ToolValue;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+/// Wraps `value`. A value that is no object is structured content only where the tool's
+/// schema says so, under the key that it has there.
+pub(super) fn whole(value: ToolValue, output_schema: Option<&Value>) -> ToolValue {
+    let (text, json) = match value {
+        ToolValue::Nothing => return answer(&json!({ "content": [] })),
+        ToolValue::Text(text) => (text, None),
+        ToolValue::Json(json) => (text_of(&json), Some(json)),
+    };
+    let content = json!([{ "type": "text", "text": text }]);
+    let is_wrapped =
+        output_schema.and_then(|schema| schema.pointer("/properties/result")).is_some();
+    match json {
+        Some(json) if is_wrapped => {
+            answer(&Wrapped { content, structured: Structured { result: json } })
+        }
+        Some(json) if json.get().starts_with('{') => answer(&Wrapped { content, structured: json }),
+        _ => answer(&json!({ "content": content })),
+    }
+}
+
+#[derive(serde::Serialize)]
+struct Wrapped<S> {
+    content: Value,
+    #[serde(rename = "structuredContent")]
+    structured: S,
+}
+
+#[derive(serde::Serialize)]
+struct Structured {
+    result: Box<RawValue>,
+}
+
+fn text_of(json: &RawValue) -> String {
+    serde_json::from_str(json.get()).unwrap_or_else(|_| json.get().to_owned())
+}
+
+fn answer(answer: &impl serde::Serialize) -> ToolValue {
+    // Fails only for maps with keys that are no strings, and there are none.
+    to_raw_value(answer).map_or(ToolValue::Nothing, ToolValue::Json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(value: &str) -> ToolValue {
+        ToolValue::Json(RawValue::from_string(value.to_owned()).unwrap())
+    }
+
+    #[test]
+    fn a_value_becomes_an_answer() {
+        let wrapping = json!({ "type": "object", "properties": { "result": {} } });
+        let rows = [
+            (ToolValue::Nothing, None, r#"{"content":[]}"#),
+            (
+                ToolValue::Text("5 \"x\"".to_owned()),
+                None,
+                r#"{"content":[{"type":"text","text":"5 \"x\""}]}"#,
+            ),
+            (json(r#""é""#), None, r#"{"content":[{"type":"text","text":"é"}]}"#),
+            (
+                json("[123456789012345678901234567890]"),
+                None,
+                r#"{"content":[{"type":"text","text":"[123456789012345678901234567890]"}]}"#,
+            ),
+            (
+                json(r#"{"a":1}"#),
+                None,
+                r#"{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}"#,
+            ),
+            (
+                json("[1]"),
+                Some(&wrapping),
+                r#"{"content":[{"type":"text","text":"[1]"}],"structuredContent":{"result":[1]}}"#,
+            ),
+        ];
+        for (value, schema, expected) in rows {
+            let ToolValue::Json(answer) = whole(value, schema) else { panic!("an answer") };
+            assert_eq!(answer.get(), expected);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The arguments of one call, as text for a command. Their JSON is never decoded and
+//! encoded again: a number arrives with every digit.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// The arguments, with what the schema has for those that are left out.
+pub(super) struct Arguments<'t> {
+    values: BTreeMap<String, Box<RawValue>>,
+    schema: &'t Value,
+}
+
+impl<'t> Arguments<'t> {
+    pub fn read(arguments: &RawValue, schema: &'t Value) -> Result<Self, String> {
+        let mut values: BTreeMap<String, Box<RawValue>> = serde_json::from_str(arguments.get())
+            .map_err(|error| format!("its arguments cannot be read: {error}"))?;
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (name, property) in properties.into_iter().flatten() {
+            let default = property.get("default").and_then(|default| to_raw_value(default).ok());
+            if let Some(default) = default
+                && values.get(name).is_none_or(|value| is_null(value))
+            {
+                values.insert(name.clone(), default);
+            }
+        }
+        Ok(Self { values, schema })
+    }
+
+    /// One of them: a string as it is, anything else as JSON. Null is as good as absent.
+    pub fn text(&self, name: &str) -> Result<Option<String>, String> {
+        let value = self.values.get(name).filter(|value| !is_null(value));
+        let Some(value) = value.map(|value| value.get()) else {
+            let required = self.schema.get("required").and_then(Value::as_array);
+            let is_required = required.is_some_and(|all| all.iter().any(|it| it == name));
+            return if is_required { Err(format!("'{name}' is missing")) } else { Ok(None) };
+        };
+        if value.starts_with('"') {
+            let text = serde_json::from_str(value);
+            return text.map(Some).map_err(|error| format!("'{name}' is not text: {error}"));
+        }
+        Ok(Some(compact(value)))
+    }
+
+    /// All of them as one JSON object.
+    pub fn to_json(&self) -> Result<String, String> {
+        serde_json::to_string(&self.values).map_err(|error| error.to_string())
+    }
+}
+
+fn is_null(value: &RawValue) -> bool {
+    value.get() == "null"
+}
+
+/// JSON without the blanks between its parts.
+fn compact(json: &str) -> String {
+    let mut is_text = false;
+    let mut is_escaped = false;
+    let keep = |character: &char| {
+        if is_text {
+            is_text = is_escaped || *character != '"';
+            is_escaped = !is_escaped && *character == '\\';
+            return true;
+        }
+        is_text = *character == '"';
+        !matches!(character, ' ' | '\t' | '\n' | '\r')
+    };
+    json.chars().filter(keep).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn raw(json: &str) -> Box<RawValue> {
+        RawValue::from_string(json.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn values_become_text() {
+        let schema = json!({});
+        let rows = [
+            (r#""a b""#, "a b"),
+            (r#""line\nbreak \u00e9""#, "line\nbreak é"),
+            ("12345678901234567890123", "12345678901234567890123"),
+            ("-0.10", "-0.10"),
+            ("1E400", "1E400"),
+            ("true", "true"),
+            (r#"[1, "a, \" ]b\\", null]"#, r#"[1,"a, \" ]b\\",null]"#),
+            ("{\"k\" : {\n\"l\": [ ] } }", r#"{"k":{"l":[]}}"#),
+        ];
+        for (json, expected) in rows {
+            let call = raw(&format!(r#"{{"x":{json}}}"#));
+            let arguments = Arguments::read(&call, &schema).unwrap();
+            assert_eq!(arguments.text("x"), Ok(Some(expected.to_owned())), "{json}");
+        }
+        let surrogate = raw(r#"{"x":"\ud800"}"#);
+        assert!(Arguments::read(&surrogate, &schema).unwrap().text("x").is_err());
+        assert!(Arguments::read(&raw("[]"), &schema).is_err());
+    }
+
+    #[test]
+    fn what_is_left_out_is_the_default_or_absent_or_missing() {
+        let schema = json!({
+            "properties": { "a": { "default": 7 }, "b": {}, "c": {} }, "required": ["c"],
+        });
+        for call in ["{}", r#"{"a":null,"b":null,"c":null}"#] {
+            let call = raw(call);
+            let arguments = Arguments::read(&call, &schema).unwrap();
+            assert_eq!(arguments.text("a"), Ok(Some("7".to_owned())));
+            assert_eq!(arguments.text("b"), Ok(None));
+            assert_eq!(arguments.text("c"), Err("'c' is missing".to_owned()));
+        }
+    }
+
+    #[test]
+    fn as_json_they_keep_every_digit() {
+        let schema = json!({ "properties": { "z": { "default": [1] } } });
+        let call = raw(r#"{"b":123456789012345678901234567890,"a":"x"}"#);
+        let json = Arguments::read(&call, &schema).unwrap().to_json();
+        let expected = r#"{"a":"x","b":123456789012345678901234567890,"z":[1]}"#;
+        assert_eq!(json, Ok(expected.to_owned()));
+    }
+}

@@ -1,0 +1,148 @@
+//! A tool that starts a program for each call.
+
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+
+use onecall_config::{CommandInput, CommandOutput, CommandTool, LocalTool};
+use onecall_core::ToolValue;
+use rustix::fs::{Access, access};
+use serde_json::value::{RawValue, to_raw_value};
+use tracing::info;
+
+use super::arguments::Arguments;
+use super::argv::{argv, fill};
+use super::process::{Finished, RunError, run};
+use crate::child;
+use crate::error::StartError;
+use crate::guard::Guard;
+use crate::plain::plain;
+
+/// How much of what a command said is part of an error, in characters.
+const MAX_SAID: usize = 2_000;
+
+pub(super) async fn call(
+    tool: &LocalTool,
+    command: &CommandTool,
+    arguments: &RawValue,
+    guard: Guard,
+) -> Result<ToolValue, String> {
+    let arguments = Arguments::read(arguments, &command.input_schema)?;
+    let mut process = child::command(&command.program, &command.env, command.cwd.as_deref());
+    process.args(argv(&command.arguments, &arguments)?);
+    let input = match &command.stdin {
+        CommandInput::None => {
+            process.stdin(Stdio::null());
+            String::new()
+        }
+        CommandInput::Json => arguments.to_json()?,
+        CommandInput::Text(template) => fill(template, &arguments)?.unwrap_or_default(),
+    };
+    let (limit, max_output) = (command.timeout, command.max_output_bytes);
+    let run = run(process, input.into_bytes(), limit, max_output, guard).await;
+    let Finished { status, stdout, stderr } = run.map_err(|error| failure(command, error))?;
+    if !status.success() {
+        return Err(unsuccessful(status, &stderr, &stdout));
+    }
+    for line in said(&stderr).lines() {
+        info!(target: "server", server = LocalTool::SERVER, tool = %tool.name, "{line}");
+    }
+    value(command.output, stdout)
+}
+
+/// Why it cannot be started as things are.
+pub(super) fn problem(command: &CommandTool) -> Option<String> {
+    let cwd = command.cwd.as_ref().filter(|cwd| !cwd.is_dir());
+    if let Some(path) = cwd {
+        return Some(StartError::NoWorkingDirectory { path: path.clone() }.to_string());
+    }
+    let shown = command.program.display().to_string();
+    let candidates = candidates(command);
+    if candidates.iter().any(|path| path.is_file() && access(path, Access::EXEC_OK).is_ok()) {
+        return None;
+    }
+    Some(if candidates.iter().any(|path| path.is_file()) {
+        StartError::NotExecutable { command: shown }.to_string()
+    } else {
+        StartError::CommandNotFound { command: shown }.to_string()
+    })
+}
+
+/// Where the program may be.
+fn candidates(command: &CommandTool) -> Vec<PathBuf> {
+    if command.program.is_absolute() {
+        return vec![command.program.clone()];
+    }
+    let own = command.env.get("PATH").map(|path| OsString::from(path.reveal()));
+    let search = own.or_else(|| env::var_os("PATH")).unwrap_or_default();
+    let base = command.cwd.as_deref().unwrap_or(Path::new(""));
+    env::split_paths(&search).map(|folder| base.join(folder).join(&command.program)).collect()
+}
+
+fn failure(command: &CommandTool, error: RunError) -> String {
+    match error {
+        RunError::NotStarted(error) if error.kind() == std::io::ErrorKind::ArgumentListTooLong => {
+            "the arguments are too long for a command line; the tool's configuration can pass \
+             them with 'stdin'"
+                .to_owned()
+        }
+        RunError::NotStarted(error) => {
+            let program = command.program.display().to_string();
+            child::explain(error, &program, command.cwd.as_deref()).to_string()
+        }
+        RunError::TimedOut => {
+            format!("it did not end within {}s and was killed", command.timeout.as_secs_f64())
+        }
+        RunError::TooMuchOutput => format!(
+            "its output is longer than {} bytes, and it was killed; ask for less at a time",
+            command.max_output_bytes
+        ),
+    }
+}
+
+fn unsuccessful(status: ExitStatus, stderr: &[u8], stdout: &[u8]) -> String {
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("it was ended by signal {signal}"),
+        (None, None) => status.to_string(),
+    };
+    // Many a command tells on its stdout what went wrong.
+    let words = [stderr, stdout].into_iter().map(said).find(|words| !words.is_empty());
+    match words {
+        Some(words) => format!("{how}: {words}"),
+        None => how,
+    }
+}
+
+/// The end of what a command wrote, safe to show.
+fn said(bytes: &[u8]) -> String {
+    // A character has at most four bytes.
+    let end = bytes.get(bytes.len().saturating_sub(4 * MAX_SAID)..).unwrap_or_default();
+    let text = String::from_utf8_lossy(end);
+    let text = text.trim();
+    let lines = text.lines().map(|line| plain(line, usize::MAX));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let surplus = text.chars().count().saturating_sub(MAX_SAID);
+    match text.char_indices().nth(surplus) {
+        Some((start, _)) if surplus > 0 => format!("… {}", text.get(start..).unwrap_or_default()),
+        _ => text,
+    }
+}
+
+fn value(form: CommandOutput, stdout: Vec<u8>) -> Result<ToolValue, String> {
+    let text = String::from_utf8(stdout).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("its output is not text: byte {at} is not UTF-8")
+    })?;
+    match form {
+        CommandOutput::Auto => Ok(ToolValue::Text(text)),
+        CommandOutput::Text => {
+            to_raw_value(&text).map(ToolValue::Json).map_err(|error| error.to_string())
+        }
+        CommandOutput::Json => serde_json::from_str::<&RawValue>(text.trim_ascii())
+            .map(|json| ToolValue::Json(json.to_owned()))
+            .map_err(|error| format!("its output is not JSON: {error}")),
+    }
+}

@@ -1,0 +1,286 @@
+//! The built-in tools: what they do with the files of their folder.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use onecall_config::{FileAction, FilesTool};
+use onecall_core::ToolValue;
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use super::folder::{Folder, Inside, Kind, json};
+use super::pattern::Pattern;
+
+/// The most that is read at once, and that a file has after it was written to.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+
+/// The most that a list holds.
+const MAX_FOUND: usize = 50_000;
+
+/// How long one call may take: a folder may be on a network, and huge.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Carries out one call. Dropping the future stops a search; what is being written is
+/// written to its end.
+pub(super) async fn call(tool: &FilesTool, arguments: &RawValue) -> Result<ToolValue, String> {
+    let patience = Patience::new();
+    let work = {
+        let (tool, arguments, patience) = (tool.clone(), arguments.to_owned(), patience.share());
+        move || carry_out(&tool, &arguments, &patience)
+    };
+    match timeout(LIMIT, tokio::task::spawn_blocking(work)).await {
+        Ok(Ok(value)) => value,
+        Ok(Err(_)) => Err("it was broken off".to_owned()),
+        Err(_) => Err(too_slow()),
+    }
+}
+
+/// Why it cannot be used as things are.
+pub(super) fn problem(tool: &FilesTool) -> Option<String> {
+    let problem = Folder::open(&tool.root).err()?;
+    Some(format!("{problem} ('{}'); check 'root'", tool.root.display()))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadArguments {
+    path: String,
+    offset: Option<u64>,
+    limit: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriteArguments {
+    path: String,
+    content: String,
+    append: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListArguments {
+    path: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GlobArguments {
+    pattern: String,
+}
+
+fn parse<'a, T: Deserialize<'a>>(arguments: &'a RawValue) -> Result<T, String> {
+    serde_json::from_str(arguments.get()).map_err(|error| {
+        let message = error.to_string();
+        // The place in the text means nothing to whoever wrote no text.
+        message.rsplit_once(" at line ").map_or(message.clone(), |(what, _)| what.to_owned())
+    })
+}
+
+fn carry_out(
+    tool: &FilesTool,
+    arguments: &RawValue,
+    patience: &Patience,
+) -> Result<ToolValue, String> {
+    match tool.action {
+        FileAction::Read => {
+            let arguments: ReadArguments = parse(arguments)?;
+            let file = Folder::open(&tool.root)?.read(Inside::new(&arguments.path)?)?;
+            json(&read(file, &arguments, patience)?)
+        }
+        FileAction::Write => {
+            let arguments: WriteArguments = parse(arguments)?;
+            write(&Folder::open(&tool.root)?, &arguments)
+        }
+        FileAction::List => {
+            let arguments: ListArguments = parse(arguments)?;
+            let path = arguments.path.as_deref().map_or(Ok(Inside::HERE), Inside::new)?;
+            list(&Folder::open(&tool.root)?, path, patience)
+        }
+        FileAction::Glob => {
+            let arguments: GlobArguments = parse(arguments)?;
+            let pattern = Pattern::parse(&arguments.pattern)?;
+            json(&glob(&Folder::open(&tool.root)?, &pattern, patience)?)
+        }
+    }
+}
+
+fn read(file: File, arguments: &ReadArguments, patience: &Patience) -> Result<String, String> {
+    let shown = &arguments.path;
+    let failed = |error: io::Error| format!("'{shown}' cannot be read: {error}");
+    let mut source = BufReader::with_capacity(64 * 1024, file);
+    for _ in 0..arguments.offset.unwrap_or(0) {
+        patience.check()?;
+        if !skip_line(&mut source, patience).map_err(failed)? {
+            break;
+        }
+    }
+    let mut bytes = Vec::new();
+    // One more than there may be, to see that it is too much.
+    let mut source = source.take(MAX_BYTES as u64 + 1);
+    match arguments.limit {
+        None => {
+            source.read_to_end(&mut bytes).map_err(failed)?;
+        }
+        Some(limit) => {
+            for _ in 0..limit {
+                patience.check()?;
+                if source.read_until(b'\n', &mut bytes).map_err(failed)? == 0 {
+                    break;
+                }
+            }
+        }
+    }
+    if bytes.len() > MAX_BYTES {
+        return Err(format!(
+            "'{shown}': that is more than {} MiB; read it in parts with offset and limit, which \
+             count lines",
+            MAX_BYTES >> 20
+        ));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("'{shown}' is not a text file: byte {at} of what was read is not UTF-8")
+    })
+}
+
+/// Whether there was one. However long it is, it is not kept.
+fn skip_line(source: &mut impl BufRead, patience: &Patience) -> io::Result<bool> {
+    let mut is_any = false;
+    loop {
+        let buffer = source.fill_buf()?;
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let length = end.map_or(buffer.len(), |end| end + 1);
+        is_any |= length > 0;
+        source.consume(length);
+        if end.is_some() || length == 0 || patience.check().is_err() {
+            return Ok(is_any);
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Written {
+    size: u64,
+}
+
+fn write(folder: &Folder, arguments: &WriteArguments) -> Result<ToolValue, String> {
+    let shown = &arguments.path;
+    let failed = |error: io::Error| format!("'{shown}' cannot be written: {error}");
+    let appends = arguments.append == Some(true);
+    let too_large = || format!("'{shown}' would have more than {} MiB", MAX_BYTES >> 20);
+    if arguments.content.len() > MAX_BYTES {
+        return Err(too_large());
+    }
+    let flags = if appends { OFlags::APPEND } else { OFlags::empty() };
+    let mut file = folder.write(Inside::new(shown)?, flags)?;
+    if appends {
+        let size = file.metadata().map_err(failed)?.len();
+        if size.saturating_add(arguments.content.len() as u64) > MAX_BYTES as u64 {
+            return Err(too_large());
+        }
+    } else {
+        file.set_len(0).map_err(failed)?;
+    }
+    file.write_all(arguments.content.as_bytes()).map_err(failed)?;
+    json(&Written { size: file.metadata().map_err(failed)?.len() })
+}
+
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    #[serde(rename = "type")]
+    kind: Kind,
+    size: u64,
+}
+
+fn list(folder: &Folder, path: Inside<'_>, patience: &Patience) -> Result<ToolValue, String> {
+    let mut listed: Vec<Listed> = Vec::new();
+    folder.entries(path, &mut |entry| {
+        patience.check()?;
+        if listed.len() == MAX_FOUND {
+            return Err(format!("the folder has more than {MAX_FOUND} entries"));
+        }
+        listed.push(Listed { name: entry.name, kind: entry.kind, size: entry.size });
+        Ok(())
+    })?;
+    listed.sort_by(|one, other| one.name.cmp(&other.name));
+    json(&listed)
+}
+
+/// Walks down as far as the pattern can match. Links to folders are not followed, so
+/// there are no circles.
+fn glob(folder: &Folder, pattern: &Pattern, patience: &Patience) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), pattern.start())];
+    while let Some((above, matched)) = open.pop() {
+        let path = if above.is_empty() { Inside::HERE } else { Inside::new(&above)? };
+        let walked = folder.entries(path, &mut |entry| {
+            patience.check()?;
+            let matched = pattern.advance(&matched, &entry.name);
+            let separator = if above.is_empty() { "" } else { "/" };
+            let path = || format!("{above}{separator}{}", entry.name);
+            match entry.kind {
+                Kind::Folder if pattern.goes_on(&matched) => open.push((path(), matched)),
+                Kind::File | Kind::Link if pattern.is_whole(&matched) => {
+                    let path = path();
+                    if entry.kind == Kind::File || folder.has_file(&path) {
+                        found.push(path);
+                    }
+                }
+                _ => {}
+            }
+            match found.len() > MAX_FOUND {
+                true => Err(format!("the pattern matches more than {MAX_FOUND} files")),
+                false => Ok(()),
+            }
+        });
+        // A folder that may not be read, or that is gone by now, is passed over.
+        match walked {
+            Err(reason) if above.is_empty() || patience.check().is_err() => return Err(reason),
+            Err(reason) if found.len() > MAX_FOUND => return Err(reason),
+            _ => {}
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// How long a call goes on: until its time is up, or nobody waits for it any more.
+struct Patience {
+    until: Instant,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Patience {
+    fn new() -> Self {
+        Self { until: Instant::now() + LIMIT, is_over: Arc::default() }
+    }
+
+    /// For the one who does the work.
+    fn share(&self) -> Self {
+        Self { until: self.until, is_over: Arc::clone(&self.is_over) }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match self.is_over.load(Ordering::Relaxed) || Instant::now() > self.until {
+            true => Err(too_slow()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Drop for Patience {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+fn too_slow() -> String {
+    format!("it took longer than {}s", LIMIT.as_secs())
+}

@@ -1,0 +1,402 @@
+//! One folder, and nothing outside of it. Every path is resolved by the kernel below an
+//! open descriptor of the folder (`openat2` with `RESOLVE_BENEATH`), so neither `..` nor
+//! a link leads out, whatever somebody changes on the way meanwhile. What is no regular
+//! file or folder is never opened, so nothing blocks.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path};
+
+use onecall_core::ToolValue;
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, open, openat2, stat, statat,
+};
+use rustix::io::Errno;
+use serde::Serialize;
+use serde_json::value::to_raw_value;
+
+/// Longer than any path the kernel takes.
+const MAX_PATH: usize = 4_096;
+
+/// How often a path is tried again that was changed while it was followed.
+const RETRIES: usize = 100;
+
+/// A path as a program gave it, which has no business outside of the folder. That it has
+/// none is for the kernel to say; this says it in words.
+#[derive(Clone, Copy)]
+pub(super) struct Inside<'p>(&'p str);
+
+impl<'p> Inside<'p> {
+    /// The folder itself.
+    pub const HERE: Self = Self(".");
+
+    pub fn new(path: &'p str) -> Result<Self, String> {
+        let is_outside = |component| {
+            matches!(component, Component::ParentDir | Component::RootDir | Component::Prefix(_))
+        };
+        if path.is_empty() {
+            return Err("the path is empty".to_owned());
+        }
+        if path.len() > MAX_PATH {
+            return Err("the path is too long".to_owned());
+        }
+        if path.contains('\0') {
+            return Err("the path holds a NUL character".to_owned());
+        }
+        if Path::new(path).components().any(is_outside) {
+            return Err(format!(
+                "'{path}' is not allowed: a path is relative to the tool's folder, without '..'"
+            ));
+        }
+        Ok(Self(path))
+    }
+
+    fn says(self, error: Errno) -> String {
+        let Self(path) = self;
+        match error {
+            Errno::NOENT => format!("'{path}' does not exist"),
+            Errno::XDEV => format!("'{path}' leads out of the tool's folder"),
+            Errno::LOOP => format!("'{path}' is a link that is not followed"),
+            Errno::ISDIR => format!("'{path}' is a folder"),
+            Errno::NOTDIR => format!("'{path}' is not a folder, or a part of it is not"),
+            Errno::ACCESS | Errno::PERM => format!("'{path}': permission denied"),
+            Errno::NOSYS => "this kernel cannot keep a path within a folder (openat2)".to_owned(),
+            error => format!("'{path}': {}", std::io::Error::from(error)),
+        }
+    }
+
+    fn is_no_file(self, kind: FileType) -> String {
+        let Self(path) = self;
+        match kind {
+            FileType::Directory => format!("'{path}' is a folder"),
+            _ => format!("'{path}' is not a regular file"),
+        }
+    }
+}
+
+/// The folder, open.
+pub(super) struct Folder(OwnedFd);
+
+/// What a folder holds.
+pub(super) struct Entry {
+    pub name: String,
+    pub kind: Kind,
+    pub size: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    File,
+    Folder,
+    Link,
+    Other,
+}
+
+impl Folder {
+    pub fn open(root: &Path) -> Result<Self, String> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = open(root, flags, Mode::empty()).map_err(|error| match error {
+            Errno::NOENT => "the folder that is its root does not exist".to_owned(),
+            Errno::NOTDIR => "its root is not a folder".to_owned(),
+            error => format!("its root cannot be opened: {}", std::io::Error::from(error)),
+        })?;
+        // The configuration refuses `/` by name; a link can lead there too.
+        let is_same = |one: rustix::fs::Stat, other: rustix::fs::Stat| {
+            (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+        };
+        match (fstat(&folder), stat("/")) {
+            (Ok(folder), Ok(disk)) if is_same(folder, disk) => {
+                Err("its root is the whole disk".to_owned())
+            }
+            _ => Ok(Self(folder)),
+        }
+    }
+
+    /// Opens a regular file for reading.
+    pub fn read(&self, path: Inside<'_>) -> Result<File, String> {
+        self.check_regular(path)?;
+        self.regular(path, OFlags::RDONLY, Mode::empty())
+    }
+
+    /// Opens a regular file for writing; it and the folders on the way are made if they
+    /// do not exist.
+    pub fn write(&self, path: Inside<'_>, flags: OFlags) -> Result<File, String> {
+        match self.check_regular(path) {
+            Ok(()) => {}
+            Err(_) if self.kind(path) == Err(Errno::NOENT) => self.make_parents(path)?,
+            Err(error) => return Err(error),
+        }
+        self.regular(path, OFlags::WRONLY | OFlags::CREATE | flags, Mode::from_raw_mode(0o666))
+    }
+
+    /// Whether it is a regular file, or a link to one inside.
+    pub fn has_file(&self, path: &str) -> bool {
+        Inside::new(path).is_ok_and(|path| self.kind(path) == Ok(FileType::RegularFile))
+    }
+
+    /// Every entry of a folder inside, in no order, as long as `visit` says so.
+    pub fn entries(
+        &self,
+        path: Inside<'_>,
+        visit: &mut dyn FnMut(Entry) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let says = |error| path.says(error);
+        let mut dir = self.beneath(path, flags, Mode::empty()).and_then(Dir::new).map_err(says)?;
+        while let Some(entry) = dir.read() {
+            let entry = entry.map_err(says)?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let found = dir.fd().and_then(|fd| statat(fd, name, AtFlags::SYMLINK_NOFOLLOW));
+            // It may be gone by now.
+            let Ok(found) = found else { continue };
+            let kind = match FileType::from_raw_mode(found.st_mode) {
+                FileType::RegularFile => Kind::File,
+                FileType::Directory => Kind::Folder,
+                FileType::Symlink => Kind::Link,
+                _ => Kind::Other,
+            };
+            let size =
+                if kind == Kind::File { u64::try_from(found.st_size).unwrap_or(0) } else { 0 };
+            visit(Entry { name: name.to_string_lossy().into_owned(), kind, size })?;
+        }
+        Ok(())
+    }
+
+    /// Looks without opening: to open a pipe waits, and to open a device may do things.
+    fn check_regular(&self, path: Inside<'_>) -> Result<(), String> {
+        match self.kind(path) {
+            Ok(FileType::RegularFile) => Ok(()),
+            Ok(kind) => Err(path.is_no_file(kind)),
+            Err(error) => Err(path.says(error)),
+        }
+    }
+
+    fn kind(&self, path: Inside<'_>) -> Result<FileType, Errno> {
+        let found = fstat(self.beneath(path, OFlags::PATH, Mode::empty())?)?;
+        Ok(FileType::from_raw_mode(found.st_mode))
+    }
+
+    /// Opens what was a regular file a moment ago, and makes sure that it still is.
+    fn regular(&self, path: Inside<'_>, flags: OFlags, mode: Mode) -> Result<File, String> {
+        let says = |error| path.says(error);
+        let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = self.beneath(path, flags, mode).map_err(says)?;
+        match FileType::from_raw_mode(fstat(&file).map_err(says)?.st_mode) {
+            FileType::RegularFile => Ok(File::from(file)),
+            kind => Err(path.is_no_file(kind)),
+        }
+    }
+
+    fn make_parents(&self, path: Inside<'_>) -> Result<(), String> {
+        let Some(parents) = Path::new(path.0).parent() else { return Ok(()) };
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        let mut above = self.beneath(Inside::HERE, flags, Mode::empty());
+        let mut way = String::new();
+        for name in parents.components().filter_map(|component| match component {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        }) {
+            if !way.is_empty() {
+                way.push('/');
+            }
+            way.push_str(name);
+            let here = Inside(&way);
+            let mut found = self.beneath(here, flags, Mode::empty());
+            if let (Err(Errno::NOENT), Ok(above)) = (&found, &above) {
+                // If somebody was faster, opening it tells what it is.
+                match mkdirat(above, name, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(here.says(error)),
+                }
+                found = self.beneath(here, flags, Mode::empty());
+            }
+            above = Ok(found.map_err(|error| here.says(error))?);
+        }
+        Ok(())
+    }
+
+    /// The one way in.
+    fn beneath(&self, path: Inside<'_>, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let mut result = Err(Errno::AGAIN);
+        for _ in 0..RETRIES {
+            result = openat2(&self.0, path.0, flags | OFlags::CLOEXEC, mode, resolve);
+            if !matches!(result, Err(Errno::AGAIN | Errno::INTR)) {
+                break;
+            }
+        }
+        result
+    }
+}
+
+/// A value as a program gets it.
+pub(super) fn json(value: &impl Serialize) -> Result<ToolValue, String> {
+    to_raw_value(value).map(ToolValue::Json).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Read;
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::CWD;
+
+    use super::*;
+
+    /// A folder `in` with files and links, and a secret beside it.
+    fn place() -> (tempfile::TempDir, Folder) {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::create_dir_all(path("in/sub/deep")).unwrap();
+        fs::create_dir(path("out")).unwrap();
+        fs::write(path("out/secret"), "secret").unwrap();
+        fs::write(path("in/file"), "inside").unwrap();
+        fs::write(path("in/sub/deep/file"), "deep inside").unwrap();
+        let links = [
+            ("../out/secret", "in/up"),
+            ("../out", "in/upfolder"),
+            ("sub/deep/file", "in/down"),
+            ("../../file", "in/sub/deep/back"),
+            ("../in/file", "in/outandin"),
+            ("../out/new", "in/dangling"),
+            ("sub/new", "in/danglinginside"),
+            ("loop", "in/loop"),
+            ("/proc/self/root", "in/magic"),
+        ];
+        for (target, link) in links {
+            symlink(target, path(link)).unwrap();
+        }
+        symlink(path("out/secret"), path("in/absolute")).unwrap();
+        symlink(path("in/file"), path("in/absoluteinside")).unwrap();
+        let mode = Mode::from_raw_mode(0o666);
+        rustix::fs::mknodat(CWD, path("in/fifo"), FileType::Fifo, mode, 0).unwrap();
+        let folder = Folder::open(&path("in")).unwrap();
+        (place, folder)
+    }
+
+    fn read(folder: &Folder, path: &str) -> Result<String, String> {
+        let mut text = String::new();
+        folder.read(Inside::new(path)?)?.read_to_string(&mut text).unwrap();
+        Ok(text)
+    }
+
+    #[test]
+    fn what_is_inside_can_be_read() {
+        let (_place, folder) = place();
+        for (path, text) in [
+            ("file", "inside"),
+            ("./sub/./deep//file", "deep inside"),
+            ("down", "deep inside"),
+            ("sub/deep/back", "inside"),
+        ] {
+            assert_eq!(read(&folder, path), Ok(text.to_owned()), "{path}");
+        }
+    }
+
+    #[test]
+    fn nothing_leads_out() {
+        let (place, folder) = place();
+        let secret = place.path().join("out/secret").display().to_string();
+        for path in [
+            "../out/secret",
+            "sub/../../out/secret",
+            "sub/deep/../../../out/secret",
+            "..",
+            "./..",
+            "/etc/passwd",
+            "//etc/passwd",
+            &secret,
+            "up",
+            "upfolder/secret",
+            "outandin",
+            "absolute",
+            "absoluteinside",
+            "magic/etc/passwd",
+            "dangling",
+            "loop",
+            "file/../file",
+            "",
+            "a\0b",
+            &"x/".repeat(3_000),
+            "fifo",
+            "sub",
+            ".",
+            "file/",
+            "~/x",
+            "...",
+        ] {
+            let result = read(&folder, path);
+            assert!(result.is_err(), "{path} was read: {result:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_outside() {
+        let (place, folder) = place();
+        for path in [
+            "../out/new",
+            "/tmp/onecall-new",
+            "up",
+            "upfolder/new",
+            "upfolder/a/b/new",
+            "dangling",
+            "absolute",
+            "fifo",
+            "sub",
+            "file/new",
+            "new/",
+            "loop/x",
+            "sub/../../out/new",
+        ] {
+            let written =
+                Inside::new(path).and_then(|path| folder.write(path, OFlags::empty()).map(drop));
+            assert!(written.is_err(), "{path} was written");
+        }
+        let names: Vec<_> = fs::read_dir(place.path().join("out")).unwrap().collect();
+        assert_eq!(names.len(), 1);
+        assert_eq!(fs::read_to_string(place.path().join("out/secret")).unwrap(), "secret");
+    }
+
+    #[test]
+    fn folders_are_made_on_the_way() {
+        let (place, folder) = place();
+        for path in ["new", "a/b/c/new", "sub/x/new", "./y/./z//new", "danglinginside"] {
+            folder.write(Inside::new(path).unwrap(), OFlags::empty()).unwrap();
+            assert!(place.path().join("in").join(path).is_file(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_link_that_changes_all_the_time_never_leads_out() {
+        let (place, folder) = place();
+        let flip = place.path().join("in/flip");
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let other = place.path().join("in/flop");
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    for target in ["../out", "sub/deep"] {
+                        symlink(target, &other).unwrap();
+                        fs::rename(&other, &flip).unwrap();
+                    }
+                }
+            });
+            let mut inside = 0;
+            for _ in 0..20_000 {
+                match read(&folder, "flip/file").as_deref() {
+                    Ok("deep inside") => inside += 1,
+                    Ok(other) => panic!("{other}"),
+                    Err(_) => {}
+                }
+                assert!(read(&folder, "flip/secret").is_err());
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert!(inside > 0);
+        });
+    }
+}

@@ -1,0 +1,240 @@
+//! Patterns for paths: `*` and `?` within a name, `[a-z]` and `[!a-z]` for one character,
+//! `**` for any number of folders. As in a shell, a name that begins with a dot is matched
+//! only by a pattern that does.
+
+const MAX_PATTERN: usize = 1_000;
+
+/// A pattern, name by name.
+pub(super) struct Pattern(Vec<Part>);
+
+enum Part {
+    /// `**`
+    Folders,
+    Name(Vec<Token>),
+}
+
+enum Token {
+    Character(char),
+    /// `?`
+    Any,
+    /// `*`
+    Many,
+    /// `[…]`
+    Class {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+    },
+}
+
+/// How much of a pattern the names so far have matched: every way to do it at once.
+#[derive(Clone)]
+pub(super) struct Matched(Vec<usize>);
+
+impl Pattern {
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() || text.len() > MAX_PATTERN {
+            return Err(format!("a pattern has from 1 to {MAX_PATTERN} bytes"));
+        }
+        if text.starts_with('/') {
+            return Err("a pattern is relative to the tool's folder".to_owned());
+        }
+        let mut parts = Vec::new();
+        for name in text.split('/').filter(|name| !matches!(*name, "" | ".")) {
+            match name {
+                ".." => return Err("a pattern cannot hold '..'".to_owned()),
+                "**" if matches!(parts.last(), Some(Part::Folders)) => {}
+                "**" => parts.push(Part::Folders),
+                name => parts.push(Part::Name(tokens(name))),
+            }
+        }
+        if matches!(parts.last(), Some(Part::Folders)) {
+            // At the end it stands for everything below.
+            parts.push(Part::Name(vec![Token::Many]));
+        }
+        Ok(Self(parts))
+    }
+
+    pub fn start(&self) -> Matched {
+        self.settle(vec![0])
+    }
+
+    /// What is matched with one name more.
+    pub fn advance(&self, matched: &Matched, name: &str) -> Matched {
+        let name_characters: Vec<char> = name.chars().collect();
+        let mut next = Vec::new();
+        for &position in &matched.0 {
+            match self.0.get(position) {
+                Some(Part::Folders) if !name.starts_with('.') => next.push(position),
+                Some(Part::Name(tokens)) if is_match(tokens, &name_characters) => {
+                    next.push(position + 1);
+                }
+                _ => {}
+            }
+        }
+        self.settle(next)
+    }
+
+    /// Whether the names make a whole match.
+    pub fn is_whole(&self, matched: &Matched) -> bool {
+        matched.0.contains(&self.0.len())
+    }
+
+    /// Whether names below can still match.
+    pub fn goes_on(&self, matched: &Matched) -> bool {
+        matched.0.iter().any(|position| *position < self.0.len())
+    }
+
+    /// `**` also stands for no folder at all.
+    fn settle(&self, mut positions: Vec<usize>) -> Matched {
+        let mut index = 0;
+        while let Some(&position) = positions.get(index) {
+            if matches!(self.0.get(position), Some(Part::Folders)) {
+                positions.push(position + 1);
+            }
+            index += 1;
+        }
+        positions.sort_unstable();
+        positions.dedup();
+        Matched(positions)
+    }
+}
+
+fn tokens(name: &str) -> Vec<Token> {
+    let characters: Vec<char> = name.chars().collect();
+    let mut tokens = Vec::new();
+    let mut rest = characters.as_slice();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        match first {
+            '?' => tokens.push(Token::Any),
+            '*' if matches!(tokens.last(), Some(Token::Many)) => {}
+            '*' => tokens.push(Token::Many),
+            '[' => match class(after) {
+                Some((class, after)) => {
+                    tokens.push(class);
+                    rest = after;
+                }
+                None => tokens.push(Token::Character('[')),
+            },
+            other => tokens.push(Token::Character(*other)),
+        }
+    }
+    tokens
+}
+
+/// What follows a `[`, and what follows its `]`; `None` if there is none.
+fn class(after: &[char]) -> Option<(Token, &[char])> {
+    let negated = matches!(after.first(), Some('!' | '^'));
+    let inside = after.get(usize::from(negated)..)?;
+    // A bracket in the first place is one of the characters.
+    let end = 1 + inside.get(1..)?.iter().position(|it| *it == ']')?;
+    let (mut inside, after) = (inside.get(..end)?, inside.get(end + 1..)?);
+    let mut ranges = Vec::new();
+    loop {
+        match inside {
+            [from, '-', to, rest @ ..] => {
+                ranges.push((*from, *to));
+                inside = rest;
+            }
+            [one, rest @ ..] => {
+                ranges.push((*one, *one));
+                inside = rest;
+            }
+            [] => return Some((Token::Class { negated, ranges }, after)),
+        }
+    }
+}
+
+fn is_match(tokens: &[Token], name: &[char]) -> bool {
+    if name.first() == Some(&'.') && !matches!(tokens.first(), Some(Token::Character('.'))) {
+        return false;
+    }
+    let (mut token, mut at) = (0, 0);
+    // Where the last star was, and how much it has taken: to take more is the only thing
+    // that can help when something after it does not match.
+    let mut star: Option<(usize, usize)> = None;
+    while at < name.len() {
+        let is_next = match (tokens.get(token), name.get(at)) {
+            (Some(Token::Many), _) => {
+                star = Some((token, at));
+                token += 1;
+                continue;
+            }
+            (Some(Token::Any), Some(_)) => true,
+            (Some(Token::Character(wanted)), Some(character)) => wanted == character,
+            (Some(Token::Class { negated, ranges }), Some(character)) => {
+                ranges.iter().any(|(from, to)| (from..=to).contains(&character)) != *negated
+            }
+            _ => false,
+        };
+        if is_next {
+            (token, at) = (token + 1, at + 1);
+        } else if let Some((after, taken)) = star {
+            star = Some((after, taken + 1));
+            (token, at) = (after + 1, taken + 1);
+        } else {
+            return false;
+        }
+    }
+    tokens.get(token..).is_some_and(|rest| rest.iter().all(|it| matches!(it, Token::Many)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, path: &str) -> bool {
+        let pattern = Pattern::parse(pattern).unwrap();
+        let mut matched = pattern.start();
+        for name in path.split('/') {
+            matched = pattern.advance(&matched, name);
+        }
+        pattern.is_whole(&matched)
+    }
+
+    #[test]
+    fn names_and_folders() {
+        let rows = [
+            ("a.txt", "a.txt", true),
+            ("a.txt", "b/a.txt", false),
+            ("*.txt", "a.txt", true),
+            ("*.txt", "b/a.txt", false),
+            ("*", ".hidden", false),
+            (".*", ".hidden", true),
+            ("?.txt", "é.txt", true),
+            ("?.txt", "ab.txt", false),
+            ("a*b*c", "aXbYbZc", true),
+            ("a*b*c", "aXbYbZ", false),
+            ("[a-cx].md", "b.md", true),
+            ("[a-cx].md", "d.md", false),
+            ("[!a-c].md", "d.md", true),
+            ("[]x]", "]", true),
+            ("[x", "[x", true),
+            ("[", "[", true),
+            ("**/*.md", "a.md", true),
+            ("**/*.md", "x/y/z/a.md", true),
+            ("**/*.md", "x/.git/a.md", false),
+            ("**", "x/y", true),
+            ("x/**", "x/y/z", true),
+            ("x/**", "x", false),
+            ("x/**/z/*.c", "x/z/a.c", true),
+            ("x/**/z/*.c", "x/z/y/z/a.c", true),
+            ("x/**/**/**/a", "x/y/a", true),
+            ("./x//y", "x/y", true),
+        ];
+        for (pattern, path, expected) in rows {
+            assert_eq!(matches(pattern, path), expected, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_and_nothing_takes_long() {
+        for pattern in ["", "/etc/*", "..", "a/../b", &"x".repeat(2_000)] {
+            assert!(Pattern::parse(pattern).is_err(), "{pattern}");
+        }
+        let stars = "*a".repeat(400);
+        assert!(!matches(&stars, &"a".repeat(399)));
+        let folders = "**/a/".repeat(150) + "b";
+        assert!(!matches(&folders, &"a/".repeat(2_000)));
+    }
+}
