@@ -1,9 +1,15 @@
-//! A local tool's value as the answer that a server would have sent, for somebody who
-//! wants the answer as it is.
+//! What a local tool answers: a value, or for somebody who wants that, the whole answer
+//! that a server would have sent.
 
 use onecall_core::ToolValue;
+use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
+
+/// A value that is what it is, whatever its text looks like.
+pub(super) fn json(value: &impl Serialize) -> Result<ToolValue, String> {
+    to_raw_value(value).map(ToolValue::Json).map_err(|error| error.to_string())
+}
 
 /// Wraps `value`. A value that is no object is structured content only where the tool's
 /// schema says so, under the key that it has there.
@@ -25,14 +31,14 @@ pub(super) fn whole(value: ToolValue, output_schema: Option<&Value>) -> ToolValu
     }
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct Wrapped<S> {
     content: Value,
     #[serde(rename = "structuredContent")]
     structured: S,
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct Structured {
     result: Box<RawValue>,
 }
@@ -41,7 +47,7 @@ fn text_of(json: &RawValue) -> String {
     serde_json::from_str(json.get()).unwrap_or_else(|_| json.get().to_owned())
 }
 
-fn answer(answer: &impl serde::Serialize) -> ToolValue {
+fn answer(answer: &impl Serialize) -> ToolValue {
     // Fails only for maps with keys that are no strings, and there are none.
     to_raw_value(answer).map_or(ToolValue::Nothing, ToolValue::Json)
 }
@@ -50,7 +56,7 @@ fn answer(answer: &impl serde::Serialize) -> ToolValue {
 mod tests {
     use super::*;
 
-    fn json(value: &str) -> ToolValue {
+    fn raw(value: &str) -> ToolValue {
         ToolValue::Json(RawValue::from_string(value.to_owned()).unwrap())
     }
 
@@ -64,19 +70,19 @@ mod tests {
                 None,
                 r#"{"content":[{"type":"text","text":"5 \"x\""}]}"#,
             ),
-            (json(r#""é""#), None, r#"{"content":[{"type":"text","text":"é"}]}"#),
+            (raw(r#""é""#), None, r#"{"content":[{"type":"text","text":"é"}]}"#),
             (
-                json("[123456789012345678901234567890]"),
+                raw("[123456789012345678901234567890]"),
                 None,
                 r#"{"content":[{"type":"text","text":"[123456789012345678901234567890]"}]}"#,
             ),
             (
-                json(r#"{"a":1}"#),
+                raw(r#"{"a":1}"#),
                 None,
                 r#"{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}"#,
             ),
             (
-                json("[1]"),
+                raw("[1]"),
                 Some(&wrapping),
                 r#"{"content":[{"type":"text","text":"[1]"}],"structuredContent":{"result":[1]}}"#,
             ),

@@ -9,9 +9,10 @@ use std::process::{ExitStatus, Stdio};
 use onecall_config::{CommandInput, CommandOutput, CommandTool, LocalTool};
 use onecall_core::ToolValue;
 use rustix::fs::{Access, access};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use tracing::info;
 
+use super::answer::json;
 use super::arguments::Arguments;
 use super::argv::{argv, fill};
 use super::process::{Finished, RunError, run};
@@ -138,9 +139,7 @@ fn value(form: CommandOutput, stdout: Vec<u8>) -> Result<ToolValue, String> {
     })?;
     match form {
         CommandOutput::Auto => Ok(ToolValue::Text(text)),
-        CommandOutput::Text => {
-            to_raw_value(&text).map(ToolValue::Json).map_err(|error| error.to_string())
-        }
+        CommandOutput::Text => json(&text),
         CommandOutput::Json => serde_json::from_str::<&RawValue>(text.trim_ascii())
             .map(|json| ToolValue::Json(json.to_owned()))
             .map_err(|error| format!("its output is not JSON: {error}")),

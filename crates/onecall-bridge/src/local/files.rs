@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
-use super::folder::{Folder, Inside, Kind, json};
+use super::answer::json;
+use super::folder::{Folder, Inside, Kind};
 use super::pattern::Pattern;
 
 /// The most that is read at once, and that a file has after it was written to.
