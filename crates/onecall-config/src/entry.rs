@@ -8,10 +8,11 @@ use crate::document::{Node, Position};
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, expand};
 use crate::local_tools::LocalTool;
-use crate::model::{RemoteTransport, Secret, StdioTransport, Transport};
+use crate::model::{OAuth, RemoteTransport, Secret, StdioTransport, Transport};
+use crate::oauth;
 use crate::reader::{self, Entry, Section};
 
-pub(crate) const KEYS: [&str; 13] = [
+pub(crate) const KEYS: [&str; 14] = [
     "name",
     "transport",
     "type",
@@ -21,6 +22,7 @@ pub(crate) const KEYS: [&str; 13] = [
     "cwd",
     "url",
     "headers",
+    "oauth",
     "disabled",
     "lazy",
     "connect_timeout_seconds",
@@ -131,7 +133,7 @@ impl<'n> EntryReader<'n> {
     pub(crate) fn transport(&self, report: &mut Report) -> Option<Transport> {
         let kind = self.kind(report)?;
         let (foreign, home): (&[&str], _) = match kind {
-            Kind::Stdio => (&["url", "headers"], "http and sse servers"),
+            Kind::Stdio => (&["url", "headers", "oauth"], "http and sse servers"),
             Kind::Auto | Kind::Http | Kind::Sse => {
                 (&["command", "args", "env", "cwd"], "stdio servers")
             }
@@ -238,7 +240,15 @@ impl<'n> EntryReader<'n> {
         });
         let is_value = |value: &str| !value.contains(|c: char| c.is_control() && c != '\t');
         let headers = self.values("headers", is_header_name, is_value, report);
-        Some(RemoteTransport { url: url?, headers })
+        let what = self.what("oauth");
+        let oauth = match self.section.get("oauth").filter(|node| !node.is_null()) {
+            Some(node) => oauth::read(node, &what, self.environment, report),
+            None => Some(OAuth::default()),
+        };
+        let url = url?;
+        let is_named = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+        let oauth = oauth.filter(|_| !is_named && !names_user(&url));
+        Some(RemoteTransport { url, headers, oauth })
     }
 
     fn required(&self, key: &str, kind: Kind, report: &mut Report) -> Option<&'n Node> {
@@ -294,6 +304,12 @@ fn is_variable_name(name: &str) -> bool {
 fn is_header_name(name: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_token)
+}
+
+/// Whether an address says who asks: `https://user:password@host/`.
+fn names_user(url: &str) -> bool {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
 }
 
 fn is_http_url(url: &str) -> bool {

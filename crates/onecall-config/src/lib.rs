@@ -11,6 +11,7 @@ mod load;
 mod local_tools;
 mod locate;
 mod model;
+mod oauth;
 mod outline;
 mod parse;
 mod path;
@@ -32,7 +33,7 @@ pub use locate::{
     Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Surroundings, locate, read_file,
 };
 pub use model::{
-    Config, OptionalTool, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig,
+    Config, OAuth, OptionalTool, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig,
     StdioTransport, ToolPattern, ToolPolicy, Transport,
 };
 pub use pattern::PatternError;

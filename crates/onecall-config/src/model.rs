@@ -126,6 +126,23 @@ pub struct RemoteTransport {
     pub url: String,
     /// Sent with every request.
     pub headers: BTreeMap<String, Secret>,
+    /// How the user may log in if the server asks for that; `None` if nobody does:
+    /// the address or the headers say already who asks.
+    pub oauth: Option<OAuth>,
+}
+
+/// How to log in to a remote server. Usually there is nothing to say: the server
+/// tells where to log in, and we are registered there by ourselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OAuth {
+    /// What we are known as, where it was registered by hand.
+    pub client_id: Option<String>,
+    /// What proves it, where there is such a thing.
+    pub client_secret: Option<Secret>,
+    /// What to ask for; what the server asks for if empty.
+    pub scopes: Vec<String>,
+    /// The port of this machine that the browser comes back to; any if absent.
+    pub redirect_port: Option<u16>,
 }
 
 // Tokens are often passed as arguments, and in any part of a URL but its host.

@@ -72,6 +72,32 @@ fn bytes_that_are_not_text() {
 }
 
 #[test]
+fn logins() {
+    assert_rows(&[
+        (
+            "servers: {a: {command: x, oauth: {}}}",
+            "1:27: 'oauth' is for http and sse servers, but server 'a' uses stdio\n  help: remove it",
+        ),
+        (
+            "servers: {a: {url: 'https://h/', oauth: {client: x}}}",
+            "1:42: unknown key 'client' in 'oauth' of server 'a'\n  help: did you mean 'client_id'?",
+        ),
+        (
+            "servers: {a: {url: 'https://h/', oauth: {client_secret: x}}}",
+            "1:42: 'oauth' of server 'a' has a 'client_secret' without a 'client_id'\n  help: they belong together",
+        ),
+        (
+            "servers: {a: {url: 'https://h/', oauth: {scopes: ['read write']}}}",
+            "1:51: each of 'scopes' in 'oauth' of server 'a' must be one word\n  help: give several as several items",
+        ),
+        (
+            "servers: {a: {url: 'https://h/', oauth: {redirect_port: 0}}}",
+            "1:57: 'redirect_port' in 'oauth' of server 'a' must be a whole number from 1 to 65535",
+        ),
+    ]);
+}
+
+#[test]
 fn keys() {
     assert_rows(&[
         (
@@ -104,7 +130,7 @@ fn keys() {
         ),
         (
             "servers: {a: {command: x, <<: {}}}",
-            "1:27: unknown key '<<' in server 'a'\n  help: valid keys are name, transport, type, command, args, env, cwd, url, headers, disabled, lazy, connect_timeout_seconds, call_timeout_seconds",
+            "1:27: unknown key '<<' in server 'a'\n  help: valid keys are name, transport, type, command, args, env, cwd, url, headers, oauth, disabled, lazy, connect_timeout_seconds, call_timeout_seconds",
         ),
         (
             "servers: {a: {command: x, disabled: true, arg: 1}}",

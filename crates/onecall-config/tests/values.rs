@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    Config, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern,
+    Config, OAuth, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern,
     ToolPolicy, Transport,
 };
 use onecall_core::{EngineChoice, Limits, ServerName, Workspace, WorkspaceAccess};
@@ -44,7 +44,8 @@ fn stdio(command: &str) -> StdioTransport {
 }
 
 fn remote(url: &str) -> RemoteTransport {
-    RemoteTransport { url: url.into(), headers: BTreeMap::new() }
+    let oauth = Some(OAuth::default());
+    RemoteTransport { url: url.into(), headers: BTreeMap::new(), oauth }
 }
 
 /// Compared piece by piece: a difference in a hidden value must be seen too.
@@ -109,6 +110,7 @@ execution:
     };
     let internal = RemoteTransport {
         headers: secrets(&[("Authorization", "Bearer t0ken")]),
+        oauth: None,
         ..remote("http://localhost:8080/mcp")
     };
     let expected = Config {
@@ -355,6 +357,36 @@ fn paths_beside_a_file_without_a_folder() {
     let here = std::env::current_dir().unwrap();
     assert_eq!(config.python, Some(here.join("venv")));
     assert_eq!(config.workspace.map(|workspace| workspace.path), Some(here.join("data")));
+}
+
+#[test]
+fn who_logs_in_and_how() {
+    let login = |entry: &str| match parse(&format!("servers: {{a: {entry}}}")).servers.remove(0) {
+        ServerConfig { transport: Transport::Auto(remote), .. } => remote.oauth,
+        other => panic!("{other:?}"),
+    };
+    let given = OAuth {
+        client_id: Some("t0ken".into()),
+        client_secret: Some(Secret::new("t0ken")),
+        scopes: vec!["read".into(), "files:write".into()],
+        redirect_port: Some(8123),
+    };
+    let rows = [
+        ("{url: 'https://h/'}", Some(OAuth::default())),
+        ("{url: 'https://h/', oauth: }", Some(OAuth::default())),
+        (
+            "{url: 'https://h/', oauth: {client_id: '${TOKEN}', client_secret: '${TOKEN}', \
+             scopes: [read, 'files:write'], redirect_port: 8123}}",
+            Some(given),
+        ),
+        // Whoever says who asks does not log in.
+        ("{url: 'https://h/', headers: {authorization: x}}", None),
+        ("{url: 'https://h/', headers: {Authorization: x}, oauth: {client_id: y}}", None),
+        ("{url: 'https://me:x@h/mcp'}", None),
+    ];
+    for (entry, expected) in rows {
+        assert_eq!(login(entry), expected, "{entry}");
+    }
 }
 
 #[test]

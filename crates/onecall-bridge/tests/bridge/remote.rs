@@ -71,7 +71,7 @@ impl Site {
 fn remote(url: &str) -> RemoteTransport {
     let secret = Secret::new("Bearer open-sesame");
     let headers = BTreeMap::from([("Authorization".to_owned(), secret)]);
-    RemoteTransport { url: url.to_owned(), headers }
+    RemoteTransport { url: url.to_owned(), headers, oauth: None }
 }
 
 fn config(transport: Transport) -> ServerConfig {
@@ -340,7 +340,7 @@ async fn a_dropped_call_closes_its_request() {
 async fn a_password_in_the_address_is_used_and_not_shown() {
     let site = Site::new("--misbehave status=500");
     let url = site.fixture.url("/mcp").replace("//", "//me:my-password@");
-    let transport = RemoteTransport { url, headers: BTreeMap::new() };
+    let transport = RemoteTransport { url, headers: BTreeMap::new(), oauth: None };
     let bridge = start(vec![config(Transport::Http(transport))]).await;
     assert_eq!(add(&bridge).await, "3");
     let outcome = counter(&bridge).await;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    CommandTool, Config, FileAction, FilesTool, LocalTool, LocalWork, OptionalTool, ProxyPolicy, RemoteTransport,
+    CommandTool, Config, FileAction, FilesTool, LocalTool, LocalWork, OAuth, OptionalTool, ProxyPolicy, RemoteTransport,
     Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern, ToolPolicy, Transport,
 };
 use onecall_core::{
@@ -346,7 +346,12 @@ fn remote() -> BoxedStrategy<Part<Transport>> {
     let transport = (kind, url, headers).prop_map(|((kind, make), url, headers)| {
         let kind = kind.map(|(key, name)| entry(key, text(name)));
         let written = kind.into_iter().chain([entry("url", text(&url.written))]).collect();
-        let meant = RemoteTransport { url: url.meant, headers: headers.1.unwrap_or_default() };
+        let meant = RemoteTransport {
+            url: url.meant,
+            headers: headers.1.unwrap_or_default(),
+            // No header of up to eight letters is `Authorization`.
+            oauth: Some(OAuth::default()),
+        };
         ([written, headers.0].concat(), make(meant))
     });
     transport.boxed()

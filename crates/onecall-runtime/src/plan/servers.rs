@@ -75,7 +75,12 @@ impl Address {
     fn server(self, name: &str) -> ServerConfig {
         ServerConfig {
             name: ServerName::new(name),
-            transport: Transport::Auto(RemoteTransport { url: self.url, headers: BTreeMap::new() }),
+            transport: Transport::Auto(RemoteTransport {
+                url: self.url,
+                headers: BTreeMap::new(),
+                // The login of a configured server is not for servers that a plan names.
+                oauth: None,
+            }),
             connect_timeout: CONNECT_TIMEOUT,
             call_timeout: CALL_TIMEOUT,
             lazy: false,

@@ -1,0 +1,61 @@
+//! Reads how to log in to a remote server.
+
+use crate::document::Node;
+use crate::error::{Problem, Report};
+use crate::expand::{Environment, expand};
+use crate::model::{OAuth, Secret};
+use crate::reader::{self, Section};
+
+const KEYS: [&str; 4] = ["client_id", "client_secret", "scopes", "redirect_port"];
+
+/// What stands under `oauth`, called `what` in messages.
+pub(crate) fn read(
+    node: &Node,
+    what: &str,
+    environment: &Environment<'_>,
+    report: &mut Report,
+) -> Option<OAuth> {
+    let section = Section::open(node, what, &KEYS, report)?;
+    let label = |key: &str| format!("'{key}' in {what}");
+    let mut value = |key: &str| {
+        let (node, what) = (section.get(key)?, label(key));
+        let text = reader::text(node, &what, report)?;
+        let text = reader::expanded(node, &what, expand(text, environment), report)?;
+        reader::not_empty(node, &what, text, report)
+    };
+    let client_id = value("client_id");
+    let client_secret = value("client_secret").map(Secret::new);
+    if let Some(secret) = section.entry("client_secret")
+        && section.entry("client_id").is_none()
+    {
+        let message = format!("{what} has a 'client_secret' without a 'client_id'");
+        report.add(Problem::new(secret.at, message).with_help("they belong together"));
+    }
+    let scopes = section.get("scopes").map(|node| scopes(node, &label("scopes"), report));
+    let port = section.get("redirect_port").and_then(|node| {
+        let port = reader::whole_number(node, &label("redirect_port"), 1..=65_535, report)?;
+        u16::try_from(port).ok()
+    });
+    let scopes = scopes.unwrap_or_default();
+    Some(OAuth { client_id, client_secret, scopes, redirect_port: port })
+}
+
+fn scopes(node: &Node, what: &str, report: &mut Report) -> Vec<String> {
+    let items = reader::list(node, what, report).unwrap_or_default();
+    let each = format!("each of {what}");
+    let mut scope = |item: &Node| {
+        let text = reader::text(item, &each, report)?;
+        if !is_scope(text) {
+            let message = format!("{each} must be one word");
+            report.add(Problem::new(item.at, message).with_help("give several as several items"));
+            return None;
+        }
+        Some(text.to_owned())
+    };
+    items.iter().filter_map(&mut scope).collect()
+}
+
+fn is_scope(text: &str) -> bool {
+    let is_allowed = |byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
+    !text.is_empty() && text.bytes().all(is_allowed)
+}
