@@ -22,6 +22,8 @@ use std::thread;
 pub use options::{Face, Options};
 pub use stubborn::GRANDCHILD_OF;
 
+pub(crate) use http::message as http_message;
+
 use catalog::Catalog;
 use clock::Clock;
 use serde_json::json;

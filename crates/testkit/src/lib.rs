@@ -9,9 +9,11 @@
     reason = "test support: a broken expectation must end the test with its message"
 )]
 
+pub mod authorization;
 pub mod bins;
 pub mod fixture;
 pub mod mcp;
 pub mod process;
 pub mod remote;
 pub mod rpc;
+pub mod web;
