@@ -6,9 +6,10 @@ use std::sync::Arc;
 use onecall_catalog::{Catalog, name_prefix};
 use onecall_config::{LocalTool, ServerConfig};
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, ServerName, ToolCall, ToolError, ToolHost, ToolSpec,
-    ToolValue,
+    BoxFuture, CallableName, Resolution, ServerName, ToolAnnotations, ToolCall, ToolError,
+    ToolHost, ToolName, ToolSpec, ToolValue,
 };
+use serde_json::json;
 use tokio::sync::{Notify, watch};
 
 use crate::guard::Guard;
@@ -18,6 +19,9 @@ use crate::status::ServerStatus;
 
 /// How many names to suggest for one that does not exist.
 const SUGGESTIONS: usize = 3;
+
+/// How many arguments a call of an unknown tool may pass by position.
+const MAX_POSITIONS: usize = 32;
 
 /// The downstream servers. Dropping it stops them, without waiting for their end.
 pub struct Bridge {
@@ -131,6 +135,15 @@ impl Bridge {
             .for_each(|server| server.need());
     }
 
+    /// The server that may have this tool and has not told, because nobody has
+    /// logged in.
+    fn logged_out(&self, name: &CallableName) -> Option<&Arc<Server>> {
+        let may_have = |server: &&Arc<Server>| {
+            name.as_str().starts_with(&name_prefix(server.name())) && server.waits_for_login()
+        };
+        self.servers.iter().find(may_have)
+    }
+
     /// Waits until every server that is needed was tried, or there is enough.
     async fn settled(&self, is_enough: impl Fn(&Snapshot) -> bool) -> Arc<Catalog> {
         let is_settled = |snapshot: &Snapshot| {
@@ -156,6 +169,9 @@ impl ToolHost for Bridge {
             if let Some(spec) = self.find(name).await {
                 return Resolution::Callable(spec);
             }
+            if let Some(server) = self.logged_out(name) {
+                return Resolution::Callable(Arc::new(stand_in(name, server.name())));
+            }
             let catalog = Arc::clone(&self.snapshot.borrow().catalog);
             Resolution::Unknown { nearest: catalog.nearest(name.as_str(), SUGGESTIONS) }
         })
@@ -172,11 +188,30 @@ impl ToolHost for Bridge {
             }
             let server = spec.as_ref().and_then(|spec| self.by_name.get(&spec.server));
             let (Some(spec), Some(server)) = (&spec, server) else {
+                if let Some(server) = self.logged_out(&call.name) {
+                    return Err(ToolError::failed(&call.name, server.not_running()));
+                }
                 return Err(ToolError::failed(&call.name, "no connected server has this tool"));
             };
             let value = server.call(spec, &call.arguments, call.form).await;
             value.map_err(|message| ToolError::failed(&call.name, message))
         })
+    }
+}
+
+/// A tool that nobody knows yet. Whoever calls it, in whatever way, is told why it
+/// does not work.
+fn stand_in(name: &CallableName, server: &ServerName) -> ToolSpec {
+    let positions = (1..=MAX_POSITIONS).map(|position| (format!("argument_{position}"), json!({})));
+    let properties: serde_json::Map<_, _> = positions.collect();
+    ToolSpec {
+        callable: name.clone(),
+        server: server.clone(),
+        tool: ToolName::new(name.as_str()),
+        description: None,
+        input_schema: json!({ "type": "object", "properties": properties }),
+        output_schema: None,
+        annotations: ToolAnnotations::default(),
     }
 }
 

@@ -8,7 +8,7 @@ use onecall_core::ServerName;
 
 use crate::error::StartError;
 use crate::guard::Guard;
-use crate::remote::{SseConnection, StreamableConnection};
+use crate::remote::{Login, SseConnection, StreamableConnection};
 use crate::rpc::Peer;
 use crate::stdio::StdioConnection;
 
@@ -41,13 +41,20 @@ pub(crate) enum Connection {
 impl Connection {
     /// Starts it; what can be known only by talking shows in the handshake. Must
     /// be called inside a tokio runtime.
-    pub fn start(server: &ServerName, route: Route<'_>, guard: Guard) -> Result<Self, StartError> {
+    pub fn start(
+        server: &ServerName,
+        route: Route<'_>,
+        login: Option<Arc<Login>>,
+        guard: Guard,
+    ) -> Result<Self, StartError> {
         Ok(match route {
             Route::Stdio(transport) => {
                 Self::Stdio(Box::new(StdioConnection::start(server, transport, guard)?))
             }
-            Route::Http(transport) => Self::Http(StreamableConnection::start(server, transport)?),
-            Route::Sse(transport) => Self::Sse(SseConnection::start(server, transport)?),
+            Route::Http(transport) => {
+                Self::Http(StreamableConnection::start(server, transport, login)?)
+            }
+            Route::Sse(transport) => Self::Sse(SseConnection::start(server, transport, login)?),
         })
     }
 

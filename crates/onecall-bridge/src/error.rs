@@ -62,6 +62,17 @@ impl StartError {
         )
     }
 
+    /// Whether nobody has logged in whom the server would answer.
+    pub fn needs_login(&self) -> bool {
+        match self {
+            Self::Request { source: RequestError::Http(error), .. } => {
+                matches!(error, HttpError::NeedsLogin { .. })
+            }
+            Self::NeitherTransport { second, .. } => second.needs_login(),
+            _ => false,
+        }
+    }
+
     /// Whether the server refused our first message in the way that one with the
     /// older HTTP transport does.
     pub fn may_be_older_transport(&self) -> bool {

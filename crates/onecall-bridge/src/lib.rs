@@ -34,4 +34,5 @@ mod writer;
 
 pub use bridge::Bridge;
 pub use guard::{Guard, run_guard};
+pub use remote::{Granted, LoggedOut, LoginError, log_in, log_out};
 pub use status::{NextStart, ServerState, ServerStatus};

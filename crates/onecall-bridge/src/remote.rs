@@ -6,6 +6,7 @@ mod endpoint;
 mod events;
 mod failure;
 mod mirror;
+mod oauth;
 mod resumption;
 mod session;
 mod sse;
@@ -13,5 +14,7 @@ mod streamable;
 mod tasks;
 
 pub(crate) use failure::HttpError;
+pub(crate) use oauth::Login;
+pub use oauth::{Granted, LoggedOut, LoginError, log_in, log_out};
 pub(crate) use sse::SseConnection;
 pub(crate) use streamable::StreamableConnection;

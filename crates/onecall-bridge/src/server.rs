@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use onecall_catalog::ToolDefinition;
-use onecall_config::{ServerConfig, Transport};
+use onecall_config::{RemoteTransport, ServerConfig, Transport};
 use onecall_core::ServerName;
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, sleep_until, timeout};
@@ -22,6 +22,7 @@ use crate::handshake::{self, Greeting};
 use crate::listing;
 use crate::parameters::Parameters;
 use crate::plain::plain;
+use crate::remote::Login;
 use crate::request::Era;
 use crate::rpc::Peer;
 use crate::status::{NextStart, ServerState, ServerStatus};
@@ -31,12 +32,18 @@ use crate::subscription;
 /// says that its tools changed, this is how often we look.
 const REFRESH_PAUSE: Duration = Duration::from_millis(500);
 
+/// How long a server that nobody has logged in to is left alone: it may want no
+/// login any more.
+const LOGIN_PAUSE: Duration = Duration::from_secs(60);
+
 /// How much of a reason is shown, in characters: a server may have its say in it.
 const MAX_REASON: usize = 2_000;
 
 /// One configured server.
 pub(crate) struct Server {
     config: ServerConfig,
+    /// Who we are to it, if that can be found out by logging in.
+    login: Option<Arc<Login>>,
     now: Mutex<Now>,
     /// Whether it is to be started at all; once true, always true.
     is_needed: watch::Sender<bool>,
@@ -73,7 +80,9 @@ impl Server {
         };
         let is_needed = watch::Sender::new(!config.lazy);
         let is_up = watch::Sender::new(false);
-        Self { config, now: Mutex::new(now), is_needed, is_up, changed }
+        let login = remote(&config.transport).and_then(|it| Login::new(&config.name, it));
+        let login = login.map(Arc::new);
+        Self { config, login, now: Mutex::new(now), is_needed, is_up, changed }
     }
 
     pub fn name(&self) -> &ServerName {
@@ -120,9 +129,11 @@ impl Server {
         let mut backoff = Backoff::new();
         while let Ended::Down { next_start } = self.start(&guard, &mut backoff, &mut stop).await {
             tokio::select! {
-                () = sleep_until(next_start.into()) => self.become_restarting(),
+                () = sleep_until(next_start.into()) => {}
+                () = self.logged_in() => {}
                 () = stopped(&mut stop) => break,
             }
+            self.become_restarting();
         }
         self.become_stopped();
     }
@@ -155,8 +166,11 @@ impl Server {
                 }
             },
         };
+        if let Some(login) = self.login.as_ref().filter(|_| error.needs_login()) {
+            return self.become_logged_out(login);
+        }
         let next_start = Instant::now() + backoff.pause_after(Duration::ZERO);
-        self.become_failed(&error.to_string(), error.last_words(), next_start);
+        self.become_failed(&error.to_string(), error.last_words(), NextStart::At(next_start));
         Ended::Down { next_start }
     }
 
@@ -170,7 +184,11 @@ impl Server {
         stop: &mut watch::Receiver<bool>,
     ) -> Result<Ended, StartError> {
         self.lock().transport = route.label();
-        let mut connection = Connection::start(&self.config.name, route, guard)?;
+        if let Some(login) = &self.login {
+            login.begin();
+        }
+        let mut connection =
+            Connection::start(&self.config.name, route, self.login.clone(), guard)?;
         let peer = Arc::clone(connection.peer());
         let outcome = tokio::select! {
             outcome = self.serve(&mut connection, backoff) => outcome,
@@ -202,10 +220,15 @@ impl Server {
             ending = self.renew_forever(&peer) => ending,
             ending = subscription::keep(&peer), if announces_changes => ending,
             ending = peer.enforce_deadlines() => ending,
+            login = self.login_lost() => {
+                let ended = self.become_logged_out(login);
+                peer.close(&self.not_running());
+                return Ok(ended);
+            }
         };
         let next_start = Instant::now() + backoff.pause_after(ready.elapsed());
         // First, so that whoever loses a call by this end knows what comes next.
-        self.become_failed(&ending, &connection.last_words(), next_start);
+        self.become_failed(&ending, &connection.last_words(), NextStart::At(next_start));
         peer.close(&format!("server '{}' {ending}", self.config.name));
         Ok(Ended::Down { next_start })
     }
@@ -220,6 +243,31 @@ impl Server {
             ending = connection.ended() => {
                 Err(StartError::Ended { ending, last_words: connection.last_words() })
             }
+        }
+    }
+
+    /// Returns when the server is of no use before somebody logs in.
+    async fn login_lost(&self) -> &Arc<Login> {
+        match &self.login {
+            Some(login) => {
+                login.lost().await;
+                login
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Whether nothing is known about it, because nobody has logged in.
+    pub fn waits_for_login(&self) -> bool {
+        let state = &self.lock().state;
+        matches!(state, ServerState::Failed { next_start: NextStart::AfterLogin, .. })
+    }
+
+    /// Returns when somebody has logged in to a server that waits for that.
+    async fn logged_in(&self) {
+        match self.login.as_ref().filter(|_| self.waits_for_login()) {
+            Some(login) => login.changed().await,
+            None => std::future::pending().await,
         }
     }
 
@@ -316,21 +364,26 @@ impl Server {
         (tools, parameters.into_shared())
     }
 
-    fn become_failed(&self, reason: &str, last_words: &str, next_start: Instant) {
+    fn become_logged_out(&self, login: &Login) -> Ended {
+        self.become_failed(&login.advice(), "", NextStart::AfterLogin);
+        Ended::Down { next_start: Instant::now() + LOGIN_PAUSE }
+    }
+
+    fn become_failed(&self, reason: &str, last_words: &str, next_start: NextStart) {
         let (reason, last_words) = (plain(reason, MAX_REASON), plain(last_words, MAX_REASON));
         let mut now = self.lock();
         let is_news =
             !matches!(&now.state, ServerState::Failed { reason: old, .. } if *old == reason);
-        let (server, seconds) = (&self.config.name, seconds_until(next_start));
+        let server = &self.config.name;
+        let outlook = match next_start {
+            NextStart::At(then) => format!("; it is started again in {} s", seconds_until(then)),
+            NextStart::AfterLogin | NextStart::Now | NextStart::Never => String::new(),
+        };
         if is_news {
-            warn!(
-                %server,
-                "the server is not available: {reason}{last_words}; it is started again in {seconds} s"
-            );
+            warn!(%server, "the server is not available: {reason}{last_words}{outlook}");
         } else {
-            debug!(%server, "the server is still not available; it is started again in {seconds} s");
+            debug!(%server, "the server is still not available{outlook}");
         }
-        let next_start = NextStart::At(next_start);
         now.state = ServerState::Failed { reason, last_words, next_start };
         now.peer = None;
         drop(now);
@@ -340,8 +393,10 @@ impl Server {
 
     /// The reason of the last failure stays until the server is up.
     fn become_restarting(&self) {
-        if let ServerState::Failed { next_start, .. } = &mut self.lock().state {
-            *next_start = NextStart::Now;
+        if let ServerState::Failed { next_start: next @ NextStart::At(_), .. } =
+            &mut self.lock().state
+        {
+            *next = NextStart::Now;
         }
     }
 
@@ -380,6 +435,14 @@ fn routes(transport: &Transport) -> (Route<'_>, Option<Route<'_>>) {
         Transport::Auto(transport) => (Route::Http(transport), Some(Route::Sse(transport))),
         Transport::Http(transport) => (Route::Http(transport), None),
         Transport::Sse(transport) => (Route::Sse(transport), None),
+    }
+}
+
+/// The address of a server that has one.
+fn remote(transport: &Transport) -> Option<&RemoteTransport> {
+    match transport {
+        Transport::Stdio(_) => None,
+        Transport::Auto(remote) | Transport::Http(remote) | Transport::Sse(remote) => Some(remote),
     }
 }
 

@@ -59,6 +59,8 @@ pub enum NextStart {
     At(Instant),
     /// It is being started.
     Now,
+    /// When somebody has logged in; the reason says how.
+    AfterLogin,
     /// Not at all: it was stopped.
     Never,
 }

@@ -120,6 +120,36 @@ Example:
         /// The file; onecall.yaml or config.yaml of the working directory if left out
         file: Option<PathBuf>,
     },
+    /// Log in to a remote server that asks for it, in the browser
+    #[command(after_help = "\
+The login is kept in your state directory, readable by you alone, and renews itself. Everything
+that runs with the same configuration uses it, also what is running already.
+
+Example:
+  onecall login tracker
+
+Exit codes: 0 you are logged in, 1 you are not, 2 there is nothing to log in to, 130 interrupted")]
+    Login {
+        /// The server's name in the configuration
+        server: String,
+        /// Only print the address to visit
+        #[arg(long)]
+        no_browser: bool,
+        /// How long to wait for you
+        #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+        #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
+        timeout: u64,
+    },
+    /// End a login
+    #[command(after_help = "\
+The login is forgotten here and revoked at the authorization server, if that takes it back.
+
+Example:
+  onecall logout tracker")]
+    Logout {
+        /// The server's name in the configuration
+        server: String,
+    },
     /// Show on built-in data what a program saves
     #[command(after_help = "Example:\n  onecall demo")]
     Demo,

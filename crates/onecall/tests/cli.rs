@@ -218,7 +218,10 @@ fn every_command_explains_itself_with_an_example() {
         names.filter(|name| !name.is_empty() && *name != "help").map(str::to_owned).collect()
     };
     let commands = subcommands(&help(&[]));
-    assert_eq!(commands, ["serve", "run", "proxy", "doctor", "tools", "check", "trust", "demo"]);
+    assert_eq!(
+        commands,
+        ["serve", "run", "proxy", "doctor", "tools", "check", "trust", "login", "logout", "demo"]
+    );
     let mut paths: Vec<Vec<String>> = Vec::new();
     for command in commands {
         let below = subcommands(&help(&[&command]));

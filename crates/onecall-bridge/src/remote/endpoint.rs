@@ -15,8 +15,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::failure::{HttpError, Words};
+use super::oauth::{Login, Token, Wanted};
 use crate::error::{RequestError, StartError};
 use crate::plain::plain;
+use crate::request::{Era, Request};
 use crate::rpc::MAX_LINE;
 
 /// How long a connection may take, TLS included.
@@ -68,6 +70,8 @@ struct Shared {
     headers: HeaderMap,
     /// What must not be shown even if the server sends it back.
     secrets: Vec<String>,
+    /// Where tokens come from, if somebody can log in.
+    login: Option<Arc<Login>>,
 }
 
 /// What the body of a response is.
@@ -78,7 +82,7 @@ pub(crate) enum Content {
 }
 
 impl Endpoint {
-    pub fn new(transport: &RemoteTransport) -> Result<Self, StartError> {
+    pub fn new(transport: &RemoteTransport, login: Option<Arc<Login>>) -> Result<Self, StartError> {
         let no_client = |detail: &str| StartError::NoClient { detail: detail.to_owned() };
         let url = Url::parse(&transport.url).map_err(|_| no_client("'url' is not an address"))?;
         let client = client(&url).map_err(|error| no_client(&innermost(&error)))?;
@@ -103,7 +107,7 @@ impl Endpoint {
         secrets.extend(secrets.iter().filter_map(token).collect::<Vec<_>>());
         secrets.retain(|secret| secret.len() >= MIN_SECRET);
         let large = Arc::new(Semaphore::new(MAX_LARGE));
-        Ok(Self { client, url, shared: Arc::new(Shared { large, headers, secrets }) })
+        Ok(Self { client, url, shared: Arc::new(Shared { large, headers, secrets, login }) })
     }
 
     /// The same server at another address of its own; `None` if it is not its own.
@@ -190,15 +194,71 @@ impl Endpoint {
         chunk.map_err(|error| HttpError::from_client(&error, &shown_origin(&self.url)))
     }
 
-    /// Redirections are followed here and not by the client: only within the
-    /// origin, and a POST stays a POST.
+    /// What the server wants of those who bring no token; `None` if it lets them in.
+    /// It is greeted in the ways of these methods.
+    pub async fn wanted(&self, methods: &[Method]) -> Result<Option<Wanted>, HttpError> {
+        let hello = Request::Initialize.line(1, Era::Handshake);
+        let headers = HeaderMap::from_iter([(ACCEPT, JSON_OR_EVENTS), (CONTENT_TYPE, JSON)]);
+        for method in methods {
+            let body = (*method == Method::POST).then_some(&hello);
+            let response = self.send(method, &headers, body, None).await?;
+            match response.status() {
+                StatusCode::UNAUTHORIZED => return Ok(Some(Wanted::of(response.headers()))),
+                status if status.is_success() => return Ok(None),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Sends a request with the token of a login, if there is one. The response is a
+    /// success.
     async fn exchange(
         &self,
         method: Method,
         headers: HeaderMap,
         body: Option<Vec<u8>>,
     ) -> Result<Response, HttpError> {
+        let token = match &self.shared.login {
+            Some(login) => login.token().await?,
+            None => None,
+        };
+        let send = |token| self.send(&method, &headers, body.as_ref(), token);
+        let mut response = send(token.as_ref()).await?;
+        if let Some(login) = &self.shared.login {
+            if wants_login(&response) {
+                // The server has not looked at the request, so it may be sent again.
+                let other = login.instead_of(token.clone()).await?;
+                response = send(Some(&other)).await?;
+                if wants_login(&response) {
+                    return Err(login.needed());
+                }
+            }
+            if response.status() == StatusCode::FORBIDDEN
+                && let Wanted::Token(challenge) = Wanted::of(response.headers())
+                && challenge.error.as_deref() == Some("insufficient_scope")
+            {
+                return Err(login.falls_short(&challenge).await);
+            }
+        }
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        Err(HttpError::refused(status, &self.words(response).await))
+    }
+
+    /// Redirections are followed here and not by the client: only within the
+    /// origin, and a POST stays a POST.
+    async fn send(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        body: Option<&Vec<u8>>,
+        token: Option<&Token>,
+    ) -> Result<Response, HttpError> {
         let mut url = self.url.clone();
+        let token = token.and_then(Token::bearer);
         for _ in 0..=MAX_HOPS {
             // Ours last: what the protocol needs cannot be configured away.
             let mut request = self
@@ -206,18 +266,17 @@ impl Endpoint {
                 .request(method.clone(), url.clone())
                 .headers(self.shared.headers.clone())
                 .headers(headers.clone());
-            if let Some(body) = &body {
+            if let Some(token) = &token {
+                request = request.header(AUTHORIZATION, token.clone());
+            }
+            if let Some(body) = body {
                 request = request.body(body.clone());
             }
             let response = request.send().await;
             let response = response
                 .map_err(|error| HttpError::from_client(&error, &shown_origin(&self.url)))?;
-            let status = response.status();
-            if status.is_success() {
+            if !response.status().is_redirection() {
                 return Ok(response);
-            }
-            if !status.is_redirection() {
-                return Err(HttpError::refused(status, &self.words(response).await));
             }
             url = self.redirected(&url, &response)?;
         }
@@ -270,7 +329,9 @@ impl Endpoint {
     fn without_secrets(&self, body: &[u8]) -> String {
         let body = body.get(..MAX_FAILURE.min(body.len())).unwrap_or_default();
         let mut words = String::from_utf8_lossy(body).into_owned();
-        for secret in &self.shared.secrets {
+        let tokens = self.shared.login.as_ref().map(|login| login.secrets()).unwrap_or_default();
+        let tokens = tokens.iter().map(Token::reveal).filter(|token| token.len() >= MIN_SECRET);
+        for secret in self.shared.secrets.iter().map(String::as_str).chain(tokens) {
             words = words.replace(secret, "[secret]");
         }
         words
@@ -295,7 +356,8 @@ impl Room {
     }
 }
 
-fn client(url: &Url) -> reqwest::Result<Client> {
+/// A client for this address. It follows no redirections.
+pub(super) fn client(url: &Url) -> reqwest::Result<Client> {
     // Fails if there is one already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = Client::builder()
@@ -316,7 +378,7 @@ fn client(url: &Url) -> reqwest::Result<Client> {
     client.build()
 }
 
-fn is_loopback(url: &Url) -> bool {
+pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     match host.parse::<IpAddr>() {
         Ok(address) => address.is_loopback(),
@@ -325,8 +387,13 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 /// Scheme, host and port: what of an address is no secret.
-fn shown_origin(url: &Url) -> String {
+pub(super) fn shown_origin(url: &Url) -> String {
     plain(&url.origin().ascii_serialization(), 200)
+}
+
+/// Whether the server refused a request for want of a (better) token.
+fn wants_login(response: &Response) -> bool {
+    response.status() == StatusCode::UNAUTHORIZED && Wanted::of(response.headers()) != Wanted::Other
 }
 
 fn media_type(response: &Response) -> Option<&str> {
@@ -334,7 +401,8 @@ fn media_type(response: &Response) -> Option<&str> {
     Some(value.split(';').next().unwrap_or_default().trim())
 }
 
-fn innermost(error: &reqwest::Error) -> String {
+/// What the client library says is at the bottom of an error.
+pub(super) fn innermost(error: &reqwest::Error) -> String {
     match HttpError::from_client(error, "") {
         HttpError::Unreachable { detail, .. } | HttpError::Broken { detail, .. } => detail,
         other => other.to_string(),

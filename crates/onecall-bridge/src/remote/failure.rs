@@ -5,6 +5,7 @@ use std::error::Error as _;
 use std::fmt;
 use std::time::Duration;
 
+use onecall_core::ServerName;
 use reqwest::StatusCode;
 use serde::Deserialize;
 use thiserror::Error;
@@ -58,6 +59,16 @@ pub(crate) enum HttpError {
     ForeignEndpoint { target: String },
     #[error("the server opened an event stream and did not say where messages go")]
     NoEndpoint,
+    #[error("server '{server}' {advice}")]
+    NeedsLogin { server: ServerName, advice: String },
+    #[error(
+        "the login does not allow this{}; run `{command}` to log in again with it",
+        scopes(missing)
+    )]
+    NeedsScope { missing: String, command: String },
+    /// Nothing was sent.
+    #[error("the request was not sent, because the token for it could not be replaced: {detail}")]
+    NoToken { detail: String },
 }
 
 impl HttpError {
@@ -147,6 +158,10 @@ impl fmt::Display for Words {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(formatter, ": {}", self.0) }
     }
+}
+
+fn scopes(missing: &str) -> String {
+    if missing.is_empty() { String::new() } else { format!(" (missing scope: {missing})") }
 }
 
 fn advice(status: StatusCode) -> &'static str {

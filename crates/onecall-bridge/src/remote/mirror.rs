@@ -41,7 +41,7 @@ fn encoded(text: &str) -> String {
     if is_plain { text.to_owned() } else { format!("=?base64?{}?=", base64(text.as_bytes())) }
 }
 
-fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {

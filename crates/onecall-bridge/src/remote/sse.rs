@@ -15,11 +15,11 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{debug, warn};
 
-use super::HttpError;
 use super::endpoint::Endpoint;
 use super::events::Events;
 use super::session::{Kind, Sessions};
 use super::tasks::Tasks;
+use super::{HttpError, Login};
 use crate::error::{RequestError, SendError, StartError};
 use crate::lines::Line;
 use crate::rpc::{MAX_LINE, Outgoing, Outlet, Peer, Purpose};
@@ -54,8 +54,12 @@ pub(crate) struct SseConnection {
 
 impl SseConnection {
     /// Opens the stream in the background. Must be called inside a tokio runtime.
-    pub fn start(server: &ServerName, transport: &RemoteTransport) -> Result<Self, StartError> {
-        let endpoint = Endpoint::new(transport)?;
+    pub fn start(
+        server: &ServerName,
+        transport: &RemoteTransport,
+        login: Option<Arc<Login>>,
+    ) -> Result<Self, StartError> {
+        let endpoint = Endpoint::new(transport, login)?;
         let mut client = None;
         let peer = Arc::new_cyclic(|peer| {
             let new = Arc::new(SseClient::new(endpoint, Weak::clone(peer)));

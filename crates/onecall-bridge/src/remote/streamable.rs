@@ -12,13 +12,13 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::debug;
 
-use super::HttpError;
 use super::endpoint::{Content, Endpoint};
 use super::events::Events;
 use super::mirror;
 use super::resumption::Resumptions;
 use super::session::{Kind, SESSION_ID, Session, Sessions};
 use super::tasks::Tasks;
+use super::{HttpError, Login};
 use crate::error::{METHOD_NOT_FOUND, RequestError, SendError, StartError};
 use crate::lines::Line;
 use crate::request::Era;
@@ -58,8 +58,12 @@ pub(crate) struct StreamableConnection {
 impl StreamableConnection {
     /// Sets everything up; nothing is sent before the handshake. Must be called
     /// inside a tokio runtime.
-    pub fn start(server: &ServerName, transport: &RemoteTransport) -> Result<Self, StartError> {
-        let endpoint = Endpoint::new(transport)?;
+    pub fn start(
+        server: &ServerName,
+        transport: &RemoteTransport,
+        login: Option<Arc<Login>>,
+    ) -> Result<Self, StartError> {
+        let endpoint = Endpoint::new(transport, login)?;
         let mut client = None;
         let peer = Arc::new_cyclic(|peer| {
             let new = Arc::new(StreamableClient::new(endpoint, Weak::clone(peer)));

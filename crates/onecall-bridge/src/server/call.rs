@@ -94,7 +94,7 @@ impl Server {
     }
 
     /// What a program reads about a call that found nobody.
-    fn not_running(&self) -> String {
+    pub fn not_running(&self) -> String {
         let name = &self.config.name;
         let now = self.lock();
         let ServerState::Failed { reason, next_start, .. } = &now.state else {
@@ -102,6 +102,7 @@ impl Server {
         };
         let outlook = match next_start {
             NextStart::Never => return format!("server '{name}' was stopped"),
+            NextStart::AfterLogin => return format!("server '{name}' {reason}"),
             NextStart::Now => "it is being started again".to_owned(),
             NextStart::At(at) => format!("it is started again in {} s", seconds_until(*at)),
         };

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use onecall_bridge::{ServerState, ServerStatus};
+use onecall_bridge::{NextStart, ServerState, ServerStatus};
 
 use crate::cli::Global;
 use crate::setup;
@@ -51,6 +51,10 @@ fn table(servers: &[ServerStatus]) -> String {
                     took.as_millis()
                 );
                 (tools.to_string(), about)
+            }
+            // Nothing failed: it waits for a person.
+            ServerState::Failed { reason, next_start: NextStart::AfterLogin, .. } => {
+                ("-".to_owned(), reason.clone())
             }
             ServerState::Failed { reason, last_words, .. } => {
                 ("-".to_owned(), format!("failed: {reason}{last_words}"))

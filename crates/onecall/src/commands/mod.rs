@@ -2,6 +2,7 @@
 
 mod check;
 mod doctor;
+mod login;
 mod proxy;
 mod run;
 mod serve;
@@ -53,6 +54,11 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Tools { query, command: None } => tools::list(&query.join(" "), global),
         Command::Check => check::check(global),
         Command::Trust { file } => trust::trust(file, global),
+        Command::Login { server, no_browser, timeout } => {
+            let browser = if no_browser { login::Browser::None } else { login::Browser::Open };
+            login::login(&server, browser, timeout, global)
+        }
+        Command::Logout { server } => login::logout(&server, global),
         Command::Demo => demo::demo(),
         Command::DemoServer => demo::serve(),
         Command::PythonZygote { .. } | Command::CpythonZygote { .. } | Command::Guard => {

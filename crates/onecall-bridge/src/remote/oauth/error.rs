@@ -1,0 +1,171 @@
+//! Why nobody was logged in. Nothing in it is secret, and what others said in it is
+//! short and safe to show.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use onecall_core::ServerName;
+use thiserror::Error;
+
+/// Why a login, or the end of one, did not work out.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LoginError {
+    /// It is started by us, and gets what it needs in its environment.
+    #[error(
+        "server '{server}' is a program on this machine; only servers with a 'url' have logins"
+    )]
+    NotRemote {
+        /// The server.
+        server: ServerName,
+    },
+    /// The configuration says already who asks.
+    #[error(
+        "server '{server}' is used with what its entry says (an Authorization header, or a user in \
+         'url'); remove that to log in instead"
+    )]
+    Configured {
+        /// The server.
+        server: ServerName,
+    },
+    /// It lets everybody in.
+    #[error("server '{server}' does not ask for a login; see `onecall check`")]
+    NotAsked {
+        /// The server.
+        server: ServerName,
+    },
+    /// It does not answer as a server should that wants a login.
+    #[error("server '{server}' cannot be asked how to log in: {detail}")]
+    NotReached {
+        /// The server.
+        server: ServerName,
+        /// What happened.
+        detail: String,
+    },
+    /// A token would cross the network in the clear.
+    #[error(
+        "{origin} is not https, so no token may go there; only https is accepted, or http on this \
+         machine for a server on this machine"
+    )]
+    Insecure {
+        /// Where it would have gone.
+        origin: String,
+    },
+    /// Something that should be an address is none.
+    #[error("'{text}' is not an address where one could log in")]
+    NoAddress {
+        /// What it is.
+        text: String,
+    },
+    /// The description is of something else.
+    #[error(
+        "the server describes itself as {resource}, which is not its address; a token for that \
+         would not be for this server"
+    )]
+    ForeignResource {
+        /// What it calls itself.
+        resource: String,
+    },
+    /// Nobody says where to log in.
+    #[error("{issuer} does not describe itself, so it is not known how to log in: {detail}")]
+    NoMetadata {
+        /// The authorization server, or the server itself.
+        issuer: String,
+        /// What was found instead.
+        detail: String,
+    },
+    /// The description is of another authorization server.
+    #[error("{issuer} describes itself as {found}; a login there could be somebody else's")]
+    ForeignIssuer {
+        /// The authorization server.
+        issuer: String,
+        /// What it calls itself.
+        found: String,
+    },
+    /// Without PKCE, a stolen code is a stolen login.
+    #[error("{issuer} does not support PKCE with S256, without which a login is not safe")]
+    NoPkce {
+        /// The authorization server.
+        issuer: String,
+    },
+    /// It has to be told about us by hand.
+    #[error(
+        "{issuer} does not register clients by itself; register onecall there and give its \
+         'client_id' under 'oauth' in the server's entry"
+    )]
+    NoRegistration {
+        /// The authorization server.
+        issuer: String,
+    },
+    /// It does not want us.
+    #[error(
+        "{issuer} did not register us: {detail}; a 'client_id' under 'oauth' in the server's entry \
+         does without that"
+    )]
+    NotRegistered {
+        /// The authorization server.
+        issuer: String,
+        /// What it said.
+        detail: String,
+    },
+    /// The browser could not come back.
+    #[error(
+        "cannot listen on 127.0.0.1 port {port} for the browser: {source}; see 'redirect_port'"
+    )]
+    NoListener {
+        /// The port; 0 is any.
+        port: u16,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Nothing unpredictable can be had.
+    #[error("cannot read /dev/urandom: {0}")]
+    NoRandomness(std::io::Error),
+    /// Nobody came.
+    #[error("nobody has logged in within {}s; try again, or give more time with --timeout", limit.as_secs_f64())]
+    TimedOut {
+        /// How long that was.
+        limit: Duration,
+    },
+    /// The answer is not to our question.
+    #[error(
+        "the browser came back with another state than ours; the answer may be forged, try again"
+    )]
+    WrongState,
+    /// The answer is from somebody else.
+    #[error("the browser came back from {found}, not from {issuer}; the answer may be forged")]
+    WrongIssuer {
+        /// Who was asked.
+        issuer: String,
+        /// Who answered.
+        found: String,
+    },
+    /// The user, or the authorization server, said no.
+    #[error("the login was refused: {detail}")]
+    Denied {
+        /// What was said.
+        detail: String,
+    },
+    /// There was neither a yes nor a no.
+    #[error("the browser came back without a code; try again")]
+    NoCode,
+    /// The code was good for nothing.
+    #[error("{issuer} gave no token: {detail}")]
+    NoToken {
+        /// The authorization server.
+        issuer: String,
+        /// What it said.
+        detail: String,
+    },
+    /// There is no home to keep tokens in.
+    #[error("there is no place to keep the login: set HOME or XDG_STATE_HOME")]
+    NoVault,
+    /// The place for tokens cannot be used.
+    #[error("cannot use '{path}': {detail}", path = path.display())]
+    Vault {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
+}

@@ -1,0 +1,140 @@
+//! `onecall login` and `onecall logout`: who we are to a remote server.
+
+use std::io::{self, Write};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use onecall_bridge::{Granted, LoggedOut, LoginError, log_in, log_out};
+use onecall_config::ServerConfig;
+
+use crate::cli::Global;
+use crate::commands::say;
+use crate::setup;
+use crate::terminal::neutralise;
+
+/// As shells report it.
+const EXIT_INTERRUPTED: u8 = 130;
+
+/// What opens an address on desktops.
+const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
+
+/// Whether to show the person where to go, or to take them there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Browser {
+    Open,
+    None,
+}
+
+/// Logs in to a server.
+pub(crate) fn login(
+    name: &str,
+    browser: Browser,
+    seconds: u64,
+    global: &Global,
+) -> anyhow::Result<ExitCode> {
+    let server = find(name, global)?;
+    let limit = Duration::from_secs(seconds);
+    let show = |address: &str| show(name, address, browser);
+    let outcome = setup::tokio_runtime()?.block_on(async {
+        tokio::select! {
+            outcome = log_in(&server, limit, show) => Some(outcome),
+            _ = tokio::signal::ctrl_c() => None,
+        }
+    });
+    match outcome {
+        Some(Ok(granted)) => {
+            say(&welcome(name, &granted));
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(Err(error)) => failed(error),
+        None => {
+            say("interrupted; nothing has changed");
+            Ok(ExitCode::from(EXIT_INTERRUPTED))
+        }
+    }
+}
+
+/// Ends the login to a server.
+pub(crate) fn logout(name: &str, global: &Global) -> anyhow::Result<ExitCode> {
+    let server = find(name, global)?;
+    match setup::tokio_runtime()?.block_on(log_out(&server)) {
+        Ok(LoggedOut::WasNot) => say(&format!("you were not logged in to {name}")),
+        Ok(LoggedOut::Forgotten { not_revoked: None }) => {
+            say(&format!("logged out of {name}"));
+        }
+        Ok(LoggedOut::Forgotten { not_revoked: Some(why) }) => {
+            say(&format!("logged out of {name}; its tokens stay valid until they expire: {why}"));
+        }
+        Err(error) => return failed(error),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn find(name: &str, global: &Global) -> anyhow::Result<ServerConfig> {
+    let servers = setup::load(global)?.config.servers;
+    let names: Vec<String> = servers.iter().map(|server| server.name.to_string()).collect();
+    match servers.into_iter().find(|server| server.name.as_str() == name) {
+        Some(server) => Ok(server),
+        None if names.is_empty() => bail!("there is no server '{name}': none is configured"),
+        None => bail!("there is no server '{name}'; there are: {}", names.join(", ")),
+    }
+}
+
+/// A mistake in the configuration is one of usage; everything else may work next time.
+fn failed(error: LoginError) -> anyhow::Result<ExitCode> {
+    match error {
+        LoginError::NotRemote { .. }
+        | LoginError::Configured { .. }
+        | LoginError::NotAsked { .. } => Err(error).context("there is nothing to log in to"),
+        error => {
+            say(&format!("error: {}", neutralise(&error.to_string())));
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn show(name: &str, address: &str, browser: Browser) {
+    say(&format!("To log in to {name}, visit this address in a browser on this machine:"));
+    // A stdout that is gone shows nothing; the browser may still open.
+    _ = writeln!(io::stdout(), "{address}");
+    _ = io::stdout().flush();
+    if browser == Browser::Open && open(address) {
+        say("It should be open already. Waiting for you to come back …");
+    } else {
+        say("Waiting for you to come back …");
+    }
+}
+
+/// Opens an address in the user's browser; says whether somebody took it.
+fn open(address: &str) -> bool {
+    let chosen = std::env::var("BROWSER").ok().filter(|browser| !browser.is_empty());
+    let chosen = chosen.iter().flat_map(|browsers| browsers.split(':'));
+    chosen.chain(OPENERS).any(|opener| {
+        // What `$BROWSER` holds may have arguments, with `%s` for the address.
+        let mut words = opener.split_ascii_whitespace();
+        let Some(program) = words.next() else { return false };
+        let mut command = Command::new(program);
+        let mut is_named = false;
+        for word in words {
+            is_named |= word.contains("%s");
+            command.arg(word.replace("%s", address));
+        }
+        if !is_named {
+            command.arg(address);
+        }
+        // It is not waited for: it may live as long as the browser.
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
+    })
+}
+
+fn welcome(name: &str, granted: &Granted) -> String {
+    let mut text = format!("logged in to {name}");
+    if !granted.scopes.is_empty() {
+        text.push_str(&format!(" ({})", neutralise(&granted.scopes.join(" "))));
+    }
+    if !granted.renews_itself {
+        text.push_str("; this login does not renew itself and ends with its token");
+    }
+    text
+}
