@@ -4,6 +4,7 @@
 
 mod answer;
 mod catalog;
+mod changes;
 mod clock;
 mod company;
 mod http;
@@ -25,6 +26,7 @@ pub use stubborn::GRANDCHILD_OF;
 pub(crate) use http::message as http_message;
 
 use catalog::Catalog;
+use changes::{CHANGED, Changes};
 use clock::Clock;
 use serde_json::json;
 use tools::Tools;
@@ -70,6 +72,9 @@ fn serve(options: &Options) -> std::io::Result<()> {
     let log = open_log(options)?;
     let output: Arc<dyn Output> = Arc::new(Stdout::new(options.garbage)?);
     let server = Server::new(options, Arc::clone(&output));
+    if options.face != Face::Stateless {
+        server.tell_changes(Arc::clone(&output), "", CHANGED.to_owned());
+    }
 
     let stdin = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let mut stdin = BufReader::with_capacity(64 * 1024, stdin);
@@ -80,6 +85,9 @@ fn serve(options: &Options) -> std::io::Result<()> {
         }
         match serde_json::from_slice::<Request>(&line) {
             Ok(request) => match request.id {
+                Some(id) if request.method == "subscriptions/listen" => {
+                    server.subscribe(id.get(), &output);
+                }
                 Some(id) => output.answer(id.get(), &server.answer(id.get(), &request)),
                 None => server.notice(&request),
             },
@@ -97,7 +105,8 @@ fn open_log(options: &Options) -> std::io::Result<Option<File>> {
 
 struct Server<'a> {
     options: &'a Options,
-    catalog: Catalog,
+    catalog: Arc<Catalog>,
+    changes: Arc<Changes>,
     tools: Tools,
     clock: Clock,
 }
@@ -105,8 +114,38 @@ struct Server<'a> {
 impl<'a> Server<'a> {
     fn new(options: &'a Options, output: Arc<dyn Output>) -> Self {
         let dummies = options.dummy_tools;
-        let (catalog, tools) = (Catalog::new(dummies), Tools::new(dummies));
-        Self { options, catalog, tools, clock: Clock::new(output) }
+        let (catalog, tools) = (Arc::new(Catalog::new(dummies)), Tools::new(dummies));
+        let changes = match &options.tools_file {
+            Some(file) => {
+                let times = options.storm.unwrap_or(1);
+                Changes::follow(file.clone(), times, Arc::clone(&catalog))
+            }
+            None => Arc::default(),
+        };
+        Self { options, catalog, changes, tools, clock: Clock::new(output) }
+    }
+
+    /// Sends `message` for every change, until the listener `key` is forgotten.
+    fn tell_changes(&self, output: Arc<dyn Output>, key: &str, message: String) {
+        let changes = self.changes.listen(key);
+        let (id, brief) = (key.to_owned(), self.options.brief_listening && !key.is_empty());
+        thread::spawn(move || {
+            for () in changes {
+                output.notify(&id, &message);
+                if brief {
+                    return output.answer(&id, &Reply::Result("{}".to_owned()));
+                }
+            }
+        });
+    }
+
+    /// A subscription on stdio, which goes on until it is cancelled.
+    fn subscribe(&self, id: &str, output: &Arc<dyn Output>) {
+        if self.options.face != Face::Stateless {
+            return output.answer(id, &Reply::Error(-32601, "method not found".to_owned()));
+        }
+        output.notify(id, &changes::acknowledged(id));
+        self.tell_changes(Arc::clone(output), id, changes::changed(id));
     }
 
     fn answer(&self, id: &str, request: &Request) -> Reply {
@@ -114,6 +153,9 @@ impl<'a> Server<'a> {
             "tools/call" => self.tools.call(id, &request.params, &self.clock),
             "tools/list" => {
                 self.catalog.page(request.params.cursor.as_deref(), self.options.page_size)
+            }
+            "initialize" if self.options.face == Face::Stateless => {
+                Reply::Error(-32022, format!("Unsupported protocol version, try {STATELESS}"))
             }
             "initialize" => self.initialize(&request.params),
             "server/discover" if self.options.face == Face::Stateless => self.discover(),
@@ -129,6 +171,7 @@ impl<'a> Server<'a> {
             && let Some(id) = notification.params.request_id
         {
             self.clock.cancel(id.get());
+            self.changes.forget(id.get());
         }
     }
 
@@ -147,7 +190,7 @@ impl<'a> Server<'a> {
         Reply::Result(
             json!({
                 "protocolVersion": version,
-                "capabilities": { "tools": { "listChanged": false } },
+                "capabilities": { "tools": { "listChanged": self.options.tools_file.is_some() } },
                 "serverInfo": { "name": name, "title": "Fixture", "version": "1.0.0" },
                 "instructions": "Tools of a small company, and tools that misbehave on purpose.",
             })
