@@ -4,15 +4,19 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use onecall_core::ServerName;
+
 use crate::document::{Node, Position};
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, expand};
 use crate::local_tools::LocalTool;
+use crate::locate::Directories;
 use crate::model::{OAuth, RemoteTransport, Secret, StdioTransport, Transport};
 use crate::oauth;
+use crate::pin::pin_file;
 use crate::reader::{self, Entry, Section};
 
-pub(crate) const KEYS: [&str; 14] = [
+pub(crate) const KEYS: [&str; 15] = [
     "name",
     "transport",
     "type",
@@ -25,6 +29,7 @@ pub(crate) const KEYS: [&str; 14] = [
     "oauth",
     "disabled",
     "lazy",
+    "pin",
     "connect_timeout_seconds",
     "call_timeout_seconds",
 ];
@@ -114,6 +119,25 @@ impl<'n> EntryReader<'n> {
     /// The variables that a child gets beside the minimal base.
     pub(crate) fn env(&self, report: &mut Report) -> BTreeMap<String, Secret> {
         self.values("env", is_variable_name, |value| !value.contains('\0'), report)
+    }
+
+    /// Where the server's tools are remembered, if they are to be.
+    pub(crate) fn pins(
+        &self,
+        name: &ServerName,
+        transport: &Transport,
+        report: &mut Report,
+    ) -> Option<PathBuf> {
+        if !self.flag("pin", report) {
+            return None;
+        }
+        let directory = Directories::from_environment(self.environment).pins();
+        if directory.is_none() {
+            let message = format!("{} needs a place to remember tools in", self.what("pin"));
+            let at = self.section.get("pin").map_or(self.at, |node| node.at);
+            report.add(Problem::new(at, message).with_help("set HOME or XDG_STATE_HOME"));
+        }
+        directory.map(|directory| pin_file(&directory, name, transport))
     }
 
     fn flag(&self, key: &str, report: &mut Report) -> bool {

@@ -16,6 +16,8 @@ mod outline;
 mod parse;
 mod path;
 mod pattern;
+mod pin;
+mod private_file;
 mod reader;
 mod recursion;
 mod server;
@@ -30,11 +32,13 @@ pub use local_tools::{
     Template,
 };
 pub use locate::{
-    Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Surroundings, locate, read_file,
+    Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Surroundings, locate, places,
+    read_file,
 };
 pub use model::{
     Config, OAuth, OptionalTool, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig,
     StdioTransport, ToolPattern, ToolPolicy, Transport,
 };
 pub use pattern::PatternError;
+pub use private_file::replace_private_file;
 pub use trust::{TrustError, TrustStore};

@@ -108,17 +108,31 @@ pub fn locate(
             Err(reason) => warnings.extend(reason.warnings(&path)),
         }
     }
-    let user_file = surroundings
-        .directories
-        .config
-        .as_ref()
-        .map(|directory| directory.join("onecall").join("config.yaml"))
-        .filter(|path| path.exists());
+    let user_file =
+        surroundings.directories.config.as_deref().map(user_file).filter(|path| path.exists());
     let found = match user_file {
         Some(path) => Some(Found { bytes: read_file(&path)?, path }),
         None => None,
     };
     Ok(Located { found, warnings })
+}
+
+/// Every file that [`locate`] depends on with these arguments, the most wanted first;
+/// a change of any may lead to another configuration.
+#[must_use]
+pub fn places(explicit: Option<&Path>, surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
+    if let Some((path, _)) = named_file(explicit, surroundings) {
+        return vec![surroundings.working_directory.join(path)];
+    }
+    let Directories { config, state } = &surroundings.directories;
+    let local = LOCAL_NAMES.iter().map(|name| surroundings.working_directory.join(name));
+    let user = config.as_deref().map(user_file);
+    let trust = state.as_deref().map(|state| TrustStore::at(state).file().to_path_buf());
+    local.chain(user).chain(trust).collect()
+}
+
+fn user_file(config: &Path) -> PathBuf {
+    config.join("onecall").join("config.yaml")
 }
 
 /// Reads a file of at most [`MAX_FILE_BYTES`].

@@ -91,6 +91,9 @@ pub struct ServerConfig {
     pub call_timeout: Duration,
     /// Whether it is started only when somebody needs it.
     pub lazy: bool,
+    /// The file in which its tools are remembered, if only those may be called that
+    /// are as they were.
+    pub pins: Option<PathBuf>,
 }
 
 /// How a server is reached.

@@ -63,14 +63,9 @@ impl<'r> ServerReader<'r> {
         let lazy = entry.is_lazy(self.report);
         let connect_timeout = entry.seconds("connect_timeout_seconds", 10, self.report);
         let call_timeout = entry.seconds("call_timeout_seconds", 60, self.report);
-        let (name, _) = name?;
-        Some(ServerConfig {
-            name: ServerName::new(name),
-            transport: transport?,
-            connect_timeout,
-            call_timeout,
-            lazy,
-        })
+        let (name, transport) = (ServerName::new(name?.0), transport?);
+        let pins = entry.pins(&name, &transport, self.report);
+        Some(ServerConfig { name, transport, connect_timeout, call_timeout, lazy, pins })
     }
 
     fn check_unique(&mut self, name: &str, at: Position) {

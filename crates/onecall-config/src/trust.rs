@@ -4,12 +4,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
+
+use crate::private_file::replace_private_file;
 
 /// What can go wrong with the trust store itself.
 #[derive(Debug, Error)]
@@ -135,29 +137,10 @@ impl TrustStore {
         }
     }
 
-    /// Replaces the store in one step, so that a reader sees the old or the new one.
     fn write(&self, contents: &Contents) -> Result<(), TrustError> {
-        let replace = || -> io::Result<()> {
-            let directory = self.file.parent().unwrap_or(Path::new("."));
-            create_private_directory(directory)?;
-            // Created so that only the owner can read it.
-            let mut file = tempfile::NamedTempFile::new_in(directory)?;
-            serde_json::to_writer_pretty(&mut file, contents)?;
-            file.write_all(b"\n")?;
-            file.as_file().sync_all()?;
-            file.persist(&self.file).map_err(|error| error.error)?;
-            Ok(())
-        };
-        replace().map_err(|reason| TrustError::Inaccessible { path: self.file.clone(), reason })
+        replace_private_file(&self.file, contents)
+            .map_err(|reason| TrustError::Inaccessible { path: self.file.clone(), reason })
     }
-}
-
-fn create_private_directory(directory: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
 }
 
 fn key_of(path: &Path) -> Result<String, TrustError> {

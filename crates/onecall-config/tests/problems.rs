@@ -130,7 +130,7 @@ fn keys() {
         ),
         (
             "servers: {a: {command: x, <<: {}}}",
-            "1:27: unknown key '<<' in server 'a'\n  help: valid keys are name, transport, type, command, args, env, cwd, url, headers, oauth, disabled, lazy, connect_timeout_seconds, call_timeout_seconds",
+            "1:27: unknown key '<<' in server 'a'\n  help: valid keys are name, transport, type, command, args, env, cwd, url, headers, oauth, disabled, lazy, pin, connect_timeout_seconds, call_timeout_seconds",
         ),
         (
             "servers: {a: {command: x, disabled: true, arg: 1}}",
@@ -242,6 +242,10 @@ fn transports() {
         (
             "servers: {a: {command: x, lazy: never}}",
             "1:33: 'lazy' of server 'a' must be true or false, not text",
+        ),
+        (
+            "servers: {a: {command: x, pin: true}}",
+            "1:32: 'pin' of server 'a' needs a place to remember tools in\n  help: set HOME or XDG_STATE_HOME",
         ),
     ]);
 }

@@ -36,6 +36,7 @@ fn server(name: &str, transport: Transport) -> ServerConfig {
         connect_timeout: Duration::from_secs(10),
         call_timeout: Duration::from_secs(60),
         lazy: false,
+        pins: None,
     }
 }
 
@@ -229,6 +230,11 @@ fn values_of_entries() {
     for (text, expected) in rows {
         assert_servers(&format!("servers: {text}"), &expected);
     }
+    let [pinned] = &parse("servers: {a: {command: x, pin: true}}").servers[..] else {
+        panic!("one server")
+    };
+    let file = pinned.pins.as_deref().unwrap_or(Path::new(""));
+    assert_eq!(file.parent(), Some(Path::new("/home/ada/.local/state/onecall/pins")));
 }
 
 #[test]

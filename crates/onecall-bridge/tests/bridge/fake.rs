@@ -60,6 +60,7 @@ pub fn command(name: &str, command: &str, args: &[&str]) -> ServerConfig {
         connect_timeout: Duration::from_secs(10),
         call_timeout: Duration::from_secs(10),
         lazy: false,
+        pins: None,
     }
 }
 

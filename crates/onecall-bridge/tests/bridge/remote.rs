@@ -81,6 +81,7 @@ fn config(transport: Transport) -> ServerConfig {
         connect_timeout: Duration::from_secs(10),
         call_timeout: Duration::from_secs(10),
         lazy: false,
+        pins: None,
     }
 }
 

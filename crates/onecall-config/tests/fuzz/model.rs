@@ -283,6 +283,7 @@ fn server() -> impl Strategy<Value = Server> {
                 connect_timeout: connect.1.unwrap_or(Duration::from_secs(10)),
                 call_timeout: call.1.unwrap_or(Duration::from_secs(60)),
                 lazy: lazy.1.unwrap_or(false),
+                pins: None,
             };
             let meant = (disabled.1 != Some(true)).then_some(meant);
             shuffled(entries).prop_map(move |entries| Server {

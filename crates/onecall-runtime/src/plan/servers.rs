@@ -84,6 +84,7 @@ impl Address {
             connect_timeout: CONNECT_TIMEOUT,
             call_timeout: CALL_TIMEOUT,
             lazy: false,
+            pins: None,
         }
     }
 }

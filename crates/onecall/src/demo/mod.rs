@@ -53,6 +53,7 @@ fn demo_server() -> anyhow::Result<ServerConfig> {
         connect_timeout: Duration::from_secs(10),
         call_timeout: Duration::from_secs(60),
         lazy: false,
+        pins: None,
     })
 }
 

@@ -1,0 +1,43 @@
+//! Where the tools of a pinned server are remembered.
+
+use std::path::{Path, PathBuf};
+
+use onecall_core::ServerName;
+use sha2::{Digest, Sha256};
+
+use crate::locate::Directories;
+use crate::model::{StdioTransport, Transport};
+
+impl Directories {
+    /// The directory with a file for every pinned server.
+    #[must_use]
+    pub fn pins(&self) -> Option<PathBuf> {
+        self.state.as_deref().map(|state| state.join("onecall").join("pins"))
+    }
+}
+
+/// The file for one server. It belongs to the name and to what the server is, so that
+/// another one of the same name has a file of its own. A digest, because arguments and
+/// addresses may hold secrets.
+pub(crate) fn pin_file(directory: &Path, name: &ServerName, transport: &Transport) -> PathBuf {
+    let mut hasher = Sha256::new();
+    let mut add = |part: &str| {
+        // With its length, so that two lists of parts never look the same.
+        hasher.update(part.len().to_le_bytes());
+        hasher.update(part);
+    };
+    add(name.as_str());
+    match transport {
+        Transport::Stdio(StdioTransport { command, args, .. }) => {
+            add("command");
+            add(command);
+            args.iter().for_each(|argument| add(argument));
+        }
+        Transport::Auto(remote) | Transport::Http(remote) | Transport::Sse(remote) => {
+            add("url");
+            add(&remote.url);
+        }
+    }
+    let digest: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    directory.join(format!("{digest}.json"))
+}
