@@ -1,9 +1,8 @@
 //! All servers together: one catalog of their tools, and calls to them.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use onecall_catalog::{Catalog, name_prefix};
+use onecall_catalog::{Catalog, ToolDefinition, name_prefix};
 use onecall_config::{LocalTool, ServerConfig};
 use onecall_core::{
     BoxFuture, CallableName, Resolution, ServerName, ToolAnnotations, ToolCall, ToolError,
@@ -12,9 +11,12 @@ use onecall_core::{
 use serde_json::json;
 use tokio::sync::{Notify, watch};
 
+use crate::fleet::{Fleet, FleetChange, Yard};
 use crate::guard::Guard;
 use crate::local::LocalTools;
-use crate::server::{Server, stopped};
+use crate::pins::Quarantined;
+use crate::server::Server;
+use crate::snapshot::{self, Snapshot, ToolWatch};
 use crate::status::ServerStatus;
 
 /// How many names to suggest for one that does not exist.
@@ -25,22 +27,19 @@ const MAX_POSITIONS: usize = 32;
 
 /// The downstream servers. Dropping it stops them, without waiting for their end.
 pub struct Bridge {
-    /// In the order of the configuration.
-    servers: Vec<Arc<Server>>,
-    by_name: HashMap<ServerName, Arc<Server>>,
-    local: Option<Arc<LocalTools>>,
-    snapshot: watch::Receiver<Snapshot>,
+    snapshot: Arc<watch::Sender<Snapshot>>,
+    /// `None` once everything is to stop.
+    yard: Mutex<Option<Yard>>,
     stop: watch::Sender<bool>,
-    /// Held by the task of every server that is not gone yet.
+    /// Closed when every server is gone.
     running: watch::Receiver<()>,
 }
 
-/// The tools of all servers at one moment.
-#[derive(Default)]
-struct Snapshot {
-    catalog: Arc<Catalog>,
-    /// Which servers may still bring tools, in the order of the configuration.
-    unsettled: Vec<bool>,
+/// What a name stands for.
+enum Found {
+    Tool(Arc<ToolSpec>, Arc<Server>),
+    Local(Arc<ToolSpec>, Arc<LocalTools>),
+    Quarantined(Quarantined),
 }
 
 impl Bridge {
@@ -60,140 +59,202 @@ impl Bridge {
         guard: Guard,
     ) -> Arc<Self> {
         let changed = Arc::new(Notify::new());
-        let servers: Vec<Arc<Server>> = servers
-            .into_iter()
-            .map(|config| Arc::new(Server::new(config, Arc::clone(&changed))))
-            .collect();
         let (stop, stopping) = watch::channel(false);
         let (held, running) = watch::channel(());
-        let held = Arc::new(held);
-        for server in &servers {
-            let (server, guard) = (Arc::clone(server), guard.clone());
-            let (stopping, held) = (stopping.clone(), Arc::clone(&held));
-            tokio::spawn(async move {
-                server.live(guard, stopping).await;
-                drop(held);
-            });
-        }
-        let local = LocalTools::new(local, guard, stopping.clone()).map(Arc::new);
-        let (publish, snapshot) = watch::channel(build(&servers, local.as_deref()));
-        tokio::spawn(keep_snapshot(servers.clone(), local.clone(), changed, publish, stopping));
-        let by_name =
-            servers.iter().map(|server| (server.name().clone(), Arc::clone(server))).collect();
-        Arc::new(Self { servers, by_name, local, snapshot, stop, running })
+        let snapshot = Arc::new(watch::Sender::new(Snapshot::default()));
+        tokio::spawn(snapshot::keep(Arc::clone(&changed), Arc::clone(&snapshot), stopping.clone()));
+        let yard = Yard { guard, changed, running: Arc::new(held), stopping };
+        let bridge = Self { snapshot, yard: Mutex::new(Some(yard)), stop, running };
+        bridge.reconfigure(servers, local);
+        Arc::new(bridge)
+    }
+
+    /// Brings the servers in line with another configuration: those whose entry is the
+    /// same go on undisturbed, but look at their pins again. Must be called inside a
+    /// tokio runtime.
+    pub fn reconfigure(&self, servers: Vec<ServerConfig>, local: Vec<LocalTool>) -> FleetChange {
+        let yard = self.yard();
+        let Some(yard) = &*yard else { return FleetChange::default() };
+        let old = self.fleet();
+        let (fleet, change) = old.next(servers, local, yard);
+        fleet.servers().for_each(|server| server.look_at_pins());
+        // At once, so that no call looks for a server in a fleet that is no more.
+        self.snapshot.send_replace(Snapshot::of(Arc::new(fleet)));
+        change
     }
 
     /// Waits until every server was tried, then gives the tools of all. Starts
     /// those that are lazy. Each server has a deadline of its own, so this ends.
     pub async fn catalog(&self) -> Arc<Catalog> {
-        self.servers.iter().for_each(|server| server.need());
-        self.settled(|_| false).await
+        self.fleet().servers().for_each(|server| server.need());
+        self.settled(|_| false).await.catalog
     }
 
     /// The same, but of the lazy servers only those start that may have this tool.
     pub async fn catalog_for(&self, name: &str) -> Arc<Catalog> {
         self.need(name);
-        self.settled(|_| false).await
+        self.settled(|_| false).await.catalog
+    }
+
+    /// Tells when tools come, go or change.
+    #[must_use]
+    pub fn watch(&self) -> ToolWatch {
+        ToolWatch(self.snapshot.subscribe())
+    }
+
+    /// The tools that programs may not call until they are accepted, by name.
+    #[must_use]
+    pub fn quarantine(&self) -> Vec<Quarantined> {
+        let quarantine = Arc::clone(&self.snapshot.borrow().quarantine);
+        let mut tools: Vec<_> = quarantine.values().cloned().collect();
+        tools.sort_by(|a, b| a.spec.callable.cmp(&b.spec.callable));
+        tools
+    }
+
+    /// What a server listed last, with all that programs may not call.
+    #[must_use]
+    pub fn listed(&self, server: &ServerName) -> Option<Arc<Vec<ToolDefinition>>> {
+        self.fleet().get(server).map(|server| server.listed())
     }
 
     /// How each server is doing now, in the order of the configuration; local tools
     /// come last.
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
-        let local = self.local.iter().map(|local| local.status());
-        self.servers.iter().map(|server| server.status()).chain(local).collect()
+        let fleet = self.fleet();
+        let local = fleet.local().map(|local| local.status());
+        fleet.servers().map(|server| server.status()).chain(local).collect()
     }
 
     /// Which local tools cannot work as things are, and why: a line each.
     #[must_use]
     pub fn local_problems(&self) -> Vec<String> {
-        self.local.iter().flat_map(|local| local.problems()).collect()
+        self.fleet().local().map(|local| local.problems()).unwrap_or_default()
     }
 
     /// Stops every server and returns when all are gone.
     pub async fn shutdown(&self) {
-        self.stop.send_replace(true);
+        self.stop();
         let mut running = self.running.clone();
         while running.changed().await.is_ok() {}
     }
 
+    fn stop(&self) {
+        // Dropped, so that only the servers' own tasks hold on to it.
+        self.yard().take();
+        self.fleet().stop();
+        self.stop.send_replace(true);
+    }
+
     /// Looks a tool up, waiting for it only while a server may still bring it.
-    async fn find(&self, name: &CallableName) -> Option<Arc<ToolSpec>> {
-        let find = |snapshot: &Snapshot| snapshot.catalog.get(name.as_str()).cloned();
-        if let Some(spec) = find(&self.snapshot.borrow()) {
-            return Some(spec);
+    async fn find(&self, name: &CallableName) -> Option<Found> {
+        if let Some(found) = found(&self.snapshot.borrow(), name) {
+            return Some(found);
         }
         self.need(name.as_str());
-        let catalog = self.settled(|snapshot| find(snapshot).is_some()).await;
-        catalog.get(name.as_str()).cloned()
+        let snapshot = self.settled(|snapshot| found(snapshot, name).is_some()).await;
+        found(&snapshot, name)
     }
 
     /// Starts the servers that may have this tool.
     fn need(&self, name: &str) {
-        let idle = self.servers.iter().filter(|server| !server.is_needed());
+        let fleet = self.fleet();
+        let idle = fleet.servers().filter(|server| !server.is_needed());
         idle.filter(|server| name.starts_with(&name_prefix(server.name())))
             .for_each(|server| server.need());
     }
 
+    /// Waits until every server that is needed was tried, or there is enough.
+    async fn settled(&self, is_enough: impl Fn(&Snapshot) -> bool) -> Snapshot {
+        let (mut snapshot, mut stop) = (self.snapshot.subscribe(), self.stop.subscribe());
+        // Neither can close: we hold the other ends.
+        tokio::select! {
+            _ = snapshot.wait_for(|now| is_enough(now) || now.is_settled()) => {}
+            // There will be no other snapshot.
+            _ = stop.wait_for(|stop| *stop) => {}
+        }
+        self.snapshot.borrow().clone()
+    }
+
     /// The server that may have this tool and has not told, because nobody has
     /// logged in.
-    fn logged_out(&self, name: &CallableName) -> Option<&Arc<Server>> {
+    fn logged_out(&self, name: &CallableName) -> Option<Arc<Server>> {
         let may_have = |server: &&Arc<Server>| {
             name.as_str().starts_with(&name_prefix(server.name())) && server.waits_for_login()
         };
-        self.servers.iter().find(may_have)
+        self.fleet().servers().find(may_have).cloned()
     }
 
-    /// Waits until every server that is needed was tried, or there is enough.
-    async fn settled(&self, is_enough: impl Fn(&Snapshot) -> bool) -> Arc<Catalog> {
-        let is_settled = |snapshot: &Snapshot| {
-            let mut servers = self.servers.iter().zip(&snapshot.unsettled);
-            !servers.any(|(server, unsettled)| *unsettled && server.is_needed())
-        };
-        let mut snapshot = self.snapshot.clone();
-        // An error means that everything has stopped: nothing to wait for.
-        let _ = snapshot.wait_for(|snapshot| is_enough(snapshot) || is_settled(snapshot)).await;
-        Arc::clone(&snapshot.borrow().catalog)
+    /// Why there is no such tool.
+    fn absence(&self, name: &CallableName) -> String {
+        if let Some(server) = self.logged_out(name) {
+            return server.not_running();
+        }
+        match self.fleet().removed_owner(name.as_str()) {
+            Some(server) => format!("server '{server}' was removed from the configuration"),
+            None => "no connected server has this tool".to_owned(),
+        }
     }
+
+    fn fleet(&self) -> Arc<Fleet> {
+        Arc::clone(&self.snapshot.borrow().fleet)
+    }
+
+    fn yard(&self) -> MutexGuard<'_, Option<Yard>> {
+        self.yard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn found(snapshot: &Snapshot, name: &CallableName) -> Option<Found> {
+    if let Some(spec) = snapshot.catalog.get(name.as_str()) {
+        if spec.server.as_str() == LocalTool::SERVER {
+            let local = snapshot.fleet.local()?;
+            return Some(Found::Local(Arc::clone(spec), Arc::clone(local)));
+        }
+        let server = snapshot.fleet.get(&spec.server)?;
+        return Some(Found::Tool(Arc::clone(spec), Arc::clone(server)));
+    }
+    snapshot.quarantine.get(name).cloned().map(Found::Quarantined)
 }
 
 impl Drop for Bridge {
     fn drop(&mut self) {
-        self.stop.send_replace(true);
+        self.stop();
     }
 }
 
 impl ToolHost for Bridge {
     fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
         Box::pin(async move {
-            if let Some(spec) = self.find(name).await {
-                return Resolution::Callable(spec);
+            match self.find(name).await {
+                Some(Found::Tool(spec, _) | Found::Local(spec, _)) => Resolution::Callable(spec),
+                // Its calls say what is the matter with it.
+                Some(Found::Quarantined(tool)) => Resolution::Callable(tool.spec),
+                None => match self.logged_out(name) {
+                    Some(server) => Resolution::Callable(Arc::new(stand_in(name, server.name()))),
+                    None => {
+                        let catalog = Arc::clone(&self.snapshot.borrow().catalog);
+                        Resolution::Unknown { nearest: catalog.nearest(name.as_str(), SUGGESTIONS) }
+                    }
+                },
             }
-            if let Some(server) = self.logged_out(name) {
-                return Resolution::Callable(Arc::new(stand_in(name, server.name())));
-            }
-            let catalog = Arc::clone(&self.snapshot.borrow().catalog);
-            Resolution::Unknown { nearest: catalog.nearest(name.as_str(), SUGGESTIONS) }
         })
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
         Box::pin(async move {
-            let spec = self.find(&call.name).await;
-            if let (Some(spec), Some(local)) = (&spec, &self.local)
-                && spec.server.as_str() == LocalTool::SERVER
-            {
-                let value = local.call(spec, &call.arguments, call.form).await;
-                return value.map_err(|message| ToolError::failed(&call.name, message));
-            }
-            let server = spec.as_ref().and_then(|spec| self.by_name.get(&spec.server));
-            let (Some(spec), Some(server)) = (&spec, server) else {
-                if let Some(server) = self.logged_out(&call.name) {
-                    return Err(ToolError::failed(&call.name, server.not_running()));
+            let (spec, server) = match self.find(&call.name).await {
+                Some(Found::Tool(spec, server)) => (spec, server),
+                Some(Found::Local(spec, local)) => {
+                    let value = local.call(&spec, &call.arguments, call.form).await;
+                    return value.map_err(|message| ToolError::failed(&call.name, message));
                 }
-                return Err(ToolError::failed(&call.name, "no connected server has this tool"));
+                Some(Found::Quarantined(tool)) => {
+                    return Err(ToolError::Quarantined { name: call.name, why: tool.to_string() });
+                }
+                None => return Err(ToolError::failed(&call.name, self.absence(&call.name))),
             };
-            let value = server.call(spec, &call.arguments, call.form).await;
+            let value = server.call(&spec, &call.arguments, call.form).await;
             value.map_err(|message| ToolError::failed(&call.name, message))
         })
     }
@@ -213,35 +274,4 @@ fn stand_in(name: &CallableName, server: &ServerName) -> ToolSpec {
         output_schema: None,
         annotations: ToolAnnotations::default(),
     }
-}
-
-/// Builds the catalog anew whenever a server changed. Changes that happen while
-/// one is built are taken together.
-async fn keep_snapshot(
-    servers: Vec<Arc<Server>>,
-    local: Option<Arc<LocalTools>>,
-    changed: Arc<Notify>,
-    publish: watch::Sender<Snapshot>,
-    mut stopping: watch::Receiver<bool>,
-) {
-    loop {
-        tokio::select! {
-            () = changed.notified() => {}
-            () = stopped(&mut stopping) => break,
-        }
-        let (servers, local) = (servers.clone(), local.clone());
-        // Thousands of tools take long enough to be in the way of other tasks.
-        let built = tokio::task::spawn_blocking(move || build(&servers, local.as_deref())).await;
-        if let Ok(snapshot) = built {
-            publish.send_replace(snapshot);
-        }
-    }
-}
-
-fn build(servers: &[Arc<Server>], local: Option<&LocalTools>) -> Snapshot {
-    // Counted first: a server that settles meanwhile brings its tools next time.
-    let unsettled = servers.iter().map(|server| !server.is_settled()).collect();
-    let tools = servers.iter().map(|server| (server.name().clone(), server.tools().to_vec()));
-    let local = local.map(|local| (LocalTool::server(), local.definitions().to_vec()));
-    Snapshot { catalog: Arc::new(Catalog::build(tools.chain(local))), unsettled }
 }

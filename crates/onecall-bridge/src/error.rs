@@ -95,6 +95,8 @@ pub(crate) enum RequestError {
     NoAnswer { limit: Duration },
     #[error("the answer is larger than {} MiB", limit_bytes / (1024 * 1024))]
     TooLarge { limit_bytes: usize },
+    #[error("the server gave it up")]
+    Cancelled,
     #[error("the answer is not valid JSON: {detail}")]
     NotJson { detail: String },
     #[error("{0}")]

@@ -17,6 +17,8 @@ pub(crate) enum Message<'a> {
     Request { id: &'a RawValue, method: Cow<'a, str> },
     /// Something we are told.
     Notification { method: Cow<'a, str> },
+    /// The server gives up our request `id`.
+    Cancellation { id: u64 },
     /// Valid JSON that is none of these.
     Nonsense,
 }
@@ -28,6 +30,8 @@ struct Envelope<'a> {
     #[serde(borrow)]
     method: Option<Method<'a>>,
     #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
@@ -36,6 +40,15 @@ struct Envelope<'a> {
 /// Borrows where it can, which a bare `Cow` inside an `Option` does not.
 #[derive(Deserialize)]
 struct Method<'a>(#[serde(borrow)] Cow<'a, str>);
+
+const CANCELLED: &str = "notifications/cancelled";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Cancelled<'a> {
+    #[serde(borrow)]
+    request_id: &'a RawValue,
+}
 
 #[derive(Deserialize)]
 struct ErrorBody {
@@ -59,7 +72,10 @@ pub(crate) fn one(json: &[u8]) -> Result<Message<'_>, serde_json::Error> {
     }
     let envelope: Envelope<'_> = serde_json::from_slice(json)?;
     Ok(match (envelope.method, envelope.id) {
-        (Some(Method(method)), None) => Message::Notification { method },
+        (Some(Method(method)), None) => match envelope.params.filter(|_| method == CANCELLED) {
+            Some(params) => cancellation(params).unwrap_or(Message::Notification { method }),
+            None => Message::Notification { method },
+        },
         (Some(Method(method)), Some(id)) if is_request_id(id) => Message::Request { id, method },
         (None, Some(id)) => match number(id.get()) {
             Some(id) => Message::Answer { id, outcome: outcome(envelope.result, envelope.error) },
@@ -67,6 +83,11 @@ pub(crate) fn one(json: &[u8]) -> Result<Message<'_>, serde_json::Error> {
         },
         _ => Message::Nonsense,
     })
+}
+
+fn cancellation<'a>(params: &RawValue) -> Option<Message<'a>> {
+    let params: Cancelled<'_> = serde_json::from_str(params.get()).ok()?;
+    Some(Message::Cancellation { id: number(params.request_id.get())? })
 }
 
 fn outcome<'a>(
@@ -197,6 +218,7 @@ mod tests {
                 Message::Answer { id, outcome: Err(error) } => format!("{id} ! {error}"),
                 Message::Request { id, method } => format!("{method} as {id}"),
                 Message::Notification { method } => format!("{method}"),
+                Message::Cancellation { id } => format!("no {id}"),
                 Message::Nonsense => "nonsense".to_owned(),
             })
             .collect();
@@ -212,6 +234,9 @@ mod tests {
         assert_eq!(kind(r#"{"id":3,"error":"no"}"#), r#"3 ! "no""#);
         assert_eq!(kind(r#"{"id":"a","method":"ping"}"#), r#"ping as "a""#);
         assert_eq!(kind(r#"{"method":"x","params":{}}"#), "x");
+        let cancelled = r#"{"method":"notifications/cancelled","params":{"requestId":3}}"#;
+        assert_eq!(kind(cancelled), "no 3");
+        assert_eq!(kind(&cancelled.replace('3', "{}")), "notifications/cancelled");
         assert_eq!(kind(r#"[{"id":1,"result":2},{"method":"x"}]"#), "1 = 2; x");
     }
 

@@ -21,7 +21,6 @@ use serde_json::value::RawValue;
 use tokio::sync::watch;
 
 use crate::guard::Guard;
-use crate::server::stopped;
 use crate::status::{ServerState, ServerStatus};
 
 /// All local tools.
@@ -53,7 +52,7 @@ impl LocalTools {
 
     pub fn status(&self) -> ServerStatus {
         let state = ServerState::Local { tools: self.definitions.len() };
-        ServerStatus { name: LocalTool::server(), transport: "local", state }
+        ServerStatus { name: LocalTool::server(), transport: "local", state, quarantined: Vec::new() }
     }
 
     /// Which tools cannot work as things are, and why: a line each.
@@ -89,7 +88,8 @@ impl LocalTools {
         };
         let value = tokio::select! {
             value = work => value?,
-            () = stopped(&mut stopping) => return Err("onecall is stopping".to_owned()),
+            // An error means that nobody is left who could say so.
+            _ = stopping.wait_for(|stop| *stop) => return Err("onecall is stopping".to_owned()),
         };
         Ok(match form {
             AnswerForm::Value => value,

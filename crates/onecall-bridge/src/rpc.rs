@@ -304,7 +304,16 @@ impl Peer {
             Message::Notification { method } if method == "notifications/tools/list_changed" => {
                 self.tools_changed.notify_one();
             }
+            // From here on we are told; what changed before, nobody told us.
+            Message::Notification { method }
+                if method == "notifications/subscriptions/acknowledged" =>
+            {
+                self.tools_changed.notify_one();
+            }
             Message::Notification { .. } => {}
+            Message::Cancellation { id } => {
+                self.fail(id, RequestError::Cancelled);
+            }
             Message::Nonsense => self.noise("JSON that is no message", b""),
         }
     }

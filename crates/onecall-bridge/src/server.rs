@@ -3,7 +3,9 @@
 //! what happened.
 
 mod call;
+mod changes;
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,7 @@ use crate::guard::Guard;
 use crate::handshake::{self, Greeting};
 use crate::listing;
 use crate::parameters::Parameters;
+use crate::pins::Quarantined;
 use crate::plain::plain;
 use crate::remote::Login;
 use crate::request::Era;
@@ -51,16 +54,47 @@ pub(crate) struct Server {
     is_up: watch::Sender<bool>,
     /// Rung when the tools or the state change.
     changed: Arc<Notify>,
+    /// How many warnings about its tools there were.
+    warnings: AtomicUsize,
 }
 
 /// What is true of a server at the moment.
 struct Now {
     transport: &'static str,
     state: ServerState,
+    stopped: Stop,
+    /// Everything it listed.
+    listed: Arc<Vec<ToolDefinition>>,
+    /// What of that programs may call.
     tools: Arc<Vec<ToolDefinition>>,
+    /// And what they may not until it is accepted.
+    quarantined: Arc<Vec<Quarantined>>,
     /// Which arguments of which tools go into headers, if any do.
     parameters: Option<Arc<Parameters>>,
     peer: Option<Arc<Peer>>,
+}
+
+/// Whether a server is to stop, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    No,
+    /// Everything stops.
+    Shutdown,
+    /// It is not in the configuration any more.
+    Removed,
+    /// Its entry in the configuration has changed.
+    Replaced,
+}
+
+impl Stop {
+    /// What happened to a server, for a sentence that begins with its name.
+    fn farewell(self) -> &'static str {
+        match self {
+            Self::No | Self::Shutdown => "was stopped",
+            Self::Removed => "was removed from the configuration",
+            Self::Replaced => "is started anew: its configuration has changed",
+        }
+    }
 }
 
 /// How a server that was started came to its end.
@@ -74,19 +108,33 @@ impl Server {
         let now = Now {
             transport: routes(&config.transport).0.label(),
             state: if config.lazy { ServerState::Idle } else { ServerState::Connecting },
+            stopped: Stop::No,
+            listed: Arc::default(),
             tools: Arc::default(),
+            quarantined: Arc::default(),
             parameters: None,
             peer: None,
         };
         let is_needed = watch::Sender::new(!config.lazy);
         let is_up = watch::Sender::new(false);
         let login = remote(&config.transport).and_then(|it| Login::new(&config.name, it));
-        let login = login.map(Arc::new);
-        Self { config, login, now: Mutex::new(now), is_needed, is_up, changed }
+        Self {
+            config,
+            login: login.map(Arc::new),
+            now: Mutex::new(now),
+            is_needed,
+            is_up,
+            changed,
+            warnings: AtomicUsize::new(0),
+        }
     }
 
     pub fn name(&self) -> &ServerName {
         &self.config.name
+    }
+
+    pub fn config(&self) -> &ServerConfig {
+        &self.config
     }
 
     pub fn status(&self) -> ServerStatus {
@@ -95,6 +143,7 @@ impl Server {
             name: self.config.name.clone(),
             transport: now.transport,
             state: now.state.clone(),
+            quarantined: now.quarantined.to_vec(),
         }
     }
 
@@ -119,23 +168,32 @@ impl Server {
         Arc::clone(&self.lock().tools)
     }
 
+    /// Everything it listed, whether programs may call it or not.
+    pub fn listed(&self) -> Arc<Vec<ToolDefinition>> {
+        Arc::clone(&self.lock().listed)
+    }
+
+    pub fn quarantined(&self) -> Arc<Vec<Quarantined>> {
+        Arc::clone(&self.lock().quarantined)
+    }
+
     /// Runs the server, and again whenever it ends, until `stop` says so; returns
     /// when it is gone.
-    pub async fn live(&self, guard: Guard, mut stop: watch::Receiver<bool>) {
+    pub async fn live(&self, guard: Guard, mut stop: watch::Receiver<Stop>) {
         tokio::select! {
             () = self.needed() => {}
-            () = stopped(&mut stop) => return self.become_stopped(),
+            why = stopped(&mut stop) => return self.become_stopped(why),
         }
         let mut backoff = Backoff::new();
         while let Ended::Down { next_start } = self.start(&guard, &mut backoff, &mut stop).await {
             tokio::select! {
                 () = sleep_until(next_start.into()) => {}
                 () = self.logged_in() => {}
-                () = stopped(&mut stop) => break,
+                _ = stopped(&mut stop) => break,
             }
             self.become_restarting();
         }
-        self.become_stopped();
+        self.become_stopped(stopped(&mut stop).await);
     }
 
     async fn needed(&self) {
@@ -149,7 +207,7 @@ impl Server {
         &self,
         guard: &Guard,
         backoff: &mut Backoff,
-        stop: &mut watch::Receiver<bool>,
+        stop: &mut watch::Receiver<Stop>,
     ) -> Ended {
         let (route, fallback) = routes(&self.config.transport);
         let first = match self.run(route, guard.clone(), backoff, stop).await {
@@ -181,7 +239,7 @@ impl Server {
         route: Route<'_>,
         guard: Guard,
         backoff: &mut Backoff,
-        stop: &mut watch::Receiver<bool>,
+        stop: &mut watch::Receiver<Stop>,
     ) -> Result<Ended, StartError> {
         self.lock().transport = route.label();
         if let Some(login) = &self.login {
@@ -192,12 +250,12 @@ impl Server {
         let peer = Arc::clone(connection.peer());
         let outcome = tokio::select! {
             outcome = self.serve(&mut connection, backoff) => outcome,
-            () = stopped(stop) => {
-                self.become_stopped();
+            why = stopped(stop) => {
+                self.become_stopped(why);
                 Ok(Ended::Stopped)
             }
         };
-        peer.close(&format!("server '{}' was stopped", self.config.name));
+        peer.close(&format!("server '{}' {}", self.config.name, stop.borrow().farewell()));
         connection.stop().await;
         outcome
     }
@@ -299,10 +357,7 @@ impl Server {
             let limit = self.config.connect_timeout;
             let listed = timeout(limit, listing::list(peer, server)).await;
             match listed.unwrap_or(Err(StartError::TimedOut { limit })) {
-                Ok(tools) => {
-                    info!(%server, tools = tools.len(), "the server changed its tools");
-                    self.update_tools(tools, peer);
-                }
+                Ok(tools) => self.update_tools(tools, peer),
                 Err(error) => warn!(%server, "the changed tools could not be listed: {error}"),
             }
             sleep(REFRESH_PAUSE).await;
@@ -316,11 +371,11 @@ impl Server {
             server = %self.config.name, tools = tools.len(), took = ?took,
             "connected to {server_name} {server_version}"
         );
+        let admitted = self.admit(tools);
         let mut now = self.lock();
-        let count = tools.len();
-        now.state =
-            ServerState::Ready { server_name, server_version, protocol, tools: count, took };
-        now.tools = Arc::new(tools);
+        let tools = admitted.tools.len();
+        now.state = ServerState::Ready { server_name, server_version, protocol, tools, took };
+        now.take_in(admitted);
         now.parameters = parameters;
         now.peer = Some(Arc::clone(peer));
         drop(now);
@@ -330,11 +385,9 @@ impl Server {
 
     fn update_tools(&self, listed: Vec<ToolDefinition>, peer: &Peer) {
         let (listed, parameters) = self.with_parameters(listed, peer);
+        let admitted = self.admit(listed);
         let mut now = self.lock();
-        if let ServerState::Ready { tools, .. } = &mut now.state {
-            *tools = listed.len();
-        }
-        now.tools = Arc::new(listed);
+        now.take_in(admitted);
         now.parameters = parameters;
         drop(now);
         self.changed.notify_one();
@@ -400,17 +453,18 @@ impl Server {
         }
     }
 
-    fn become_stopped(&self) {
+    fn become_stopped(&self, why: Stop) {
         let mut now = self.lock();
         if let ServerState::Failed { next_start, .. } = &mut now.state {
             *next_start = NextStart::Never;
         } else {
             now.state = ServerState::Failed {
-                reason: "was stopped".to_owned(),
+                reason: why.farewell().to_owned(),
                 last_words: String::new(),
                 next_start: NextStart::Never,
             };
         }
+        now.stopped = why;
         now.peer = None;
         drop(now);
         self.is_up.send_replace(false);
@@ -446,7 +500,7 @@ fn remote(transport: &Transport) -> Option<&RemoteTransport> {
     }
 }
 
-/// Returns once everything is to stop, or nobody is left who could say so.
-pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
+/// Returns once the server is to stop, or nobody is left who could say so.
+async fn stopped(stop: &mut watch::Receiver<Stop>) -> Stop {
+    stop.wait_for(|stop| *stop != Stop::No).await.map_or(Stop::Shutdown, |stop| *stop)
 }

@@ -4,8 +4,10 @@ use std::time::{Duration, Instant};
 
 use onecall_core::ServerName;
 
+use crate::pins::Quarantined;
+
 /// A configured server and how it is doing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ServerStatus {
     /// Its name in the configuration.
     pub name: ServerName,
@@ -13,6 +15,8 @@ pub struct ServerStatus {
     pub transport: &'static str,
     /// How it is doing.
     pub state: ServerState,
+    /// Its tools that programs may not call until they are accepted.
+    pub quarantined: Vec<Quarantined>,
 }
 
 /// How a server is doing. Text in it comes from the server and is safe to show.

@@ -3,9 +3,11 @@
 
 use std::time::{Duration, Instant};
 
+use tokio::time::timeout;
 use tracing::debug;
 
 use crate::error::RequestError;
+use crate::plain::plain;
 use crate::request::Request;
 use crate::rpc::Peer;
 
@@ -16,18 +18,24 @@ const MAX_PAUSE: Duration = Duration::from_secs(300);
 /// A request that stayed open this long was not in vain.
 const STEADY: Duration = Duration::from_secs(10);
 
+/// How long one request is kept open. A connection over which nothing can come any more
+/// looks like one on which nothing happens.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
+
 /// Keeps the request open, forever; what it brings, the peer sees.
 pub(crate) async fn keep<T>(peer: &Peer) -> T {
     let mut pause = PAUSE;
     loop {
         let started = Instant::now();
-        match peer.request(Request::Listen, None, |_| ()).await {
-            Err(RequestError::Refused { message, .. }) => {
+        match timeout(LONGEST, peer.request(Request::Listen, None, |_| ())).await {
+            Ok(Err(RequestError::Refused { message, .. })) => {
+                let message = plain(&message, 200);
                 debug!(message, "the server does not tell about changes after all");
                 return std::future::pending().await;
             }
-            Err(error) => debug!(%error, "the server stopped telling about changes"),
-            Ok(()) => debug!("the server stopped telling about changes"),
+            Ok(Err(error)) => debug!(%error, "the server stopped telling about changes"),
+            Ok(Ok(())) => debug!("the server stopped telling about changes"),
+            Err(_) => debug!("the server is asked anew to tell about changes"),
         }
         if started.elapsed() >= STEADY {
             pause = PAUSE;

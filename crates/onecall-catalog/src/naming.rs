@@ -68,7 +68,9 @@ pub fn name_prefix(server: &ServerName) -> String {
     name
 }
 
-fn natural_name(server: &ServerName, tool: &ToolName) -> String {
+/// The callable name of a tool that shares it with no other.
+#[must_use]
+pub fn natural_name(server: &ServerName, tool: &ToolName) -> String {
     let mut name = name_prefix(server);
     name.extend(tool.as_str().chars().map(identifier_char));
     name

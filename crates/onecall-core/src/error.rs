@@ -21,6 +21,14 @@ pub enum ToolError {
         /// The tool as the program named it.
         name: CallableName,
     },
+    /// The tool is not what its user agreed to.
+    #[error("'{name}' is quarantined: {why}")]
+    Quarantined {
+        /// The tool as the program named it.
+        name: CallableName,
+        /// What is the matter with it, and what to do.
+        why: String,
+    },
     /// The program used up its calls; none of its later calls will work.
     #[error("'{name}' was not called: the limit of {limit} tool calls per program is reached")]
     QuotaExceeded {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onecall_bridge::Bridge;
+use onecall_bridge::{Bridge, Quarantined};
 use onecall_catalog::Catalog;
 use onecall_config::ToolPolicy;
 use onecall_core::{BoxFuture, CallableName, Resolution, ToolHost, ToolSpec};
@@ -56,6 +56,8 @@ pub enum Found {
     Tool(Arc<ToolSpec>),
     /// One that programs may not call.
     Blocked,
+    /// One that they may not call for now, and why.
+    Quarantined(String),
     /// Several, which have the same name on their servers.
     Ambiguous(Vec<CallableName>),
     /// None; these look like it.
@@ -70,6 +72,16 @@ impl Bridged {
     /// Waits for servers that are still connecting.
     pub(crate) async fn catalog(&self) -> Arc<Catalog> {
         self.bridge.catalog().await
+    }
+
+    /// Why a tool that programs could call otherwise is kept from them for now.
+    pub(crate) fn quarantine(&self, name: &str) -> Option<String> {
+        let mut tools = self.bridge.quarantine().into_iter();
+        let is_meant = |tool: &Quarantined| {
+            tool.spec.callable.as_str() == name || tool.spec.tool.as_str() == name
+        };
+        let tool = tools.find(|tool| is_meant(tool) && self.permits(&tool.spec))?;
+        Some(tool.to_string())
     }
 
     pub(crate) fn permits(&self, spec: &ToolSpec) -> bool {
@@ -111,7 +123,10 @@ impl Directory for Bridged {
             let permitted: Vec<_> = found.iter().filter(|spec| self.permits(spec)).collect();
             match permitted.as_slice() {
                 [spec] => Found::Tool(Arc::clone(spec)),
-                [] if found.is_empty() => Found::Unknown(self.nearest(&catalog, name)),
+                [] if found.is_empty() => match self.quarantine(name) {
+                    Some(why) => Found::Quarantined(why),
+                    None => Found::Unknown(self.nearest(&catalog, name)),
+                },
                 [] => Found::Blocked,
                 several => Found::Ambiguous(several.iter().map(|it| it.callable.clone()).collect()),
             }

@@ -2,39 +2,50 @@
 //! programs that use them.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use onecall_bridge::{Bridge, Guard, ServerStatus};
-use onecall_config::{Config, OptionalTool, ProxyPolicy, ToolPolicy};
+use onecall_bridge::{Bridge, Guard, Quarantined, ServerStatus};
+use onecall_config::{Config, OptionalTool};
 use onecall_core::{CallableName, Limits, Outcome, Program, ToolSpec, WorkspaceAccess};
 use onecall_engine::Engines;
 use thiserror::Error;
+use tokio::sync::watch;
 
-use crate::directory::{Bridged, Directory};
+use crate::directory::Directory;
 use crate::file::save;
-use crate::layers::Policy;
+use crate::revision;
+use crate::rules::Rules;
+use crate::sessions::Sessions;
 use crate::visit::Visiting;
-use crate::{Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Preview, Runtime};
+use crate::{Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Preview};
 
 /// A running gateway.
 pub struct Gateway {
     pub(crate) bridge: Arc<Bridge>,
-    pub(crate) directory: Arc<Bridged>,
-    pub(crate) policy: ToolPolicy,
-    pub(crate) proxy: ProxyPolicy,
     pub(crate) guard: Guard,
-    exposed: Vec<OptionalTool>,
-    runtime: Runtime,
+    pub(crate) engines: Arc<Engines>,
+    /// For programs that begin now.
+    pub(crate) rules: watch::Sender<Arc<Rules>>,
+    pub(crate) sessions: Arc<Sessions>,
+    /// What is in force.
+    config: Mutex<Config>,
+    revision: watch::Receiver<u64>,
 }
 
 /// No tool that programs may call has this name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("[Tool not found] '{name}' is not available in execute_program{}", did_you_mean(.nearest))]
+#[error("[Tool not found] '{name}' is not available in execute_program{}{}", is_quarantined(.quarantine.as_deref()), did_you_mean(.nearest))]
 pub struct ToolNotFound {
     /// What was asked for.
     pub name: String,
     /// What may have been meant.
     pub nearest: Vec<CallableName>,
+    /// Why nobody may call it for now, if it is there.
+    pub quarantine: Option<String>,
+}
+
+fn is_quarantined(why: Option<&str>) -> String {
+    why.map_or(String::new(), |why| format!("\nIt is quarantined: {why}"))
 }
 
 fn did_you_mean(nearest: &[CallableName]) -> String {
@@ -49,27 +60,37 @@ impl Gateway {
     /// Starts connecting to every server and returns at once. Must be called
     /// inside a tokio runtime.
     pub fn start(config: Config, engines: Engines, guard: Guard) -> Arc<Self> {
-        let bridge = Bridge::start_with(config.servers, config.local_tools, guard.clone());
-        let host = Policy::new(bridge.clone(), config.tools.clone());
-        let directory = Arc::new(Bridged::new(bridge.clone(), config.tools.clone()));
-        let runtime = Runtime::new(engines, Arc::new(host), config.execution)
-            .with_directory(directory.clone())
-            .with_sessions(config.sessions);
-        Arc::new(Self {
-            bridge,
-            directory,
-            policy: config.tools,
-            proxy: config.proxy,
-            guard,
-            exposed: config.expose,
-            runtime,
-        })
+        let bridge =
+            Bridge::start_with(config.servers.clone(), config.local_tools.clone(), guard.clone());
+        let engines = Arc::new(engines);
+        let sessions = Arc::new(Sessions::new(config.sessions));
+        let rules = Rules::new(&config, &engines, &bridge, &sessions);
+        let rules = watch::Sender::new(Arc::new(rules));
+        let (count, revision) = watch::channel(0);
+        tokio::spawn(revision::count(bridge.watch(), rules.subscribe(), count));
+        let config = Mutex::new(config);
+        Arc::new(Self { bridge, guard, engines, rules, sessions, config, revision })
+    }
+
+    /// Tells that the tools programs may call have changed, for those who remember a
+    /// list of them. The number means nothing.
+    #[must_use]
+    pub fn revision(&self) -> watch::Receiver<u64> {
+        self.revision.clone()
+    }
+
+    pub(crate) fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules.borrow())
+    }
+
+    pub(crate) fn config(&self) -> MutexGuard<'_, Config> {
+        self.config.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts the engine and tests its walls, so that the first program need not wait
     /// for it. Where that fails, programs will be told the same.
     pub async fn warm_up(&self) {
-        if let Err(error) = self.runtime.engines().warm_up().await {
+        if let Err(error) = self.engines.warm_up().await {
             tracing::error!("no program can run: {error}");
         }
     }
@@ -77,35 +98,35 @@ impl Gateway {
     /// What programs may do with files.
     #[must_use]
     pub fn workspace(&self) -> Option<WorkspaceAccess> {
-        self.runtime.engines().workspace()
+        self.engines.workspace()
     }
 
     /// Tools of ours that agents are shown beside the usual ones.
     #[must_use]
-    pub fn exposed(&self) -> &[OptionalTool] {
-        &self.exposed
+    pub fn exposed(&self) -> Vec<OptionalTool> {
+        self.config().expose.clone()
     }
 
     /// Runs one program to its end; dropping the future kills it.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
-        self.runtime.run(program, observer).await
+        self.rules().runtime.run(program, observer).await
     }
 
     /// Tells what a program can call, and runs nothing of it.
     pub async fn preview(&self, program: &Program) -> Preview {
-        self.runtime.preview(program).await
+        self.rules().runtime.preview(program).await
     }
 
     /// What one program may use.
     #[must_use]
-    pub fn limits(&self) -> &Limits {
-        self.runtime.limits()
+    pub fn limits(&self) -> Limits {
+        self.rules().runtime.limits().clone()
     }
 
     /// Keeps the text of a program under a name of its own, if programs have a folder that
     /// they may write to. An error says why it could not be kept.
     pub fn save(&self, program: &Program, name: &str) -> Result<Option<PathBuf>, String> {
-        match self.runtime.engines().writable_folder() {
+        match self.engines.writable_folder() {
             Some(folder) => save(folder, name, &program.code).map(Some),
             None => Ok(None),
         }
@@ -113,7 +134,7 @@ impl Gateway {
 
     /// Looks up and checks everything in a plan; nothing of it is run.
     pub async fn check_plan(&self, request: PlanRequest) -> Result<Plan, PlanProblems> {
-        let visit = self.visit(request).await;
+        let visit = self.visit(request, &self.rules()).await;
         visit.leave().await;
         visit.plan
     }
@@ -125,11 +146,12 @@ impl Gateway {
         request: PlanRequest,
         observer: &dyn Observer,
     ) -> Result<PlanAnswer, String> {
-        let visit = self.visit(request).await;
+        let rules = self.rules();
+        let visit = self.visit(request, &rules).await;
         let answer = match &visit.plan {
             Ok(plan) => {
-                let host = Visiting { at_home: self.runtime.host(), visit: &visit };
-                self.runtime.run_plan(plan, &host, observer).await
+                let host = Visiting { at_home: rules.runtime.host(), visit: &visit };
+                rules.runtime.run_plan(plan, &host, observer).await
             }
             Err(problems) => Err(format!("[Script execution failed]\n{problems}")),
         };
@@ -140,24 +162,35 @@ impl Gateway {
     /// The tools programs may call, by name. Waits for servers that are still
     /// connecting.
     pub async fn tools(&self) -> Vec<Arc<ToolSpec>> {
-        self.directory.tools().await
+        self.rules().directory.tools().await
     }
 
     /// The tools that match `query` best, best first.
     pub async fn search(&self, query: &str, limit: usize) -> Vec<Arc<ToolSpec>> {
-        self.directory.search(query, limit).await
+        self.rules().directory.search(query, limit).await
     }
 
     /// One tool by its callable name.
     pub async fn inspect(&self, name: &str) -> Result<Arc<ToolSpec>, ToolNotFound> {
         let catalog = self.bridge.catalog_for(name).await;
+        let directory = &self.rules().directory;
         match catalog.get(name) {
-            Some(spec) if self.directory.permits(spec) => Ok(Arc::clone(spec)),
+            Some(spec) if directory.permits(spec) => Ok(Arc::clone(spec)),
             _ => {
-                let nearest = self.directory.nearest(&catalog, name);
-                Err(ToolNotFound { name: name.to_owned(), nearest })
+                let nearest = directory.nearest(&catalog, name);
+                let quarantine = directory.quarantine(name);
+                Err(ToolNotFound { name: name.to_owned(), nearest, quarantine })
             }
         }
+    }
+
+    /// The tools that programs could call if they were accepted, by name.
+    #[must_use]
+    pub fn quarantine(&self) -> Vec<Quarantined> {
+        let directory = &self.rules().directory;
+        let mut tools = self.bridge.quarantine();
+        tools.retain(|tool| directory.permits(&tool.spec));
+        tools
     }
 
     /// How each server is doing. Waits for those that are still connecting.

@@ -76,7 +76,8 @@ async fn meaning(name: &str, host: &dyn ToolHost, directory: &dyn Directory) -> 
     match directory.find(name).await {
         Found::Tool(spec) => Some(Resolution::Callable(spec)),
         Found::Blocked => Some(Resolution::Blocked),
-        Found::Ambiguous(_) => None,
+        // Calls say what is the matter with a tool in quarantine.
+        Found::Ambiguous(_) | Found::Quarantined(_) => None,
         Found::Unknown(nearest) => Some(Resolution::Unknown { nearest }),
     }
 }

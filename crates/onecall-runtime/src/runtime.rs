@@ -24,19 +24,19 @@ const SHORTEST_LIMIT: usize = 4 * 1024;
 
 /// Runs programs on engines, with the tools of a host.
 pub struct Runtime {
-    engines: Engines,
+    engines: Arc<Engines>,
     host: Arc<dyn ToolHost>,
     directory: Arc<dyn Directory>,
     limits: Limits,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
 }
 
 impl Runtime {
     /// Programs run on `engines`, within `limits`; `host` executes their calls.
     #[must_use]
-    pub fn new(engines: Engines, host: Arc<dyn ToolHost>, limits: Limits) -> Self {
+    pub fn new(engines: Arc<Engines>, host: Arc<dyn ToolHost>, limits: Limits) -> Self {
         let directory = Arc::new(Resolved(Arc::clone(&host)));
-        let sessions = Sessions::new(SessionLimits::default());
+        let sessions = Arc::new(Sessions::new(SessionLimits::default()));
         Self { engines, host, directory, limits, sessions }
     }
 
@@ -46,16 +46,9 @@ impl Runtime {
         Self { directory, ..self }
     }
 
-    /// The same, with other limits of sessions.
-    #[must_use]
-    pub fn with_sessions(self, limits: SessionLimits) -> Self {
-        Self { sessions: Sessions::new(limits), ..self }
-    }
-
-    /// What programs run on.
-    #[must_use]
-    pub fn engines(&self) -> &Engines {
-        &self.engines
+    /// The same, with these sessions.
+    pub(crate) fn with_sessions(self, sessions: Arc<Sessions>) -> Self {
+        Self { sessions, ..self }
     }
 
     /// What one program may use.

@@ -6,20 +6,21 @@ use onecall_bridge::{Bridge, ServerState, ServerStatus};
 use onecall_catalog::Catalog;
 use onecall_core::{BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue};
 
-use crate::directory::NEAREST;
+use crate::directory::{Bridged, NEAREST};
 use crate::layers::Policy;
 use crate::plan::{Lookup, PlanServers, Problem, check};
+use crate::rules::Rules;
 use crate::{Gateway, Plan, PlanProblems, PlanRequest};
 
 impl Gateway {
     /// Connects to the servers that a plan brings along, and checks it.
-    pub(crate) async fn visit(&self, mut request: PlanRequest) -> Visit {
+    pub(crate) async fn visit(&self, mut request: PlanRequest, rules: &Rules) -> Visit {
         let statuses = self.bridge.status();
         let configured = |name: &str| statuses.iter().any(|status| status.name.as_str() == name);
         let servers = PlanServers::read(
             request.servers.as_ref(),
             &configured,
-            &self.proxy,
+            &rules.proxy,
             &mut request.problems,
         );
         let bridge = (!servers.dynamic.is_empty() && request.problems.is_empty())
@@ -29,43 +30,49 @@ impl Gateway {
             catalogs.push(bridge.catalog().await);
             request.problems.extend(bridge.status().into_iter().filter_map(unreachable));
         }
-        let plan = check(request, &|name| self.lookup(&catalogs, &servers, name));
+        let plan = check(request, &|name| lookup(&rules.directory, &catalogs, &servers, name));
         let host = bridge.as_ref().map(|bridge| {
-            Arc::new(Policy::new(bridge.clone(), self.policy.clone())) as Arc<dyn ToolHost>
+            Arc::new(Policy::new(bridge.clone(), rules.policy.clone())) as Arc<dyn ToolHost>
         });
         let brought = catalogs.get(1).cloned().unwrap_or_default();
         Visit { plan, bridge, host, brought }
     }
+}
 
-    /// What a name in a plan means: a callable name, or a tool's own where only one
-    /// tool has it.
-    fn lookup(&self, catalogs: &[Arc<Catalog>], servers: &PlanServers, name: &str) -> Lookup {
-        let called: Vec<_> = catalogs.iter().filter_map(|catalog| catalog.get(name)).collect();
-        let found = if called.is_empty() {
-            let tools = catalogs.iter().flat_map(|catalog| catalog.tools());
-            tools.filter(|spec| spec.tool.as_str() == name).collect()
-        } else {
-            called
-        };
-        let within: Vec<_> = found.iter().filter(|spec| servers.permits(&spec.server)).collect();
-        let permitted: Vec<_> = within.iter().filter(|spec| self.directory.permits(spec)).collect();
-        match (permitted.as_slice(), within.is_empty(), found.is_empty()) {
-            ([spec], ..) => Lookup::Tool(Arc::clone(spec)),
-            ([], true, true) => {
-                let mut nearest: Vec<CallableName> = catalogs
-                    .iter()
-                    .flat_map(|catalog| self.directory.nearest(catalog, name))
-                    .collect();
-                nearest.truncate(NEAREST);
-                Lookup::Unknown { nearest }
+/// What a name in a plan means: a callable name, or a tool's own where only one
+/// tool has it.
+fn lookup(
+    directory: &Bridged,
+    catalogs: &[Arc<Catalog>],
+    servers: &PlanServers,
+    name: &str,
+) -> Lookup {
+    let called: Vec<_> = catalogs.iter().filter_map(|catalog| catalog.get(name)).collect();
+    let found = if called.is_empty() {
+        let tools = catalogs.iter().flat_map(|catalog| catalog.tools());
+        tools.filter(|spec| spec.tool.as_str() == name).collect()
+    } else {
+        called
+    };
+    let within: Vec<_> = found.iter().filter(|spec| servers.permits(&spec.server)).collect();
+    let permitted: Vec<_> = within.iter().filter(|spec| directory.permits(spec)).collect();
+    match (permitted.as_slice(), within.is_empty(), found.is_empty()) {
+        ([spec], ..) => Lookup::Tool(Arc::clone(spec)),
+        ([], true, true) => {
+            if let Some(why) = directory.quarantine(name) {
+                return Lookup::Unavailable(format!("'{name}' is quarantined: {why}"));
             }
-            ([], true, false) => {
-                Lookup::Unavailable(format!("'{name}' is on no server of server_config"))
-            }
-            ([], false, _) => Lookup::Unavailable(format!("'{name}' is not available to programs")),
-            (several, ..) => {
-                Lookup::Ambiguous(several.iter().map(|spec| spec.callable.clone()).collect())
-            }
+            let mut nearest: Vec<CallableName> =
+                catalogs.iter().flat_map(|catalog| directory.nearest(catalog, name)).collect();
+            nearest.truncate(NEAREST);
+            Lookup::Unknown { nearest }
+        }
+        ([], true, false) => {
+            Lookup::Unavailable(format!("'{name}' is on no server of server_config"))
+        }
+        ([], false, _) => Lookup::Unavailable(format!("'{name}' is not available to programs")),
+        (several, ..) => {
+            Lookup::Ambiguous(several.iter().map(|spec| spec.callable.clone()).collect())
         }
     }
 }

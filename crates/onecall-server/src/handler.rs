@@ -7,9 +7,10 @@ use onecall_core::ShownKind;
 use onecall_runtime::{Gateway, PlanAnswer, PlanRequest, Transcript, report};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    SubscriptionFilter, Tool,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
@@ -19,6 +20,7 @@ use crate::definitions::{
     PROXY, definitions,
 };
 use crate::description::describe;
+use crate::news::News;
 use crate::progress::{Progress, told};
 
 /// Numbers clients, whose sessions are their own.
@@ -29,12 +31,15 @@ pub(crate) struct Handler {
     gateway: Arc<Gateway>,
     definitions: Vec<Tool>,
     client: u64,
+    news: News,
 }
 
 impl Handler {
     pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
-        let definitions = definitions(gateway.workspace(), gateway.exposed());
-        Self { gateway, definitions, client: CLIENTS.fetch_add(1, Ordering::Relaxed) }
+        let definitions = definitions(gateway.workspace(), &gateway.exposed());
+        let news = News::new(gateway.revision());
+        let client = CLIENTS.fetch_add(1, Ordering::Relaxed);
+        Self { gateway, definitions, client, news }
     }
 
     fn shows(&self, tool: &str) -> bool {
@@ -70,7 +75,7 @@ impl Handler {
         arguments: Arguments<'_>,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, String> {
-        let program = arguments.whole_program(self.gateway.limits())?;
+        let program = arguments.whole_program(&self.gateway.limits())?;
         let file = match arguments.optional_text("filename")? {
             Some(name) => self.gateway.save(&program, name)?,
             None => None,
@@ -123,10 +128,27 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("onecall", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.news.tell(context.peer);
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.intersection(&SubscriptionFilter::builder().tools_list_changed().build()))
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        self.news.tell_subscriber(subscription).await;
+        Ok(())
     }
 
     async fn list_tools(

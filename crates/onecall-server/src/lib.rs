@@ -5,6 +5,7 @@ mod arguments;
 mod definitions;
 mod description;
 mod handler;
+mod news;
 mod progress;
 mod stdio;
 

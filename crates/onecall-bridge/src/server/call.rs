@@ -101,7 +101,7 @@ impl Server {
             return format!("server '{name}' is not connected");
         };
         let outlook = match next_start {
-            NextStart::Never => return format!("server '{name}' was stopped"),
+            NextStart::Never => return format!("server '{name}' {}", now.stopped.farewell()),
             NextStart::AfterLogin => return format!("server '{name}' {reason}"),
             NextStart::Now => "it is being started again".to_owned(),
             NextStart::At(at) => format!("it is started again in {} s", seconds_until(*at)),

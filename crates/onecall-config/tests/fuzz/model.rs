@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    CommandTool, Config, FileAction, FilesTool, LocalTool, LocalWork, OAuth, OptionalTool, ProxyPolicy, RemoteTransport,
-    Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern, ToolPolicy, Transport,
+    CommandTool, Config, FileAction, FilesTool, LocalTool, LocalWork, OAuth, OptionalTool,
+    ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern,
+    ToolPolicy, Transport,
 };
 use onecall_core::{
-    EngineChoice, Limits, ServerName, SessionLimits, ToolAnnotations, ToolName, Workspace, WorkspaceAccess,
+    EngineChoice, Limits, ServerName, SessionLimits, ToolAnnotations, ToolName, Workspace,
+    WorkspaceAccess,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;

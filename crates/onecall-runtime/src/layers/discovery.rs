@@ -50,6 +50,7 @@ impl<'a> Discovery<'a> {
         let problem = match self.directory.find(name).await {
             Found::Tool(spec) => return describe(&spec),
             Found::Blocked => format!("'{name}' is not available in execute_program"),
+            Found::Quarantined(why) => format!("'{name}' is quarantined: {why}"),
             Found::Ambiguous(names) => {
                 format!("several tools are named '{name}'; write {}", list(&names))
             }

@@ -61,6 +61,18 @@ impl Home {
         path
     }
 
+    /// Writes a file for the fixture server's `--tools-file`, in one step: tools with
+    /// these names and descriptions, which take two numbers.
+    pub fn write_tools(&self, name: &str, tools: &[(&str, &str)]) -> PathBuf {
+        let number = json!({ "type": "number" });
+        let schema = json!({ "type": "object", "properties": { "a": number, "b": number } });
+        let define = |(name, description): &(&str, &str)| json!({ "name": name, "description": description, "inputSchema": schema });
+        let tools: Vec<Value> = tools.iter().map(define).collect();
+        let written = self.write(&format!("{name}.new"), json!(tools).to_string());
+        std::fs::rename(written, self.path(name)).expect("a file in its place");
+        self.path(name)
+    }
+
     /// Changes one setting of `config.json`.
     pub fn set(&self, key: &str, value: &str) {
         let text = std::fs::read_to_string(self.path("config.json")).expect("a configuration");
@@ -249,6 +261,17 @@ impl Gateway {
             found.is_some()
         });
         found.expect("a program is running").pid
+    }
+
+    /// Waits until the gateway tells that tools have changed.
+    pub fn wait_for_news(&mut self) {
+        self.session.client().wait_notification("notifications/tools/list_changed");
+    }
+
+    /// How often the gateway has told so, apart from those waited for.
+    pub fn news(&mut self) -> usize {
+        let is_news = |note: &&Value| note["method"] == "notifications/tools/list_changed";
+        self.session.client().notifications().iter().filter(is_news).count()
     }
 
     /// Waits until the gateway's log has a line with all these words.

@@ -1,0 +1,138 @@
+//! What differs between two definitions of one tool, as its server gave them at two
+//! times.
+
+use std::fmt;
+
+use onecall_catalog::ToolDefinition;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// A part of a tool's definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Part {
+    /// The server's words about it.
+    Description,
+    /// What it takes.
+    InputSchema,
+    /// What it gives.
+    OutputSchema,
+    /// Its title and what the server hints about its effects.
+    Annotations,
+}
+
+impl Part {
+    /// Every part, in the order in which they are shown.
+    pub const ALL: [Self; 4] =
+        [Self::Description, Self::InputSchema, Self::OutputSchema, Self::Annotations];
+
+    /// This part of a definition as text that is the same whenever it means the same.
+    pub(crate) fn canonical(self, tool: &ToolDefinition) -> String {
+        match self {
+            Self::Description => json!(tool.description).to_string(),
+            // The order of the properties is the order of positional arguments.
+            Self::InputSchema => {
+                json!([parameters(&tool.input_schema), sorted(&tool.input_schema)]).to_string()
+            }
+            Self::OutputSchema => json!(tool.output_schema.as_ref().map(sorted)).to_string(),
+            Self::Annotations => json!(tool.annotations).to_string(),
+        }
+    }
+
+    /// This part of a definition as a person reads it; empty if there is none.
+    #[must_use]
+    pub fn readable(self, tool: &ToolDefinition) -> String {
+        match self {
+            Self::Description => tool.description.clone().unwrap_or_default(),
+            Self::InputSchema => format!("{:#}", tool.input_schema),
+            Self::OutputSchema => {
+                tool.output_schema.as_ref().map_or(String::new(), |schema| format!("{schema:#}"))
+            }
+            Self::Annotations => match json!(tool.annotations) {
+                Value::Object(hints) if hints.is_empty() => String::new(),
+                hints => format!("{hints:#}"),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Description => "description",
+            Self::InputSchema => "input schema",
+            Self::OutputSchema => "output schema",
+            Self::Annotations => "annotations",
+        })
+    }
+}
+
+/// Parts as they stand in a sentence.
+pub(crate) fn listed(parts: &[Part]) -> String {
+    let words: Vec<String> = parts.iter().map(Part::to_string).collect();
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The parts in which two definitions differ.
+pub(crate) fn differences(old: &ToolDefinition, new: &ToolDefinition) -> Vec<Part> {
+    if old == new && parameters(&old.input_schema) == parameters(&new.input_schema) {
+        return Vec::new();
+    }
+    Part::ALL.into_iter().filter(|part| part.canonical(old) != part.canonical(new)).collect()
+}
+
+fn parameters(schema: &Value) -> Vec<&str> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.map(|it| it.keys().map(String::as_str).collect()).unwrap_or_default()
+}
+
+/// The same value with the keys of every object in order.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let mut entries: Vec<_> = object.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            let entries = entries.into_iter().map(|(key, value)| (key.clone(), sorted(value)));
+            Value::Object(entries.collect::<Map<_, _>>())
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::ToolName;
+
+    use super::*;
+
+    fn tool(description: &str, schema: Value) -> ToolDefinition {
+        ToolDefinition {
+            tool: ToolName::new("t"),
+            description: Some(description.to_owned()),
+            input_schema: schema,
+            output_schema: None,
+            annotations: Default::default(),
+        }
+    }
+
+    #[test]
+    fn only_what_means_something_else_differs() {
+        let old = tool("d", json!({ "type": "object", "properties": { "a": {}, "b": {} } }));
+        let same = tool("d", json!({ "properties": { "a": {}, "b": {} }, "type": "object" }));
+        assert_eq!(differences(&old, &same), []);
+        let moved = tool("d", json!({ "properties": { "b": {}, "a": {} }, "type": "object" }));
+        assert_eq!(differences(&old, &moved), [Part::InputSchema]);
+        let mut other = tool("e", json!({}));
+        other.output_schema = Some(json!({}));
+        other.annotations.read_only_hint = Some(true);
+        let parts = differences(&old, &other);
+        assert_eq!(parts, Part::ALL);
+        assert_eq!(listed(&parts), "description, input schema, output schema and annotations");
+        assert_eq!(listed(&parts[..1]), "description");
+    }
+}

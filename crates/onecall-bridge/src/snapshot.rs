@@ -1,0 +1,106 @@
+//! The tools of all servers at one moment, kept up to date.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use onecall_catalog::Catalog;
+use onecall_config::LocalTool;
+use onecall_core::{CallableName, ServerName};
+use tokio::sync::{Notify, watch};
+
+use crate::fleet::Fleet;
+use crate::pins::Quarantined;
+
+/// What there was at one moment. Never changes.
+#[derive(Clone, Default)]
+pub(crate) struct Snapshot {
+    pub fleet: Arc<Fleet>,
+    pub catalog: Arc<Catalog>,
+    /// Tools that nobody may call, by the name they would be called by.
+    pub quarantine: Arc<HashMap<CallableName, Quarantined>>,
+    /// Which servers may still bring tools, in the order of the fleet.
+    unsettled: Vec<bool>,
+}
+
+impl Snapshot {
+    pub fn of(fleet: Arc<Fleet>) -> Self {
+        // Counted first: a server that settles meanwhile brings its tools next time.
+        let unsettled = fleet.servers().map(|server| !server.is_settled()).collect();
+        let tools = fleet.servers().map(|server| (server.name().clone(), server.tools().to_vec()));
+        let local = fleet.local().map(|it| (LocalTool::server(), it.definitions().to_vec()));
+        let catalog = Arc::new(Catalog::build(tools.chain(local)));
+        let quarantined = fleet.servers().flat_map(|server| server.quarantined().to_vec());
+        let quarantine = quarantined.map(|tool| (tool.spec.callable.clone(), tool)).collect();
+        Self { fleet, catalog, quarantine: Arc::new(quarantine), unsettled }
+    }
+
+    /// Whether every server that is needed was tried.
+    pub fn is_settled(&self) -> bool {
+        let mut servers = self.fleet.servers().zip(&self.unsettled);
+        !servers.any(|(server, unsettled)| *unsettled && server.is_needed())
+    }
+
+    fn unsettled(&self) -> Vec<ServerName> {
+        let servers = self.fleet.servers().zip(&self.unsettled);
+        servers.filter(|(_, is)| **is).map(|(server, _)| server.name().clone()).collect()
+    }
+}
+
+/// Takes a new snapshot whenever a server changed, until everything stops. Changes that
+/// happen while one is taken are taken together.
+pub(crate) async fn keep(
+    changed: Arc<Notify>,
+    publish: Arc<watch::Sender<Snapshot>>,
+    mut stopping: watch::Receiver<bool>,
+) {
+    loop {
+        tokio::select! {
+            () = changed.notified() => {}
+            // An error means that nobody is left who could say so.
+            _ = stopping.wait_for(|stop| *stop) => break,
+        }
+        let fleet = Arc::clone(&publish.borrow().fleet);
+        // Thousands of tools take long enough to be in the way of other tasks.
+        let taken = tokio::task::spawn_blocking(move || Snapshot::of(fleet)).await;
+        let Ok(taken) = taken else { continue };
+        publish.send_if_modified(|snapshot| {
+            // One of another fleet is newer, whatever this one shows.
+            let is_current = Arc::ptr_eq(&snapshot.fleet, &taken.fleet);
+            if is_current {
+                *snapshot = taken;
+            }
+            is_current
+        });
+    }
+}
+
+/// Tells when tools come, go or change.
+pub struct ToolWatch(pub(crate) watch::Receiver<Snapshot>);
+
+/// What there is at one moment.
+pub struct Tools {
+    /// All tools that can be called.
+    pub catalog: Arc<Catalog>,
+    /// Whether every server that is needed was tried.
+    pub is_settled: bool,
+    /// Those of which nothing is known yet, because nobody has needed them.
+    pub unsettled: Vec<ServerName>,
+}
+
+impl ToolWatch {
+    /// What there is now; it counts as seen.
+    pub fn now(&mut self) -> Tools {
+        let snapshot = self.0.borrow_and_update();
+        Tools {
+            catalog: Arc::clone(&snapshot.catalog),
+            is_settled: snapshot.is_settled(),
+            unsettled: snapshot.unsettled(),
+        }
+    }
+
+    /// Returns when there may be something else than was seen; `false` when there will
+    /// never be.
+    pub async fn changed(&mut self) -> bool {
+        self.0.changed().await.is_ok()
+    }
+}

@@ -1,0 +1,68 @@
+//! A gateway that goes on with another configuration.
+
+use std::sync::Arc;
+
+use onecall_bridge::FleetChange;
+use onecall_config::Config;
+
+use crate::Gateway;
+use crate::rules::Rules;
+
+/// What another configuration came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reloaded {
+    /// What became of the servers.
+    pub servers: FleetChange,
+    /// Settings that hold from the next program on.
+    pub changed: Vec<&'static str>,
+    /// Settings that are different and do not hold before a restart.
+    pub needs_restart: Vec<&'static str>,
+}
+
+impl Gateway {
+    /// Goes on with another configuration. Programs that run keep the rules they began
+    /// with. Must be called inside a tokio runtime.
+    pub fn reload(&self, config: Config) -> Reloaded {
+        let mut current = self.config();
+        // All of them by name, so that none is forgotten here.
+        let Config {
+            servers,
+            local_tools,
+            tools,
+            execution,
+            sessions,
+            expose,
+            proxy,
+            sandbox,
+            engine,
+            python,
+            workspace,
+        } = config;
+        let mut reloaded = Reloaded::default();
+        let differs = [
+            (sandbox != current.sandbox, "sandbox"),
+            (engine != current.engine, "engine"),
+            (python != current.python, "python"),
+            (workspace != current.workspace, "workspace"),
+            (sessions != current.sessions, "sessions"),
+            (expose != current.expose, "expose"),
+        ];
+        reloaded.needs_restart.extend(differs.iter().filter(|it| it.0).map(|it| it.1));
+        let differs = [
+            (tools != current.tools, "tools"),
+            (execution != current.execution, "execution"),
+            (proxy != current.proxy, "proxy"),
+            (local_tools != current.local_tools, "local_tools"),
+        ];
+        reloaded.changed.extend(differs.iter().filter(|it| it.0).map(|it| it.1));
+        (current.tools, current.execution, current.proxy) = (tools, execution, proxy);
+        if !reloaded.changed.is_empty() {
+            let rules = Rules::new(&current, &self.engines, &self.bridge, &self.sessions);
+            self.rules.send_replace(Arc::new(rules));
+        }
+        reloaded.servers = self.bridge.reconfigure(servers.clone(), local_tools.clone());
+        (current.servers, current.local_tools) = (servers, local_tools);
+        drop(current);
+        reloaded
+    }
+}
