@@ -52,7 +52,12 @@ pub(crate) struct RunArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve MCP on stdin and stdout; this is what an agent's client starts
-    #[command(after_help = "Example, for Claude Code:\n  claude mcp add onecall -- onecall serve")]
+    #[command(after_help = "\
+The configuration is followed: servers are started, stopped and restarted as it changes, or when
+SIGHUP arrives.
+
+Example, for Claude Code:
+  claude mcp add onecall -- onecall serve")]
     Serve,
     /// Run a program
     #[command(after_help = "\

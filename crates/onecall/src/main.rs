@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod demo;
 mod logging;
+mod reload;
 mod setup;
 mod terminal;
 
