@@ -52,7 +52,12 @@ impl LocalTools {
 
     pub fn status(&self) -> ServerStatus {
         let state = ServerState::Local { tools: self.definitions.len() };
-        ServerStatus { name: LocalTool::server(), transport: "local", state, quarantined: Vec::new() }
+        ServerStatus {
+            name: LocalTool::server(),
+            transport: "local",
+            state,
+            quarantined: Vec::new(),
+        }
     }
 
     /// Which tools cannot work as things are, and why: a line each.

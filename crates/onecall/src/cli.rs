@@ -114,6 +114,25 @@ Examples:
     /// Check the configuration and connect to every server once
     #[command(after_help = "Example:\n  onecall check --config onecall.yaml")]
     Check,
+    /// Accept the tools of a pinned server as they are now
+    #[command(after_help = "\
+The tools of a server with `pin: true` are remembered when they are first seen. Those that are
+new or have changed since cannot be called until you have looked at them here and said so.
+
+Examples:
+  onecall pin files
+  onecall pin files read_file --yes
+
+Exit codes: 0 nothing is left to accept, 1 you did not agree, 2 it could not be done")]
+    Pin {
+        /// The server's name in the configuration
+        server: String,
+        /// Its tools to accept, as the server names them; all of them if left out
+        tools: Vec<String>,
+        /// Accept without asking
+        #[arg(long)]
+        yes: bool,
+    },
     /// Allow a configuration in a working directory to be used without --config
     #[command(after_help = "\
 A configuration starts programs, so one that merely lies in the working directory is not

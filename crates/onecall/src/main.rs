@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod comparison;
 mod demo;
 mod logging;
 mod reload;

@@ -38,12 +38,15 @@ pub(crate) fn with_gateway<T>(
 
 /// Starts a gateway for `config`. Must be called inside a tokio runtime.
 pub(crate) fn gateway(config: Config) -> anyhow::Result<Arc<Gateway>> {
-    let program = this_executable()?;
-    let mut guard = Command::new(&program);
+    let engines = engines(&config, this_executable()?)?;
+    Ok(Gateway::start(config, engines, guard()?))
+}
+
+/// Starts the process that ends servers if this one is killed.
+pub(crate) fn guard() -> anyhow::Result<Guard> {
+    let mut guard = Command::new(this_executable()?);
     guard.arg("guard");
-    let guard = Guard::spawn(guard).context("cannot start the process guard")?;
-    let engines = engines(&config, program)?;
-    Ok(Gateway::start(config, engines, guard))
+    Guard::spawn(guard).context("cannot start the process guard")
 }
 
 /// The engines that `config` asks for.

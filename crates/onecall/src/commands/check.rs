@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use onecall_bridge::{NextStart, ServerState, ServerStatus};
+use onecall_bridge::{NextStart, Quarantined, ServerState, ServerStatus};
 
 use crate::cli::Global;
 use crate::setup;
@@ -28,14 +28,22 @@ pub(crate) fn check(global: &Global) -> anyhow::Result<ExitCode> {
     let readable = Readable::new(stdout.is_terminal());
     writeln!(stdout, "{source}")?;
     stdout.write_all(readable.text(&table(&servers)).as_bytes())?;
+    let quarantined: Vec<_> = servers.iter().flat_map(|server| &server.quarantined).collect();
+    stdout.write_all(readable.text(&quarantine(&quarantined)).as_bytes())?;
     for warning in &warnings {
         writeln!(stdout, "{}", readable.text(&format!("warning: {warning}")))?;
     }
     let is_ready = |server: &ServerStatus| {
         matches!(server.state, ServerState::Ready { .. } | ServerState::Local { .. })
     };
-    let all_ready = servers.iter().all(is_ready) && warnings.is_empty();
+    let all_ready = servers.iter().all(is_ready) && warnings.is_empty() && quarantined.is_empty();
     Ok(if all_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A line for every tool that waits to be accepted.
+pub(super) fn quarantine(tools: &[&Quarantined]) -> String {
+    let line = |tool: &&Quarantined| format!("'{}' is quarantined: {tool}\n", tool.spec.callable);
+    tools.iter().map(line).collect()
 }
 
 fn table(servers: &[ServerStatus]) -> String {

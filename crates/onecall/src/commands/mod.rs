@@ -3,6 +3,7 @@
 mod check;
 mod doctor;
 mod login;
+mod pin;
 mod proxy;
 mod run;
 mod serve;
@@ -53,6 +54,7 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         }
         Command::Tools { query, command: None } => tools::list(&query.join(" "), global),
         Command::Check => check::check(global),
+        Command::Pin { server, tools, yes } => pin::pin(&server, &tools, yes, global),
         Command::Trust { file } => trust::trust(file, global),
         Command::Login { server, no_browser, timeout } => {
             let browser = if no_browser { login::Browser::None } else { login::Browser::Open };

@@ -7,6 +7,7 @@ use onecall_core::ToolSpec;
 use onecall_server::describe;
 
 use crate::cli::Global;
+use crate::commands::check::quarantine;
 use crate::commands::say;
 use crate::setup;
 use crate::terminal::print;
@@ -19,10 +20,15 @@ const SUMMARY_WIDTH: usize = 80;
 
 /// Lists all tools, or those that match `query`.
 pub(crate) fn list(query: &str, global: &Global) -> anyhow::Result<ExitCode> {
-    let found = setup::with_gateway(global, async |gateway| match query {
-        "" => gateway.tools().await,
-        query => gateway.search(query, SEARCH_RESULTS).await,
+    let (found, quarantined) = setup::with_gateway(global, async |gateway| {
+        let found = match query {
+            "" => gateway.tools().await,
+            query => gateway.search(query, SEARCH_RESULTS).await,
+        };
+        (found, gateway.quarantine())
     })?;
+    let quarantined = quarantine(&quarantined.iter().collect::<Vec<_>>());
+    quarantined.lines().for_each(say);
     if found.is_empty() {
         say(match query {
             "" => "no tools: the configured servers offer none (see `onecall check`)",
