@@ -1,4 +1,4 @@
-//! The commands of this repository: `cargo xtask demo | test | fuzz | bench`.
+//! The commands of this repository: `cargo xtask demo | test | interop | fuzz | bench`.
 
 #![expect(
     clippy::print_stderr,
@@ -10,6 +10,8 @@ mod bench;
 mod cargo;
 mod demo;
 mod fuzz;
+mod interop;
+mod node;
 mod test;
 
 use std::process::ExitCode;
@@ -17,10 +19,11 @@ use std::process::ExitCode;
 const HELP: &str = "\
 Usage: cargo xtask <COMMAND>
 
-  demo    build onecall and show its main job on built-in data
-  test    run the whole test suite, formatting and lints aside
-  fuzz    look for input that breaks a property, for ten minutes (see fuzz --help)
-  bench   measure onecall against bare calls and its peers, in one run (see bench --help)
+  demo     build onecall and show its main job on built-in data
+  test     run the whole test suite, formatting and lints aside
+  interop  run the part of it that needs published MCP servers and clients
+  fuzz     look for input that breaks a property, for ten minutes (see fuzz --help)
+  bench    measure onecall against bare calls and its peers, in one run (see bench --help)
 ";
 
 fn main() -> ExitCode {
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
     let result = match command {
         "demo" => demo::run(),
         "test" => test::run(rest),
+        "interop" => interop::run(rest),
         "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
         "--help" | "-h" | "help" => {

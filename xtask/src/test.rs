@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::cargo::{self, cargo, output};
+use crate::interop;
 
 /// Tests of behaviour that is the same on every engine, run on the system's Python too.
 const ON_EVERY_ENGINE: [&str; 7] =
@@ -30,6 +31,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if let Some(packages) = has_python.then(packages).flatten() {
         test.env("ONECALL_TEST_PACKAGES", packages);
     }
+    test.envs(interop::install());
     cargo::run(test)?;
     if !has_python {
         return Ok(());

@@ -330,6 +330,11 @@ pub fn failed(answer: &ToolAnswer) -> String {
 pub struct Received(PathBuf);
 
 impl Received {
+    /// The log at this path.
+    pub fn at(log: PathBuf) -> Self {
+        Self(log)
+    }
+
     /// Message by message, so far.
     pub fn messages(&self) -> Vec<Value> {
         // The last line may be half written.

@@ -1,0 +1,17 @@
+//! onecall between published MCP servers and published MCP clients; see `tests/interop`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![expect(clippy::print_stderr, reason = "what is skipped is to be seen")]
+
+mod clients;
+mod command_line;
+mod inspector;
+mod installed;
+mod listening;
+mod programs;
+mod progress;
+mod repository;
+mod servers;
+#[path = "../support/mod.rs"]
+mod support;
+mod transports;
