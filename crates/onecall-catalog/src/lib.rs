@@ -18,7 +18,7 @@ mod tokens;
 mod vocabulary;
 
 pub use catalog::{Catalog, ToolDefinition};
-pub use fit::{Known, Misfit, misfits};
+pub use fit::{Known, Misfit, check_arguments, misfits};
 pub use naming::{name_prefix, natural_name};
 pub use program::{Finding, ToolUse, ToolUses, Tools, calls_of, check_program, names_to_check};
 pub use signature::python_signature;

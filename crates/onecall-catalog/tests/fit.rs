@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use onecall_catalog::{Known, misfits};
+use onecall_catalog::{Known, check_arguments, misfits};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 fn told(schema: &Value, arguments: Value) -> Vec<String> {
@@ -60,7 +61,7 @@ fn every_misfit_is_told_with_its_place() {
             ".columns: has 3 items, at most 2 are accepted",
             ".columns[1]: 2 is of type integer, not string",
             r#".where.and.value: "1" is of type string, not number"#,
-            ".note: 7 fits none of its forms",
+            ".note: 7 is of type integer, not string or null",
         ]
     );
     assert_eq!(told(&query(), json!([])), [": [] is of type array, not object"]);
@@ -109,4 +110,113 @@ fn what_the_server_fills_in_is_not_missing() {
     let schema =
         json!({ "properties": { "limit": { "default": 10 } }, "required": ["limit", "sql"] });
     assert_eq!(told(&schema, json!({})), [": 'sql' is missing"]);
+}
+
+/// What is sent in place of these arguments: the same if nothing is left out.
+fn sent(schema: &Value, arguments: &str) -> Result<String, Vec<String>> {
+    let raw = RawValue::from_string(arguments.to_owned()).unwrap();
+    match check_arguments(schema, &raw) {
+        Ok(changed) => Ok(changed.map_or(arguments.to_owned(), |raw| raw.get().to_owned())),
+        Err(misfits) => Err(misfits.iter().map(ToString::to_string).collect()),
+    }
+}
+
+#[test]
+fn a_null_that_is_neither_taken_nor_needed_is_left_out() {
+    let schema = json!({
+        "properties": {
+            "a": { "type": "string" },
+            "b": { "type": ["string", "null"] },
+            "c": { "$ref": "#/$defs/c" },
+            "d": { "type": "string", "nullable": true },
+            "n": {},
+        },
+        "required": ["n"],
+        "additionalProperties": false,
+        "$defs": { "c": { "enum": [1, 2] } },
+    });
+    let cases = [
+        (r#"{"a": null, "n": 1.10}"#, r#"{"n":1.10}"#),
+        (
+            r#"{"n":123456789012345678901234567890,"c":null}"#,
+            r#"{"n":123456789012345678901234567890}"#,
+        ),
+        (r#"{"b":null,"d":null,"n":null}"#, r#"{"b":null,"d":null,"n":null}"#),
+        (r#"{"a":"x", "n":{"a":null}}"#, r#"{"a":"x", "n":{"a":null}}"#),
+    ];
+    for (given, expected) in cases {
+        assert_eq!(sent(&schema, given).as_deref(), Ok(expected));
+    }
+    assert_eq!(
+        sent(&schema, r#"{"a":null,"x":null}"#),
+        Err(vec!["'n' is missing".to_owned(), "'x' is not accepted".to_owned(),])
+    );
+    let needed = json!({ "properties": { "a": { "type": "string" } }, "required": ["a"] });
+    assert_eq!(
+        sent(&needed, r#"{"a":null}"#),
+        Err(vec!["a: null is of type null, not string".to_owned()])
+    );
+}
+
+/// Each of these a validator accepts, or cannot judge without more than the schema.
+#[test]
+fn what_a_schema_allows_is_never_refused() {
+    let cases = [
+        (json!({ "type": "any" }), json!(1)),
+        (json!({ "type": ["string", "file"] }), json!(1)),
+        (json!({ "enum": [[1.0, { "a": 2 }]] }), json!([1, { "a": 2.0 }])),
+        (json!({ "const": 1 }), json!(1.0)),
+        (json!({ "type": "integer" }), json!(1e300)),
+        (
+            json!({ "$schema": "http://json-schema.org/draft-07/schema#", "$defs": { "a": {} },
+                 "$ref": "#/$defs/a", "type": "string" }),
+            json!(1),
+        ),
+        (
+            json!({ "properties": { "a": { "$id": "x", "$ref": "#/$defs/s", "$defs": { "s": {} } } },
+                 "$defs": { "s": { "type": "string" } } }),
+            json!({ "a": 1 }),
+        ),
+        (
+            json!({ "prefixItems": [{ "type": "string" }], "items": { "type": "integer" } }),
+            json!(["a", 1, 2]),
+        ),
+        (json!({ "items": [{ "type": "string" }] }), json!(["a", 1])),
+        (json!({ "pattern": "^(?=a)b$" }), json!("zzz")),
+        (
+            json!({ "patternProperties": { "^x": {} }, "additionalProperties": false }),
+            json!({ "xa": 1 }),
+        ),
+        (json!({ "oneOf": [{ "type": "integer" }, { "type": "number" }] }), json!(1)),
+        (json!({ "not": { "type": "integer" } }), json!(1)),
+        (json!({ "minimum": 1, "exclusiveMinimum": true }), json!(1)),
+    ];
+    for (schema, value) in cases {
+        assert_eq!(told(&schema, value), [""; 0], "{schema}");
+    }
+}
+
+#[test]
+fn first_items_have_schemas_of_their_own() {
+    let schema = json!({ "prefixItems": [{ "type": "string" }], "items": { "type": "integer" } });
+    assert_eq!(
+        told(&schema, json!([1, "a"])),
+        ["[0]: 1 is of type integer, not string", r#"[1]: "a" is of type string, not integer"#]
+    );
+}
+
+#[test]
+fn hostile_arguments_are_bounded_too() {
+    let long = "x".repeat(1_000_000);
+    let schema =
+        json!({ "allOf": vec![json!({ "properties": { "a": { "maxLength": 1 } } }); 10_000] });
+    let found = misfits(&schema, &Known::Value(json!({ "a": long })));
+    assert!(found.len() < 100, "{}", found.len());
+    let names: serde_json::Map<String, Value> =
+        (0..20_000).map(|number| (format!("name{number}"), Value::Null)).collect();
+    let closed = json!({ "properties": names, "additionalProperties": false });
+    let given: serde_json::Map<String, Value> =
+        (0..20_000).map(|number| (format!("nome{number}"), json!({ "deep": [number] }))).collect();
+    let found = misfits(&closed, &Known::Value(Value::Object(given)));
+    assert!(!found.is_empty() && found.len() < 100, "{}", found.len());
 }

@@ -9,7 +9,7 @@ use onecall_engine::Engines;
 
 use crate::Runtime;
 use crate::directory::Bridged;
-use crate::layers::Policy;
+use crate::layers::{Fitting, Policy};
 use crate::sessions::Sessions;
 
 /// The rules of one configuration.
@@ -28,7 +28,8 @@ impl Rules {
         sessions: &Arc<Sessions>,
     ) -> Self {
         let policy = config.tools.clone();
-        let host = Arc::new(Policy::new(bridge.clone(), policy.clone()));
+        let fitting = Arc::new(Fitting::new(bridge.clone()));
+        let host = Arc::new(Policy::new(fitting, policy.clone()));
         let directory = Arc::new(Bridged::new(Arc::clone(bridge), policy.clone()));
         let limits = config.execution.clone();
         let runtime = Runtime::new(Arc::clone(engines), host, limits)

@@ -7,7 +7,7 @@ use onecall_catalog::Catalog;
 use onecall_core::{BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue};
 
 use crate::directory::{Bridged, NEAREST};
-use crate::layers::Policy;
+use crate::layers::{Fitting, Policy};
 use crate::plan::{Lookup, PlanServers, Problem, check};
 use crate::rules::Rules;
 use crate::{Gateway, Plan, PlanProblems, PlanRequest};
@@ -32,7 +32,8 @@ impl Gateway {
         }
         let plan = check(request, &|name| lookup(&rules.directory, &catalogs, &servers, name));
         let host = bridge.as_ref().map(|bridge| {
-            Arc::new(Policy::new(bridge.clone(), rules.policy.clone())) as Arc<dyn ToolHost>
+            let fitting = Arc::new(Fitting::new(bridge.clone()));
+            Arc::new(Policy::new(fitting, rules.policy.clone())) as Arc<dyn ToolHost>
         });
         let brought = catalogs.get(1).cloned().unwrap_or_default();
         Visit { plan, bridge, host, brought }

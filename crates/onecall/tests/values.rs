@@ -78,10 +78,6 @@ fn a_failed_call_raises() {
             "rpc_error()",
             "ToolError: 'mcp__fixture__rpc_error' failed: the fixture refuses this request",
         ),
-        (
-            "echo()",
-            "ToolError: 'mcp__fixture__echo' failed: invalid arguments for 'echo': missing field `value` at line 1 column 2",
-        ),
     ]);
     let code = "
         try:

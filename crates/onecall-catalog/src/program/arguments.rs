@@ -35,13 +35,7 @@ pub(super) fn problems(spec: &ToolSpec, arguments: &Arguments) -> Problems {
     } else {
         misfits(&of_single_properties(&spec.input_schema), &Known::Entries(given.entries))
     };
-    let mut when_awaited: Vec<String> = misfits
-        .into_iter()
-        .map(|misfit| match misfit.path.strip_prefix('.') {
-            Some(path) => format!("{path}: {}", misfit.message),
-            None => misfit.message,
-        })
-        .collect();
+    let mut when_awaited: Vec<String> = misfits.iter().map(ToString::to_string).collect();
     when_awaited.extend(slips);
     Problems { at_once: given.refused, when_awaited }
 }

@@ -1,12 +1,14 @@
 //! The layers a tool call walks through, each a host around another host.
 
 mod discovery;
+mod fitting;
 mod observed;
 mod parallel;
 mod policy;
 mod quota;
 
 pub use discovery::Discovery;
+pub use fitting::Fitting;
 pub use observed::Observed;
 pub use parallel::Parallel;
 pub use policy::Policy;

@@ -1,0 +1,108 @@
+//! The keywords of a schema that a value answers by itself: its type, its choices and
+//! its bounds.
+
+use serde_json::{Map, Value};
+
+use super::known::{Part, shown, shown_list};
+
+/// The names of JSON Schema for what a value can be.
+const KINDS: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+
+/// The kinds that a schema accepts; `None` if it does not say so in words we know.
+pub(super) fn accepted_kinds(schema: &Map<String, Value>) -> Option<Vec<&str>> {
+    let mut accepted: Vec<&str> = match schema.get("type")? {
+        Value::String(one) => vec![one],
+        Value::Array(several) => several.iter().map(Value::as_str).collect::<Option<_>>()?,
+        _ => return None,
+    };
+    if schema.get("nullable") == Some(&Value::Bool(true)) {
+        accepted.push("null");
+    }
+    let all_known = accepted.iter().all(|kind| KINDS.contains(kind));
+    (all_known && !accepted.is_empty()).then_some(accepted)
+}
+
+/// Whether a value of this kind is one of those accepted.
+pub(super) fn is_accepted(kind: &str, accepted: &[&str]) -> bool {
+    accepted.iter().any(|it| *it == kind || (*it == "number" && kind == "integer"))
+}
+
+pub(super) fn wrong_kind(schema: &Map<String, Value>, part: Part<'_>) -> Option<String> {
+    let (kind, accepted) = (part.kind()?, accepted_kinds(schema)?);
+    (!is_accepted(kind, &accepted)).then(|| of_wrong_kind(part, kind, &accepted))
+}
+
+pub(super) fn of_wrong_kind(part: Part<'_>, kind: &str, accepted: &[&str]) -> String {
+    format!("{} is of type {kind}, not {}", part.shown(), accepted.join(" or "))
+}
+
+/// `steps` counts what comparing takes; `most` is as far as it goes, and then a value
+/// counts as equal.
+pub(super) fn wrong_choice(
+    schema: &Map<String, Value>,
+    part: Part<'_>,
+    steps: &mut usize,
+    most: usize,
+) -> Option<String> {
+    let value = part.value()?;
+    if let Some(choices) = schema.get("enum").and_then(Value::as_array)
+        && !choices.iter().any(|choice| is_equal(choice, value, steps, most))
+    {
+        return Some(format!("{} is not one of {}", part.shown(), shown_list(choices)));
+    }
+    let only = schema.get("const").filter(|only| !is_equal(only, value, steps, most))?;
+    Some(format!("{} is not {}", part.shown(), shown(only)))
+}
+
+fn is_equal(one: &Value, other: &Value, steps: &mut usize, most: usize) -> bool {
+    *steps += 1;
+    if *steps > most {
+        return true;
+    }
+    match (one, other) {
+        // 1 and 1.0 are the same number to a schema.
+        (Value::Number(one), Value::Number(other)) => {
+            one == other || one.as_f64().is_some_and(|one| Some(one) == other.as_f64())
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| is_equal(one, other, steps, most))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, one)| {
+                    other.get(key).is_some_and(|other| is_equal(one, other, steps, most))
+                })
+        }
+        _ => one == other,
+    }
+}
+
+pub(super) fn out_of_range(schema: &Map<String, Value>, value: &Value) -> Option<String> {
+    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
+    match value {
+        Value::Number(number) => {
+            let number = number.as_f64()?;
+            let wrong = [
+                ("less than", bound("minimum").filter(|least| number < *least)),
+                ("more than", bound("maximum").filter(|most| number > *most)),
+                ("not more than", bound("exclusiveMinimum").filter(|least| number <= *least)),
+                ("not less than", bound("exclusiveMaximum").filter(|most| number >= *most)),
+            ];
+            let (how, bound) = wrong.into_iter().find_map(|(how, bound)| Some((how, bound?)))?;
+            Some(format!("{value} is {how} {bound}"))
+        }
+        Value::String(text) => {
+            if !schema.contains_key("minLength") && !schema.contains_key("maxLength") {
+                return None;
+            }
+            let length = text.chars().count() as f64;
+            if let Some(least) = bound("minLength").filter(|least| length < *least) {
+                return Some(format!("has {length} characters, at least {least} are needed"));
+            }
+            let most = bound("maxLength").filter(|most| length > *most)?;
+            Some(format!("has {length} characters, at most {most} are accepted"))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,310 @@
+//! Whether arguments can fit a tool's schema, judged when all of them are known or
+//! before all of them exist.
+//!
+//! Only what is certain counts: a keyword that is not known here, a part that is
+//! computed later, a schema that is too large to follow are all let through. Patterns
+//! are among the keywords that are not looked at: schemas write them in a dialect that
+//! differs from every engine that is safe to run on a stranger's pattern.
+
+mod arguments;
+mod keyword;
+mod known;
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use arguments::left_out;
+
+pub use arguments::check_arguments;
+pub use known::Known;
+
+use keyword::{accepted_kinds, is_accepted, of_wrong_kind, out_of_range, wrong_choice, wrong_kind};
+use known::{Part, cut};
+
+/// Steps through schemas and values that one check may take; a server chose the schema.
+const MAX_STEPS: usize = 20_000;
+
+/// How often a value may be read by a schema within a schema.
+const MAX_DEPTH: usize = 64;
+
+/// Characters of a string whose counting is one step.
+const CHARACTERS_A_STEP: usize = 64;
+
+/// Names that a misspelt one is compared with, how long they may be, and how many steps
+/// each of them is.
+const MAX_COMPARED: usize = 200;
+const MAX_NAME: usize = 64;
+const COMPARING: usize = 8;
+
+/// One reason why arguments do not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// Where in the arguments, as `.key[0]`; empty for all of them.
+    pub path: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.path.strip_prefix('.').unwrap_or(&self.path) {
+            "" => formatter.write_str(&self.message),
+            path => write!(formatter, "{path}: {}", self.message),
+        }
+    }
+}
+
+/// Every reason why `arguments` cannot fit `schema`. A null that will be left out, as
+/// [`check_arguments`] has it, is none.
+#[must_use]
+pub fn misfits(schema: &Value, arguments: &Known) -> Vec<Misfit> {
+    let part = Part::Known(arguments);
+    find(schema, part, &left_out(schema, part))
+}
+
+fn find(schema: &Value, part: Part<'_>, left_out: &[&str]) -> Vec<Misfit> {
+    let mut check = Check::new(schema, left_out);
+    let mut found = Vec::new();
+    check.value(schema, part, "", 0, &mut found);
+    found
+}
+
+struct Check<'a> {
+    root: &'a Value,
+    steps: usize,
+    /// Arguments that will not be sent.
+    left_out: &'a [&'a str],
+    /// Drafts before 2019 give a reference the whole word.
+    references_stand_alone: bool,
+}
+
+impl<'a> Check<'a> {
+    fn new(root: &'a Value, left_out: &'a [&'a str]) -> Self {
+        let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        Self { root, steps: 0, left_out, references_stand_alone: draft.contains("/draft-0") }
+    }
+
+    fn value(
+        &mut self,
+        schema: &'a Value,
+        part: Part<'_>,
+        path: &str,
+        depth: usize,
+        found: &mut Vec<Misfit>,
+    ) {
+        self.steps += 1;
+        if self.steps > MAX_STEPS || depth > MAX_DEPTH || part.is_unknown() {
+            return;
+        }
+        let Value::Object(schema) = schema else {
+            if *schema == Value::Bool(false) {
+                found.push(misfit(path, "nothing is accepted here"));
+            }
+            return;
+        };
+        if depth > 0
+            && ["$id", "id"].iter().any(|name| schema.get(*name).is_some_and(Value::is_string))
+        {
+            // References within it lead elsewhere than those around it.
+            return;
+        }
+        if let Some(reference) = schema.get("$ref") {
+            if let Some(target) = self.resolve(reference) {
+                self.value(target, part, path, depth + 1, found);
+            }
+            if self.references_stand_alone {
+                return;
+            }
+        }
+        for form in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            self.value(form, part, path, depth + 1, found);
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(forms) = schema.get(keyword).and_then(Value::as_array) {
+                self.one_of(forms, part, path, depth, found);
+            }
+        }
+        let wrong = wrong_kind(schema, part)
+            .or_else(|| wrong_choice(schema, part, &mut self.steps, MAX_STEPS));
+        if let Some(message) = wrong {
+            found.push(misfit(path, message));
+        } else if let Some(mut entries) = part.entries() {
+            if path.is_empty() {
+                entries.retain(|(name, _)| !self.left_out.contains(name));
+            }
+            self.entries(schema, &entries, path, depth, found);
+        } else if let Some(items) = part.items() {
+            self.items(schema, &items, path, depth, found);
+        } else if let Some(value) = part.value() {
+            self.steps += value.as_str().map_or(0, |text| text.len() / CHARACTERS_A_STEP);
+            found.extend(out_of_range(schema, value).map(|message| misfit(path, message)));
+        }
+    }
+
+    /// A reference within the same schema; others are never followed.
+    fn resolve(&self, reference: &Value) -> Option<&'a Value> {
+        self.root.pointer(reference.as_str()?.strip_prefix('#')?)
+    }
+
+    /// That more than one of `oneOf` fits is let through.
+    fn one_of(
+        &mut self,
+        forms: &'a [Value],
+        part: Part<'_>,
+        path: &str,
+        depth: usize,
+        found: &mut Vec<Misfit>,
+    ) {
+        let mut nearest: Option<Vec<Misfit>> = None;
+        for form in forms {
+            let mut misfits = Vec::new();
+            self.value(form, part, path, depth + 1, &mut misfits);
+            if misfits.is_empty() {
+                return;
+            }
+            // The form that gets furthest into the value is the one that was meant.
+            let reach = |misfits: &[Misfit]| misfits.iter().map(|it| it.path.len()).max();
+            if nearest.as_ref().is_none_or(|nearest| reach(nearest) < reach(&misfits)) {
+                nearest = Some(misfits);
+            }
+        }
+        match nearest {
+            Some(misfits) if forms.len() == 1 || misfits.iter().any(|it| it.path != path) => {
+                found.extend(misfits);
+            }
+            Some(_) => found.push(misfit(path, fits_none(forms, part))),
+            None => {}
+        }
+    }
+
+    fn entries(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        entries: &[(&str, Part<'_>)],
+        path: &str,
+        depth: usize,
+        found: &mut Vec<Misfit>,
+    ) {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        self.required(schema, entries, path, found);
+        let additional = schema.get("additionalProperties");
+        let has_patterns = schema.contains_key("patternProperties");
+        self.steps += entries.len();
+        for (key, value) in entries {
+            let inner = || format!("{path}.{}", cut(key));
+            match properties.and_then(|properties| properties.get(*key)) {
+                Some(property) => self.value(property, *value, &inner(), depth + 1, found),
+                None if has_patterns => {}
+                None if additional == Some(&Value::Bool(false)) => {
+                    let names = properties.into_iter().flat_map(Map::keys);
+                    let count = properties.map_or(0, Map::len).min(MAX_COMPARED);
+                    self.steps += count * COMPARING;
+                    found.push(misfit(path, unknown_name(key, names)));
+                }
+                None => {
+                    if let Some(additional) = additional {
+                        self.value(additional, *value, &inner(), depth + 1, found);
+                    }
+                }
+            }
+            if self.steps > MAX_STEPS {
+                return;
+            }
+        }
+    }
+
+    fn required(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        entries: &[(&str, Part<'_>)],
+        path: &str,
+        found: &mut Vec<Misfit>,
+    ) {
+        let Some(required) = schema.get("required").and_then(Value::as_array) else { return };
+        self.steps += required.len();
+        if self.steps > MAX_STEPS {
+            return;
+        }
+        let given: HashSet<&str> = entries.iter().map(|(key, _)| *key).collect();
+        let properties = schema.get("properties").and_then(Value::as_object);
+        // Some servers list as required what they fill in themselves.
+        let has_default = |name: &str| {
+            properties.and_then(|all| all.get(name)).is_some_and(|it| it.get("default").is_some())
+        };
+        for name in required.iter().filter_map(Value::as_str) {
+            if !given.contains(name) && !has_default(name) {
+                found.push(misfit(path, format!("'{}' is missing", cut(name))));
+            }
+        }
+    }
+
+    fn items(
+        &mut self,
+        schema: &'a Map<String, Value>,
+        items: &[Part<'_>],
+        path: &str,
+        depth: usize,
+        found: &mut Vec<Misfit>,
+    ) {
+        let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
+        let bound = |keyword| schema.get(keyword).and_then(Value::as_u64);
+        if let Some(least) = bound("minItems").filter(|least| count < *least) {
+            found.push(misfit(path, format!("has {count} items, at least {least} are needed")));
+        }
+        if let Some(most) = bound("maxItems").filter(|most| count > *most) {
+            found.push(misfit(path, format!("has {count} items, at most {most} are accepted")));
+        }
+        // Older drafts have the schemas of the first ones in `items` itself.
+        let first = schema.get("prefixItems").and_then(Value::as_array);
+        let first = first.or_else(|| schema.get("items").and_then(Value::as_array));
+        let each = schema.get("items");
+        for (index, item) in items.iter().enumerate() {
+            let own = first.and_then(|first| first.get(index));
+            let Some(schema) = own.or(each) else { return };
+            self.value(schema, *item, &format!("{path}[{index}]"), depth + 1, found);
+            if self.steps > MAX_STEPS {
+                return;
+            }
+        }
+    }
+}
+
+fn misfit(path: &str, message: impl Into<String>) -> Misfit {
+    Misfit { path: path.to_owned(), message: message.into() }
+}
+
+/// Says what the forms have in common where that is why none of them fits.
+fn fits_none(forms: &[Value], part: Part<'_>) -> String {
+    let kinds: Option<Vec<Vec<&str>>> =
+        forms.iter().map(|form| accepted_kinds(form.as_object()?)).collect();
+    let accepted: Vec<&str> = kinds.into_iter().flatten().flatten().collect();
+    match part.kind() {
+        Some(kind) if !accepted.is_empty() && !is_accepted(kind, &accepted) => {
+            of_wrong_kind(part, kind, &cut_kinds(accepted))
+        }
+        _ => format!("{} fits none of its forms", part.shown()),
+    }
+}
+
+/// Each once; there are only so many kinds.
+fn cut_kinds(mut kinds: Vec<&str>) -> Vec<&str> {
+    let mut seen = HashSet::new();
+    kinds.retain(|kind| seen.insert(*kind));
+    kinds
+}
+
+fn unknown_name<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
+    let name = cut(name);
+    let nearest = known
+        .take(MAX_COMPARED)
+        .filter(|known| known.len() <= MAX_NAME)
+        .map(|known| (strsim::jaro_winkler(&name, known), known))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|one, other| one.0.total_cmp(&other.0));
+    match nearest {
+        Some((_, nearest)) => format!("'{name}' is not accepted; did you mean '{nearest}'?"),
+        None => format!("'{name}' is not accepted"),
+    }
+}
