@@ -7,6 +7,7 @@ mod entry;
 mod error;
 mod expand;
 mod json;
+mod limits;
 mod load;
 mod local_tools;
 mod locate;
@@ -26,6 +27,7 @@ mod workspace;
 mod yaml;
 
 pub use error::{ConfigError, ConfigErrors, Problem};
+pub use limits::ServerLimits;
 pub use load::{Loaded, load};
 pub use local_tools::{
     CommandInput, CommandOutput, CommandTool, FileAction, FilesTool, LocalTool, LocalWork, Piece,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use onecall_core::{EngineChoice, Limits, ServerName, SessionLimits, Workspace};
 
+use crate::limits::ServerLimits;
 use crate::local_tools::LocalTool;
 
 /// Everything a configuration file can say.
@@ -23,6 +24,8 @@ pub struct Config {
     pub sessions: SessionLimits,
     /// Tools of ours that agents are not shown unless they are named here.
     pub expose: Vec<OptionalTool>,
+    /// What is taken from one server.
+    pub limits: ServerLimits,
     /// What to do where the kernel cannot lock a program in completely.
     pub sandbox: Sandbox,
     /// What runs programs that do not ask for anything else.

@@ -7,6 +7,7 @@ use onecall_core::{EngineChoice, Limits, SessionLimits};
 use crate::document::{self, Node};
 use crate::error::{ConfigErrors, Problem, Report};
 use crate::expand::Environment;
+use crate::limits::read_server_limits;
 use crate::local_tools::read_local_tools;
 use crate::model::{Config, OptionalTool, ProxyPolicy, Sandbox, ToolPattern, ToolPolicy};
 use crate::path::PathReader;
@@ -76,6 +77,7 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         "execution",
         "sessions",
         "expose",
+        "limits",
         "sandbox",
         "engine",
         "python",
@@ -106,6 +108,7 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
     let execution = top.get("execution").and_then(|node| read_limits(node, report));
     let sessions = top.get("sessions").and_then(|node| read_sessions(node, report));
     let expose = top.get("expose").and_then(|node| read_expose(node, report));
+    let limits = top.get("limits").and_then(|node| read_server_limits(node, report));
     let sandbox = top
         .get("sandbox")
         .and_then(|node| reader::choice(node, "'sandbox'", "a sandbox", &Sandbox::NAMES, report));
@@ -122,6 +125,7 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         execution: execution.unwrap_or_default(),
         sessions: sessions.unwrap_or_default(),
         expose: expose.unwrap_or_default(),
+        limits: limits.unwrap_or_default(),
         sandbox: sandbox.unwrap_or_default(),
         engine: engine.unwrap_or_default(),
         python,

@@ -110,7 +110,7 @@ fn keys() {
         ),
         (
             "zzz: 1",
-            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, expose, sandbox, engine, python, workspace, proxy, local_tools",
+            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, expose, limits, sandbox, engine, python, workspace, proxy, local_tools",
         ),
         (
             "execution:\n  timeout: 3",
@@ -544,6 +544,20 @@ fn limits() {
         assert_eq!(problems(&format!("execution: {{{text}}}")), expected);
     }
     assert_rows(&[("execution: 3", "1:12: execution must be a mapping, not a number")]);
+    assert_rows(&[
+        (
+            "limits: {max_message_mb: 0}",
+            "1:26: 'max_message_mb' in limits must be a whole number from 1 to 1024",
+        ),
+        (
+            "limits: {max_schema_depth: deep}",
+            "1:28: 'max_schema_depth' in limits must be a whole number from 1 to 100, not text",
+        ),
+        (
+            "limits: {max_page: 1}",
+            "1:10: unknown key 'max_page' in limits\n  help: did you mean 'max_pages'?",
+        ),
+    ]);
 }
 
 #[test]
@@ -609,6 +623,6 @@ loging: true
     c.yaml:25:3: 'max_bytes' is for a read-write workspace, but this one is read-only
       help: remove it, or add 'mode: read-write'
     c.yaml:26:1: unknown key 'loging' in the configuration
-      help: valid keys are servers, mcpServers, tools, execution, sessions, expose, sandbox, engine, python, workspace, proxy, local_tools
+      help: valid keys are servers, mcpServers, tools, execution, sessions, expose, limits, sandbox, engine, python, workspace, proxy, local_tools
     "#);
 }

@@ -126,6 +126,23 @@ execution:
 }
 
 #[test]
+fn limits_of_servers() {
+    let default = ServerLimits::default();
+    let cases = [
+        ("", default),
+        ("max_message_mb: 2", ServerLimits { max_message_bytes: 2 << 20, ..default }),
+        ("max_result_mb: 1024", ServerLimits { max_result_bytes: 1 << 30, ..default }),
+        ("max_tools: 50", ServerLimits { max_tools: 50, ..default }),
+        ("max_pages: 3", ServerLimits { max_pages: 3, ..default }),
+        ("max_schema_depth: 100", ServerLimits { max_schema_depth: 100, ..default }),
+        ("max_description_chars: 0", ServerLimits { max_description_chars: 0, ..default }),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(parse(&format!("limits: {{{text}}}")).limits, expected, "{text}");
+    }
+}
+
+#[test]
 fn shapes_and_transports() {
     let command = || vec![server("a", Transport::Stdio(stdio("x")))];
     let auto = || vec![server("a", Transport::Auto(remote("https://h/mcp")))];

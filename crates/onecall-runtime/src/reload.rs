@@ -32,6 +32,7 @@ impl Gateway {
             execution,
             sessions,
             expose,
+            limits,
             proxy,
             sandbox,
             engine,
@@ -46,6 +47,7 @@ impl Gateway {
             (workspace != current.workspace, "workspace"),
             (sessions != current.sessions, "sessions"),
             (expose != current.expose, "expose"),
+            (limits != current.limits, "limits"),
         ];
         reloaded.needs_restart.extend(differs.iter().filter(|it| it.0).map(|it| it.1));
         let differs = [

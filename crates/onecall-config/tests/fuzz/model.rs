@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use onecall_config::{
     CommandTool, Config, FileAction, FilesTool, LocalTool, LocalWork, OAuth, OptionalTool,
-    ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern,
-    ToolPolicy, Transport,
+    ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig, ServerLimits, StdioTransport,
+    ToolPattern, ToolPolicy, Transport,
 };
 use onecall_core::{
     EngineChoice, Limits, ServerName, SessionLimits, ToolAnnotations, ToolName, Workspace,
@@ -83,7 +83,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
     let parts = (
         servers(),
         optional("tools", policy()),
-        optional("execution", limits()),
+        (optional("execution", limits()), optional("limits", server_limits())),
         optional("sandbox", sandbox),
         optional("engine", engine),
         optional("python", python()),
@@ -94,7 +94,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
         optional("local_tools", local_tools()),
     );
     let parts = parts.prop_map(|parts| {
-        let (servers, tools, execution, sandbox, engine) =
+        let (servers, tools, (execution, limits), sandbox, engine) =
             (parts.0, parts.1, parts.2, parts.3, parts.4);
         let (python, workspace, proxy, sessions, expose, local_tools) =
             (parts.5, parts.6, parts.7, parts.8, parts.9, parts.10);
@@ -102,6 +102,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
             servers.0,
             tools.0,
             execution.0,
+            limits.0,
             sandbox.0,
             engine.0,
             python.0,
@@ -115,6 +116,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
             servers: servers.1,
             tools: tools.1.unwrap_or_default(),
             execution: execution.1.unwrap_or_default(),
+            limits: limits.1.unwrap_or_default(),
             sandbox: sandbox.1.unwrap_or_default(),
             engine: engine.1.unwrap_or_default(),
             python: python.1,
@@ -214,6 +216,17 @@ fn local_tools() -> impl Strategy<Value = (Tree, Vec<LocalTool>)> {
             (tree, meant)
         },
     )
+}
+
+fn server_limits() -> impl Strategy<Value = (Tree, ServerLimits)> {
+    (1..=1_000_usize, 1..=100_usize).prop_map(|(max_tools, max_schema_depth)| {
+        let entries = vec![
+            entry("max_tools", word(max_tools)),
+            entry("max_schema_depth", word(max_schema_depth)),
+        ];
+        let meant = ServerLimits { max_tools, max_schema_depth, ..ServerLimits::default() };
+        (Tree::Mapping(entries), meant)
+    })
 }
 
 fn proxy() -> impl Strategy<Value = (Tree, ProxyPolicy)> {
