@@ -11,11 +11,13 @@ use onecall_core::{
 use serde_json::json;
 use tokio::sync::{Notify, watch};
 
+use crate::audience::Audience;
 use crate::fleet::{Fleet, FleetChange, Yard};
 use crate::guard::Guard;
 use crate::local::LocalTools;
 use crate::pins::Quarantined;
 use crate::server::Server;
+use crate::setting::Setting;
 use crate::snapshot::{self, Snapshot, ToolWatch};
 use crate::status::ServerStatus;
 
@@ -30,6 +32,7 @@ pub struct Bridge {
     snapshot: Arc<watch::Sender<Snapshot>>,
     /// `None` once everything is to stop.
     yard: Mutex<Option<Yard>>,
+    setting: Setting,
     stop: watch::Sender<bool>,
     /// Closed when every server is gone.
     running: watch::Receiver<()>,
@@ -49,22 +52,25 @@ impl Bridge {
     /// A server that is needed for a limited time gets a bridge of its own: nothing
     /// of it is left after [`shutdown`](Self::shutdown).
     pub fn start(servers: Vec<ServerConfig>, guard: Guard) -> Arc<Self> {
-        Self::start_with(servers, Vec::new(), guard)
+        Self::start_in(servers, Vec::new(), guard, Setting::default())
     }
 
-    /// The same with tools that need no server.
-    pub fn start_with(
+    /// The same for servers that may ask and send as much as `setting` says, and with tools
+    /// that need no server.
+    pub fn start_in(
         servers: Vec<ServerConfig>,
         local: Vec<LocalTool>,
         guard: Guard,
+        setting: Setting,
     ) -> Arc<Self> {
         let changed = Arc::new(Notify::new());
         let (stop, stopping) = watch::channel(false);
         let (held, running) = watch::channel(());
         let snapshot = Arc::new(watch::Sender::new(Snapshot::default()));
         tokio::spawn(snapshot::keep(Arc::clone(&changed), Arc::clone(&snapshot), stopping.clone()));
-        let yard = Yard { guard, changed, running: Arc::new(held), stopping };
-        let bridge = Self { snapshot, yard: Mutex::new(Some(yard)), stop, running };
+        let yard =
+            Yard { guard, changed, running: Arc::new(held), stopping, setting: setting.clone() };
+        let bridge = Self { snapshot, yard: Mutex::new(Some(yard)), setting, stop, running };
         bridge.reconfigure(servers, local);
         Arc::new(bridge)
     }
@@ -115,6 +121,23 @@ impl Bridge {
     #[must_use]
     pub fn listed(&self, server: &ServerName) -> Option<Arc<Vec<ToolDefinition>>> {
         self.fleet().get(server).map(|server| server.listed())
+    }
+
+    /// What the servers were started with.
+    #[must_use]
+    pub fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// Who is there to answer what the servers ask.
+    #[must_use]
+    pub fn audience(&self) -> &Audience {
+        &self.setting.audience
+    }
+
+    /// Tells every server that the folders the client works in have changed.
+    pub fn roots_changed(&self) {
+        self.fleet().servers().for_each(|server| server.roots_changed());
     }
 
     /// How each server is doing now, in the order of the configuration; local tools
@@ -254,7 +277,7 @@ impl ToolHost for Bridge {
                 }
                 None => return Err(ToolError::failed(&call.name, self.absence(&call.name))),
             };
-            let value = server.call(&spec, &call.arguments, call.form).await;
+            let value = server.call(&spec, &call).await;
             value.map_err(|message| ToolError::failed(&call.name, message))
         })
     }

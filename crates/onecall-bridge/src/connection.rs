@@ -10,6 +10,7 @@ use crate::error::StartError;
 use crate::guard::Guard;
 use crate::remote::{Login, SseConnection, StreamableConnection};
 use crate::rpc::Peer;
+use crate::setting::Setting;
 use crate::stdio::StdioConnection;
 
 /// One way to reach a server.
@@ -46,15 +47,18 @@ impl Connection {
         route: Route<'_>,
         login: Option<Arc<Login>>,
         guard: Guard,
+        setting: &Setting,
     ) -> Result<Self, StartError> {
         Ok(match route {
             Route::Stdio(transport) => {
-                Self::Stdio(Box::new(StdioConnection::start(server, transport, guard)?))
+                Self::Stdio(Box::new(StdioConnection::start(server, transport, guard, setting)?))
             }
             Route::Http(transport) => {
-                Self::Http(StreamableConnection::start(server, transport, login)?)
+                Self::Http(StreamableConnection::start(server, transport, login, setting)?)
             }
-            Route::Sse(transport) => Self::Sse(SseConnection::start(server, transport, login)?),
+            Route::Sse(transport) => {
+                Self::Sse(SseConnection::start(server, transport, login, setting)?)
+            }
         })
     }
 

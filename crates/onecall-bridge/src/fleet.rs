@@ -12,6 +12,7 @@ use tokio::sync::{Notify, watch};
 use crate::guard::Guard;
 use crate::local::LocalTools;
 use crate::server::{Server, Stop};
+use crate::setting::Setting;
 
 /// The servers of one configuration.
 #[derive(Default)]
@@ -40,6 +41,8 @@ pub(crate) struct Yard {
     pub changed: Arc<Notify>,
     /// Held by the task of every server that is not gone yet.
     pub running: Arc<watch::Sender<()>>,
+    /// What every connection is made with.
+    pub setting: Setting,
     /// Says that everything stops.
     pub stopping: watch::Receiver<bool>,
 }
@@ -126,7 +129,7 @@ impl Fleet {
 impl Member {
     /// Starts a server in the background, once `before` is gone.
     fn launch(config: ServerConfig, yard: &Yard, before: Option<watch::Receiver<()>>) -> Self {
-        let server = Arc::new(Server::new(config, Arc::clone(&yard.changed)));
+        let server = Arc::new(Server::new(config, Arc::clone(&yard.changed), yard.setting.clone()));
         let (stop, stopping) = watch::channel(Stop::No);
         let (alive, gone) = watch::channel(());
         let (living, guard, held) =

@@ -115,8 +115,10 @@ pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, 
 }
 
 async fn initialize(peer: &Peer) -> Result<InitializeResult, StartError> {
-    let method = Request::Initialize.method();
-    let answer = peer.request(Request::Initialize, None, read::<InitializeResult>).await;
+    let capabilities = peer.audience().abilities().await.to_json();
+    let request = Request::Initialize { capabilities: &capabilities };
+    let method = request.method();
+    let answer = peer.request(request, None, read::<InitializeResult>).await;
     answer
         .map_err(|source| StartError::Request { method, source })?
         .map_err(|detail| StartError::InvalidAnswer { method, detail })

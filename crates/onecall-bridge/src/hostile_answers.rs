@@ -26,6 +26,7 @@ use crate::lines::{Edges, Line, read_lines};
 use crate::request::Request;
 use crate::result::tool_value;
 use crate::rpc::{Outgoing, Outlet, Peer};
+use crate::setting::Setting;
 use contract::{Meaning, meaning};
 use generate::{Kind, exact_json, json, message, result, written};
 use mutation::mutated;
@@ -95,7 +96,7 @@ impl Outlet for Sent {
 
 /// What comes of our first request if its answer, `"mine"`, comes after `lines`.
 fn answer_after(lines: &[Vec<u8>]) -> Result<String, RequestError> {
-    let peer = Peer::new(ServerName::new("hostile"), Sent::default());
+    let peer = Peer::new(ServerName::new("hostile"), Setting::default(), Sent::default());
     let request = Request::ListTools { cursor: None };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (answer, ()) = runtime.block_on(async {
@@ -179,11 +180,11 @@ proptest! {
                     }
                 }
             }
-            (Kind::Request { id, method }, Ok(Message::Request { id: got, method: said })) => {
+            (Kind::Request { id, method }, Ok(Message::Request { id: got, method: said, .. })) => {
                 prop_assert_eq!(got.get(), id);
                 prop_assert_eq!(&said, method);
             }
-            (Kind::Notification { method }, Ok(Message::Notification { method: said })) => {
+            (Kind::Notification { method }, Ok(Message::Notification { method: said, .. })) => {
                 prop_assert_eq!(&said, method);
             }
             (expected, got) => prop_assert!(false, "{:?} and not {:?}", got, expected),
@@ -234,7 +235,7 @@ proptest! {
         ),
     ) {
         let sent = Sent::default();
-        let peer = Peer::new(ServerName::new("hostile"), sent.clone());
+        let peer = Peer::new(ServerName::new("hostile"), Setting::default(), sent.clone());
         for line in &lines {
             peer.receive(Line::Whole(line));
             peer.receive(Line::TooLong(Edges { head: line.clone(), tail: line.clone() }));

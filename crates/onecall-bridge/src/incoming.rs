@@ -14,11 +14,9 @@ pub(crate) enum Message<'a> {
     /// The answer to our request `id`.
     Answer { id: u64, outcome: Result<&'a RawValue, RequestError> },
     /// A request that expects an answer with this id.
-    Request { id: &'a RawValue, method: Cow<'a, str> },
+    Request { id: &'a RawValue, method: Cow<'a, str>, params: Option<&'a RawValue> },
     /// Something we are told.
-    Notification { method: Cow<'a, str> },
-    /// The server gives up our request `id`.
-    Cancellation { id: u64 },
+    Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
     /// Valid JSON that is none of these.
     Nonsense,
 }
@@ -41,15 +39,6 @@ struct Envelope<'a> {
 #[derive(Deserialize)]
 struct Method<'a>(#[serde(borrow)] Cow<'a, str>);
 
-const CANCELLED: &str = "notifications/cancelled";
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Cancelled<'a> {
-    #[serde(borrow)]
-    request_id: &'a RawValue,
-}
-
 #[derive(Deserialize)]
 struct ErrorBody {
     code: i64,
@@ -71,23 +60,18 @@ pub(crate) fn one(json: &[u8]) -> Result<Message<'_>, serde_json::Error> {
         return Ok(Message::Nonsense);
     }
     let envelope: Envelope<'_> = serde_json::from_slice(json)?;
+    let params = envelope.params;
     Ok(match (envelope.method, envelope.id) {
-        (Some(Method(method)), None) => match envelope.params.filter(|_| method == CANCELLED) {
-            Some(params) => cancellation(params).unwrap_or(Message::Notification { method }),
-            None => Message::Notification { method },
-        },
-        (Some(Method(method)), Some(id)) if is_request_id(id) => Message::Request { id, method },
+        (Some(Method(method)), None) => Message::Notification { method, params },
+        (Some(Method(method)), Some(id)) if is_request_id(id) => {
+            Message::Request { id, method, params }
+        }
         (None, Some(id)) => match number(id.get()) {
             Some(id) => Message::Answer { id, outcome: outcome(envelope.result, envelope.error) },
             None => Message::Nonsense,
         },
         _ => Message::Nonsense,
     })
-}
-
-fn cancellation<'a>(params: &RawValue) -> Option<Message<'a>> {
-    let params: Cancelled<'_> = serde_json::from_str(params.get()).ok()?;
-    Some(Message::Cancellation { id: number(params.request_id.get())? })
 }
 
 fn outcome<'a>(
@@ -108,7 +92,7 @@ fn is_request_id(id: &RawValue) -> bool {
 }
 
 /// One of our ids, which some servers send back as a string.
-fn number(id: &str) -> Option<u64> {
+pub(crate) fn number(id: &str) -> Option<u64> {
     id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id).parse().ok()
 }
 
@@ -216,9 +200,8 @@ mod tests {
             .map(|message| match message {
                 Message::Answer { id, outcome: Ok(result) } => format!("{id} = {result}"),
                 Message::Answer { id, outcome: Err(error) } => format!("{id} ! {error}"),
-                Message::Request { id, method } => format!("{method} as {id}"),
-                Message::Notification { method } => format!("{method}"),
-                Message::Cancellation { id } => format!("no {id}"),
+                Message::Request { id, method, .. } => format!("{method} as {id}"),
+                Message::Notification { method, .. } => format!("{method}"),
                 Message::Nonsense => "nonsense".to_owned(),
             })
             .collect();

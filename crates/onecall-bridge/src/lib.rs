@@ -5,10 +5,13 @@
 //! of the call concerned, never in a panic, a hang or memory without bound.
 //! Values pass through as text; only the program that asked for them parses them.
 
+mod audience;
 mod backoff;
+mod behalf;
 mod bridge;
 mod child;
 mod connection;
+mod definition;
 mod difference;
 mod error;
 mod fleet;
@@ -18,17 +21,21 @@ mod handshake;
 #[cfg(test)]
 mod hostile_answers;
 mod incoming;
+mod input;
 mod lines;
 mod listing;
 mod local;
 mod parameters;
 mod pins;
 mod plain;
+mod progress;
+mod question;
 mod remote;
 mod request;
 mod result;
 mod rpc;
 mod server;
+mod setting;
 mod snapshot;
 mod status;
 mod stderr;
@@ -36,11 +43,13 @@ mod stdio;
 mod subscription;
 mod writer;
 
+pub use audience::Audience;
 pub use bridge::Bridge;
 pub use difference::Part;
 pub use fleet::FleetChange;
 pub use guard::{Guard, run_guard};
 pub use pins::{PinError, PinState, Pins, Quarantined};
 pub use remote::{Granted, LoggedOut, LoginError, log_in, log_out};
+pub use setting::Setting;
 pub use snapshot::{ToolWatch, Tools};
 pub use status::{NextStart, ServerState, ServerStatus};

@@ -4,19 +4,19 @@
 use std::collections::HashSet;
 
 use onecall_catalog::ToolDefinition;
+use onecall_config::ServerLimits;
 use onecall_core::{ServerName, ToolAnnotations, ToolName};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tracing::warn;
 
+use crate::definition;
 use crate::error::{RequestError, StartError};
 use crate::plain::plain;
 use crate::request::Request;
 use crate::rpc::Peer;
 
-const MAX_PAGES: usize = 1_000;
-const MAX_TOOLS: usize = 100_000;
 /// All pages together.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// A longer name is no name.
@@ -39,8 +39,8 @@ struct Entry {
     name: String,
     title: Option<Value>,
     description: Option<Value>,
-    input_schema: Value,
-    output_schema: Option<Value>,
+    input_schema: Box<RawValue>,
+    output_schema: Option<Box<RawValue>>,
     annotations: Option<Value>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) async fn list(
     peer: &Peer,
     server: &ServerName,
 ) -> Result<Vec<ToolDefinition>, StartError> {
-    let mut listing = Listing::default();
+    let mut listing = Listing::new(*peer.limits());
     let mut cursor: Option<String> = None;
     loop {
         let request = Request::ListTools { cursor: cursor.as_deref() };
@@ -86,6 +86,7 @@ pub(crate) async fn list(
 /// What has been listed so far.
 #[derive(Default)]
 struct Listing {
+    limits: ServerLimits,
     tools: Vec<ToolDefinition>,
     names: HashSet<ToolName>,
     cursors: HashSet<String>,
@@ -103,13 +104,21 @@ enum Next {
 }
 
 impl Listing {
+    fn new(limits: ServerLimits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
     fn add(&mut self, page: Entries) -> Next {
         self.pages += 1;
         self.bytes = self.bytes.saturating_add(page.bytes);
         for tool in page.tools {
             match tool {
-                Ok(_) if self.tools.len() == MAX_TOOLS => return Next::Stop("too many tools"),
-                Ok(tool) if self.names.insert(tool.tool.clone()) => self.tools.push(tool),
+                Ok(_) if self.tools.len() == self.limits.max_tools => {
+                    return Next::Stop("too many tools");
+                }
+                Ok(tool) if self.names.insert(tool.tool.clone()) => {
+                    self.tools.push(definition::within(tool, &self.limits));
+                }
                 Ok(tool) => {
                     self.leave_out(format!("'{}' was listed twice", plain(tool.tool.as_str(), 100)))
                 }
@@ -123,7 +132,7 @@ impl Listing {
         if !self.cursors.insert(cursor.clone()) {
             return Next::Stop("the server repeated a cursor");
         }
-        if self.pages >= MAX_PAGES {
+        if self.pages >= self.limits.max_pages {
             return Next::Stop("too many pages");
         }
         if self.bytes >= MAX_BYTES {
@@ -162,7 +171,7 @@ fn read_tool(raw: &RawValue) -> Result<ToolDefinition, String> {
     if entry.name.is_empty() || entry.name.len() > MAX_NAME_BYTES {
         return Err(format!("its name is empty or too long: {}", shown()));
     }
-    if !entry.input_schema.is_object() {
+    if !entry.input_schema.get().starts_with('{') {
         return Err(format!("the inputSchema of '{}' is not an object", plain(&entry.name, 100)));
     }
     let mut annotations: ToolAnnotations = entry
@@ -173,8 +182,11 @@ fn read_tool(raw: &RawValue) -> Result<ToolDefinition, String> {
     Ok(ToolDefinition {
         tool: ToolName::new(entry.name),
         description: entry.description.and_then(text),
-        input_schema: entry.input_schema,
-        output_schema: entry.output_schema.filter(Value::is_object),
+        input_schema: definition::schema(&entry.input_schema),
+        output_schema: entry
+            .output_schema
+            .map(|it| definition::schema(&it))
+            .filter(Value::is_object),
         annotations,
     })
 }
@@ -239,8 +251,8 @@ mod tests {
                 {{"name":"last","inputSchema":{{}},"outputSchema":5,"annotations":[],"description":{{}}}}
             ]}}"#
         )));
-        assert_eq!(names(&listing), ["first", "last"]);
-        assert_eq!(listing.left_out, 9);
+        assert_eq!(names(&listing), ["first", "deep", "last"]);
+        assert_eq!(listing.left_out, 8);
         assert_eq!(listing.problems.len(), MAX_WARNINGS);
     }
 
@@ -263,7 +275,7 @@ mod tests {
             pages += 1;
             let next = listing.add(page(&format!(r#"{{"tools":[],"nextCursor":"{pages}"}}"#)));
             if let Next::Stop(why) = next {
-                assert_eq!((pages, why), (MAX_PAGES, "too many pages"));
+                assert_eq!((pages, why), (ServerLimits::default().max_pages, "too many pages"));
                 break;
             }
         }

@@ -6,7 +6,9 @@ use std::io::Write as _;
 use onecall_core::ToolName;
 use serde_json::value::RawValue;
 
+use crate::behalf::Behalf;
 use crate::error::METHOD_NOT_FOUND;
+use crate::input::Input;
 
 /// The protocol revision we ask for; a server may answer with an older one.
 const PROTOCOL_VERSION: &str = "2025-11-25";
@@ -37,7 +39,10 @@ impl Era {
 /// A request that waits for an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Request<'a> {
-    Initialize,
+    Initialize {
+        /// What we can be asked, as JSON.
+        capabilities: &'a str,
+    },
     Discover,
     ListTools {
         cursor: Option<&'a str>,
@@ -47,6 +52,9 @@ pub(crate) enum Request<'a> {
         arguments: &'a RawValue,
         /// Arguments that go into headers as well, where a transport has any.
         mirrored: &'a [Mirrored],
+        behalf: Option<&'a Behalf>,
+        /// What the server asked for when the call was made before.
+        input: Option<&'a Input>,
     },
     /// Stays unanswered while the server tells us about changes of its tools.
     Listen,
@@ -64,7 +72,7 @@ impl Request<'_> {
     /// The method's name on the wire.
     pub fn method(&self) -> &'static str {
         match self {
-            Self::Initialize => "initialize",
+            Self::Initialize { .. } => "initialize",
             Self::Discover => "server/discover",
             Self::ListTools { .. } => "tools/list",
             Self::CallTool { .. } => "tools/call",
@@ -75,22 +83,23 @@ impl Request<'_> {
     /// Whether the server should be told when nobody waits any more. The
     /// protocol forbids to cancel the first request.
     pub fn is_cancellable(&self) -> bool {
-        !matches!(self, Self::Initialize)
+        !matches!(self, Self::Initialize { .. })
     }
 
     /// The whole line, its newline included.
     pub fn line(&self, id: u64, era: Era) -> Vec<u8> {
         let room = match self {
             Self::CallTool { arguments, .. } => arguments.get().len(),
-            Self::Initialize | Self::Discover | Self::ListTools { .. } | Self::Listen => 0,
+            _ => 0,
         };
         let mut line = Line::new(room + 160);
         line.raw(r#"{"jsonrpc":"2.0","id":"#).number(id);
         line.raw(r#","method":""#).raw(self.method()).raw(r#"","params":{"#);
         match self {
-            Self::Initialize => {
+            Self::Initialize { capabilities } => {
                 line.raw(r#""protocolVersion":"#).text(PROTOCOL_VERSION);
-                line.raw(r#","capabilities":{},"clientInfo":"#).raw(CLIENT_INFO);
+                line.raw(r#","capabilities":"#).raw(capabilities);
+                line.raw(r#","clientInfo":"#).raw(CLIENT_INFO);
             }
             Self::Discover | Self::ListTools { cursor: None } => {}
             Self::ListTools { cursor: Some(cursor) } => {
@@ -99,21 +108,43 @@ impl Request<'_> {
             Self::Listen => {
                 line.raw(r#""notifications":{"toolsListChanged":true}"#);
             }
-            Self::CallTool { tool, arguments, .. } => {
+            Self::CallTool { tool, arguments, input, .. } => {
                 line.raw(r#""name":"#).text(tool.as_str());
                 line.raw(r#","arguments":"#).json(arguments);
+                line.input(*input);
             }
+        }
+        self.meta(&mut line, id, era);
+        line.raw("}}").end()
+    }
+
+    /// Whom it is made for.
+    pub fn behalf(&self) -> Option<&Behalf> {
+        match self {
+            Self::CallTool { behalf, .. } => *behalf,
+            _ => None,
+        }
+    }
+
+    /// What is said about the request itself, if anything is.
+    fn meta(&self, line: &mut Line, id: u64, era: Era) {
+        let behalf = self.behalf();
+        let wants_progress = behalf.is_some_and(|behalf| behalf.caller.wants_progress());
+        if era == Era::Handshake && !wants_progress {
+            return;
+        }
+        line.raw(if line.0.ends_with(b"{") { r#""_meta":{"# } else { r#","_meta":{"# });
+        if wants_progress {
+            line.raw(r#""progressToken":"#).number(id);
         }
         if era == Era::Stateless {
-            if !line.0.ends_with(b"{") {
-                line.raw(",");
-            }
-            line.raw(r#""_meta":{"io.modelcontextprotocol/protocolVersion":"#);
-            line.text(STATELESS_VERSION);
-            line.raw(r#","io.modelcontextprotocol/clientCapabilities":{}"#);
-            line.raw(r#","io.modelcontextprotocol/clientInfo":"#).raw(CLIENT_INFO).raw("}");
+            line.raw(if wants_progress { "," } else { "" });
+            line.raw(r#""io.modelcontextprotocol/protocolVersion":"#).text(STATELESS_VERSION);
+            let abilities = behalf.map(|behalf| behalf.caller.abilities()).unwrap_or_default();
+            line.raw(r#","io.modelcontextprotocol/clientCapabilities":"#).raw(&abilities.to_json());
+            line.raw(r#","io.modelcontextprotocol/clientInfo":"#).raw(CLIENT_INFO);
         }
-        line.raw("}}").end()
+        line.raw("}");
     }
 }
 
@@ -135,13 +166,28 @@ pub(crate) fn pong(id: &RawValue) -> Vec<u8> {
     line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id).raw(r#","result":{}}"#).end()
 }
 
-/// Tells the server that we do not serve its request.
-pub(crate) fn refusal(id: &RawValue, method: &str) -> Vec<u8> {
+/// Answers a request of the server.
+pub(crate) fn answer(id: &RawValue, result: &RawValue) -> Vec<u8> {
+    let mut line = Line::new(64 + result.get().len());
+    line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id).raw(r#","result":"#).json(result).raw("}").end()
+}
+
+/// Tells the server why its request is not answered.
+pub(crate) fn error(id: &RawValue, code: i64, message: &str) -> Vec<u8> {
     let mut line = Line::new(192);
     line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id);
-    line.raw(r#","error":{"code":"#).raw(&METHOD_NOT_FOUND.to_string());
-    line.raw(r#","message":"#).text(&format!("onecall does not offer '{method}' to servers"));
-    line.raw("}}").end()
+    line.raw(r#","error":{"code":"#).raw(&code.to_string());
+    line.raw(r#","message":"#).text(message).raw("}}").end()
+}
+
+/// Says that the folders the client works in have changed.
+pub(crate) fn roots_changed() -> Vec<u8> {
+    Line::new(80).raw(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#).end()
+}
+
+/// Tells the server that we do not serve its request.
+pub(crate) fn refusal(id: &RawValue, method: &str) -> Vec<u8> {
+    error(id, METHOD_NOT_FOUND, &format!("onecall does not offer '{method}' to servers"))
 }
 
 /// A line being written; what is appended can never end it early.
@@ -185,6 +231,18 @@ impl Line {
         self
     }
 
+    /// The answers that a call is made again with.
+    fn input(&mut self, input: Option<&Input>) -> &mut Self {
+        let Some(Input { responses, state }) = input else { return self };
+        if let Some(responses) = responses {
+            self.raw(r#","inputResponses":"#).json(responses);
+        }
+        if let Some(state) = state {
+            self.raw(r#","requestState":"#).json(state);
+        }
+        self
+    }
+
     fn end(&mut self) -> Vec<u8> {
         self.0.push(b'\n');
         std::mem::take(&mut self.0)
@@ -195,6 +253,10 @@ impl Line {
 mod tests {
     use super::*;
 
+    fn call<'a>(tool: &'a ToolName, arguments: &'a RawValue) -> Request<'a> {
+        Request::CallTool { tool, arguments, mirrored: &[], behalf: None, input: None }
+    }
+
     fn text(line: Vec<u8>) -> String {
         String::from_utf8(line).unwrap()
     }
@@ -204,7 +266,7 @@ mod tests {
         let arguments = r#"{"n": 123456789012345678901234567890, "f": 1.10, "s": "a\nb"}"#;
         let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
         let tool = ToolName::new("say \"hi\"");
-        let request = Request::CallTool { tool: &tool, arguments: &arguments, mirrored: &[] };
+        let request = call(&tool, &arguments);
         assert_eq!(
             text(request.line(7, Era::Handshake)),
             concat!(
@@ -219,7 +281,7 @@ mod tests {
     fn a_line_stays_one_line() {
         let arguments = RawValue::from_string("{\r\n \"a\":\n 1}".to_owned()).unwrap();
         let tool = ToolName::new("a\nb");
-        let request = Request::CallTool { tool: &tool, arguments: &arguments, mirrored: &[] };
+        let request = call(&tool, &arguments);
         let line = text(request.line(1, Era::Handshake));
         assert_eq!(line.find(['\n', '\r']), Some(line.len() - 1));
         assert!(line.contains(r#""arguments":{   "a":  1}"#), "{line}");
@@ -229,7 +291,7 @@ mod tests {
     fn everything_we_say_is_json() {
         let id = RawValue::from_string("\"x\"".to_owned()).unwrap();
         for line in [
-            Request::Initialize.line(1, Era::Handshake),
+            Request::Initialize { capabilities: "{}" }.line(1, Era::Handshake),
             Request::Discover.line(1, Era::Stateless),
             Request::Listen.line(1, Era::Stateless),
             Request::ListTools { cursor: None }.line(2, Era::Handshake),
@@ -237,6 +299,8 @@ mod tests {
             initialized(),
             cancelled(4, "it's \"late\""),
             pong(&id),
+            answer(&id, &id),
+            roots_changed(),
             refusal(&id, "roots/list\""),
         ] {
             serde_json::from_slice::<serde_json::Value>(&line).unwrap();

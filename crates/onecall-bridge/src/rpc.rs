@@ -8,20 +8,22 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use onecall_core::ServerName;
+use onecall_config::ServerLimits;
+use onecall_core::{Caller, Refusal, ServerName, Subject};
 use serde_json::value::RawValue;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::{debug, warn};
 
+use crate::audience::Audience;
+use crate::behalf::Behalf;
 use crate::error::{RequestError, SendError};
 use crate::incoming::{self, Message};
 use crate::lines::{Edges, Line};
 use crate::plain::plain;
+use crate::progress;
+use crate::question::{self, Addressee, Asked, Event};
 use crate::request::{self, Era, Request};
-
-/// The longest line taken from a server. A longer one fails its call and is
-/// skipped without being stored.
-pub(crate) const MAX_LINE: usize = 64 * 1024 * 1024;
+use crate::setting::Setting;
 
 /// How long a request that cannot be sent waits for the reason.
 const CAUSE: Duration = Duration::from_secs(2);
@@ -57,6 +59,8 @@ pub(crate) enum Purpose<'a> {
     Cancellation { id: u64 },
     /// Our answer to a request of the server, which may as well get lost.
     Courtesy,
+    /// A client's answer to a request of the server, or its news.
+    Forwarded,
 }
 
 /// Takes the answer on the reader's task, where it can still be read in place,
@@ -66,6 +70,7 @@ type Waiter = Box<dyn FnOnce(Result<&RawValue, RequestError>) + Send>;
 /// Our end of the conversation with one server.
 pub(crate) struct Peer {
     server: ServerName,
+    setting: Setting,
     outlet: Box<dyn Outlet>,
     next_id: AtomicU64,
     /// Whether every request has to say who asks.
@@ -76,6 +81,9 @@ pub(crate) struct Peer {
     deadline_set: Notify,
     tools_changed: Notify,
     forgotten: Notify,
+    questions: mpsc::Sender<Event>,
+    /// Until somebody answers them.
+    unanswered: Mutex<Option<mpsc::Receiver<Event>>>,
     /// Set by the first line that made no sense; later ones are not news.
     noise_reported: AtomicBool,
 }
@@ -89,6 +97,7 @@ enum Pending {
 struct Expected {
     waiter: Waiter,
     deadline: Option<Deadline>,
+    behalf: Option<Behalf>,
 }
 
 #[derive(Clone, Copy)]
@@ -98,9 +107,11 @@ struct Deadline {
 }
 
 impl Peer {
-    pub fn new(server: ServerName, outlet: impl Outlet + 'static) -> Self {
+    pub fn new(server: ServerName, setting: Setting, outlet: impl Outlet + 'static) -> Self {
+        let (questions, unanswered) = question::channel();
         Self {
             server,
+            setting,
             outlet: Box::new(outlet),
             next_id: AtomicU64::new(1),
             stateless: AtomicBool::new(false),
@@ -109,6 +120,8 @@ impl Peer {
             deadline_set: Notify::new(),
             tools_changed: Notify::new(),
             forgotten: Notify::new(),
+            questions,
+            unanswered: Mutex::new(Some(unanswered)),
             noise_reported: AtomicBool::new(false),
         }
     }
@@ -128,6 +141,7 @@ impl Peer {
         self.expect(
             id,
             limit,
+            request.behalf(),
             Box::new(move |answer| {
                 // Nobody waits any more: nothing to do.
                 let _ = sender.send(answer.map(decode));
@@ -242,24 +256,64 @@ impl Peer {
         self.tools_changed.notified().await;
     }
 
+    /// How much is taken from the server.
+    pub fn limits(&self) -> &ServerLimits {
+        &self.setting.limits
+    }
+
+    /// Who may be asked what the server wants to know.
+    pub fn audience(&self) -> &Audience {
+        &self.setting.audience
+    }
+
+    /// Passes the server's questions on, forever. Each has at most this long.
+    pub async fn answer_questions<T>(&self, limit: Duration) -> T {
+        let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(unanswered) = unanswered else { return std::future::pending().await };
+        let reply = |line| self.forward(line);
+        question::answer_forever(unanswered, self.setting.audience.clone(), limit, reply).await
+    }
+
+    /// Tells the server that the folders the client works in have changed.
+    pub fn notify_roots_changed(&self) {
+        if self.era() == Era::Handshake {
+            self.forward(request::roots_changed());
+        }
+    }
+
+    fn forward(&self, line: Vec<u8>) {
+        let purpose = Purpose::Forwarded;
+        if let Err(error) = self.outlet.send(Outgoing { line, purpose }) {
+            debug!(server = %self.server, %error, "a message of the client was dropped");
+        }
+    }
+
     /// Takes in a line of the server.
     pub fn receive(&self, line: Line<'_>) {
+        self.receive_during(None, line);
+    }
+
+    /// The same for a line that came with the answer to request `during`.
+    pub fn receive_during(&self, during: Option<u64>, line: Line<'_>) {
         match line {
             Line::Whole(line) if line.trim_ascii().is_empty() => {}
             Line::Whole(line) if line.trim_ascii_start().starts_with(b"[") => {
                 match incoming::batch(line) {
-                    Ok(messages) => messages.into_iter().for_each(|message| self.handle(message)),
+                    Ok(messages) => {
+                        messages.into_iter().for_each(|message| self.handle(during, message))
+                    }
                     Err(error) => self.receive_unreadable(line, &error),
                 }
             }
             Line::Whole(line) => match incoming::one(line) {
-                Ok(message) => self.handle(message),
+                Ok(message) => self.handle(during, message),
                 Err(error) => self.receive_unreadable(line, &error),
             },
             Line::TooLong(Edges { head, tail }) => {
                 self.noise("a line that is too long", &head);
                 if let Some(id) = incoming::answered_id(&head, &tail) {
-                    self.fail(id, RequestError::TooLarge { limit_bytes: MAX_LINE });
+                    let limit_bytes = self.limits().max_message_bytes;
+                    self.fail(id, RequestError::TooLarge { limit_bytes });
                 }
             }
         }
@@ -278,7 +332,7 @@ impl Peer {
         }
     }
 
-    fn handle(&self, message: Message<'_>) {
+    fn handle(&self, during: Option<u64>, message: Message<'_>) {
         match message {
             Message::Answer { id, outcome } => match self.take(id) {
                 Some(waiter) => waiter(outcome),
@@ -288,33 +342,101 @@ impl Peer {
                 // A second answer, or one to a call that was cancelled meanwhile.
                 None => debug!(server = %self.server, id, "an answer nobody waits for was ignored"),
             },
-            Message::Request { id, method } => {
-                let line = if method == "ping" {
-                    request::pong(id)
-                } else {
-                    let method = plain(&method, 100);
-                    debug!(server = %self.server, method, "a request of the server was refused");
-                    request::refusal(id, &method)
+            Message::Request { id, method, params } => {
+                let line = match Subject::of_method(&method) {
+                    _ if method == "ping" => Some(request::pong(id)),
+                    Some(subject) => self.ask(during, id, subject, params),
+                    None => {
+                        let method = plain(&method, 100);
+                        debug!(server = %self.server, method, "a request of the server was refused");
+                        Some(request::refusal(id, &method))
+                    }
                 };
+                let Some(line) = line else { return };
                 let purpose = Purpose::Courtesy;
                 if let Err(error) = self.outlet.send(Outgoing { line, purpose }) {
                     debug!(server = %self.server, %error, "an answer to the server was dropped");
                 }
             }
-            Message::Notification { method } if method == "notifications/tools/list_changed" => {
-                self.tools_changed.notify_one();
-            }
-            // From here on we are told; what changed before, nobody told us.
-            Message::Notification { method }
-                if method == "notifications/subscriptions/acknowledged" =>
-            {
-                self.tools_changed.notify_one();
-            }
-            Message::Notification { .. } => {}
-            Message::Cancellation { id } => {
-                self.fail(id, RequestError::Cancelled);
-            }
+            Message::Notification { method, params } => self.note(&method, params),
             Message::Nonsense => self.noise("JSON that is no message", b""),
+        }
+    }
+
+    fn note(&self, method: &str, params: Option<&RawValue>) {
+        match (method, params) {
+            // From an acknowledgement on we are told; what changed before, nobody told us.
+            (
+                "notifications/tools/list_changed" | "notifications/subscriptions/acknowledged",
+                _,
+            ) => self.tools_changed.notify_one(),
+            ("notifications/progress", Some(params)) => {
+                let Some((id, report)) = progress::report(params) else { return };
+                if let Some(Behalf { name, caller }) = self.behalf(id) {
+                    caller.progress(&name, &report);
+                }
+            }
+            ("notifications/cancelled", Some(params)) => {
+                let id = question::withdrawn(params);
+                // Without a handshake servers make no requests: it is one of ours that ends.
+                if self.era() == Era::Stateless {
+                    let ours = id.and_then(|id| incoming::number(id.get()));
+                    ours.into_iter().for_each(|id| self.fail(id, RequestError::Cancelled));
+                    return;
+                }
+                // One that waits for room to be asked is asked for nothing.
+                let _ = id.map(|id| self.questions.try_send(Event::Withdrawn { id }));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes a question of the server on; what to answer at once if that cannot be.
+    fn ask(
+        &self,
+        during: Option<u64>,
+        id: &RawValue,
+        subject: Subject,
+        params: Option<&RawValue>,
+    ) -> Option<Vec<u8>> {
+        let refused = |refusal| Some(question::line(id, subject, Err(refusal)));
+        let question = match question::read(&self.server, subject, params) {
+            Ok(question) => question,
+            Err(refusal) => return refused(refusal),
+        };
+        let addressee = match self.caller(during) {
+            Some(caller) => Addressee::Caller(caller),
+            None if self.audience().is_nobody() => {
+                return refused(Refusal::Unsupported(subject.method()));
+            }
+            None if subject == Subject::Roots => Addressee::OnlyClient,
+            None => return refused(question::NOBODY),
+        };
+        let asked = Asked { id: id.to_owned(), question, addressee };
+        match self.questions.try_send(Event::Asked(asked)) {
+            Ok(()) => None,
+            Err(_) => refused(question::TOO_MANY),
+        }
+    }
+
+    /// Whom a question of the server is for: the one whose call it came with, else the
+    /// one whose calls are under way. Never a guess between several.
+    fn caller(&self, during: Option<u64>) -> Option<Arc<dyn Caller>> {
+        if let Some(Behalf { caller, .. }) = during.and_then(|id| self.behalf(id)) {
+            return Some(caller);
+        }
+        let pending = self.lock();
+        let Pending::Open(waiting) = &*pending else { return None };
+        let mut callers = waiting.values().filter_map(|expected| expected.behalf.as_ref());
+        let first = &callers.next()?.caller;
+        callers.all(|other| other.caller.client() == first.client()).then(|| Arc::clone(first))
+    }
+
+    /// Whom this request of ours is made for.
+    fn behalf(&self, id: u64) -> Option<Behalf> {
+        match &*self.lock() {
+            Pending::Open(waiting) => waiting.get(&id)?.behalf.clone(),
+            Pending::Closed(_) => None,
         }
     }
 
@@ -341,11 +463,17 @@ impl Peer {
         }
     }
 
-    fn expect(&self, id: u64, limit: Option<Duration>, waiter: Waiter) -> Result<(), RequestError> {
+    fn expect(
+        &self,
+        id: u64,
+        limit: Option<Duration>,
+        behalf: Option<&Behalf>,
+        waiter: Waiter,
+    ) -> Result<(), RequestError> {
         let deadline = limit.map(|limit| Deadline { at: Instant::now() + limit, limit });
         match &mut *self.lock() {
             Pending::Open(waiting) => {
-                waiting.insert(id, Expected { waiter, deadline });
+                waiting.insert(id, Expected { waiter, deadline, behalf: behalf.cloned() });
             }
             Pending::Closed(reason) => {
                 return Err(RequestError::NeverLeft { reason: Arc::clone(reason) });
@@ -373,9 +501,9 @@ impl Peer {
 
     fn era_of(&self, request: &Request<'_>) -> Era {
         match request {
-            Request::Initialize => Era::Handshake,
+            Request::Initialize { .. } => Era::Handshake,
             Request::Discover => Era::Stateless,
-            Request::ListTools { .. } | Request::CallTool { .. } | Request::Listen => self.era(),
+            _ => self.era(),
         }
     }
 
@@ -421,7 +549,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_that_was_cut_off_fails_no_other_call() {
         for line in [r#"{"jsonrpc":"2.0","result":{"id":1}"#, r#"{"jsonrpc":"2.0","id":1,"#] {
-            let peer = Peer::new(ServerName::new("server"), Nowhere);
+            let peer = Peer::new(ServerName::new("server"), Setting::default(), Nowhere);
             let request = Request::ListTools { cursor: None };
             let (answer, ()) = tokio::join!(
                 biased;

@@ -28,6 +28,7 @@ use crate::plain::plain;
 use crate::remote::Login;
 use crate::request::Era;
 use crate::rpc::Peer;
+use crate::setting::Setting;
 use crate::status::{NextStart, ServerState, ServerStatus};
 use crate::subscription;
 
@@ -56,6 +57,7 @@ pub(crate) struct Server {
     changed: Arc<Notify>,
     /// How many warnings about its tools there were.
     warnings: AtomicUsize,
+    setting: Setting,
 }
 
 /// What is true of a server at the moment.
@@ -104,7 +106,7 @@ enum Ended {
 }
 
 impl Server {
-    pub fn new(config: ServerConfig, changed: Arc<Notify>) -> Self {
+    pub fn new(config: ServerConfig, changed: Arc<Notify>, setting: Setting) -> Self {
         let now = Now {
             transport: routes(&config.transport).0.label(),
             state: if config.lazy { ServerState::Idle } else { ServerState::Connecting },
@@ -126,6 +128,7 @@ impl Server {
             is_up,
             changed,
             warnings: AtomicUsize::new(0),
+            setting,
         }
     }
 
@@ -161,6 +164,13 @@ impl Server {
     pub fn need(&self) {
         if !self.is_needed() {
             self.is_needed.send_replace(true);
+        }
+    }
+
+    /// Passes on that the folders the client works in have changed.
+    pub fn roots_changed(&self) {
+        if let Some(peer) = &self.lock().peer {
+            peer.notify_roots_changed();
         }
     }
 
@@ -245,11 +255,12 @@ impl Server {
         if let Some(login) = &self.login {
             login.begin();
         }
-        let mut connection =
-            Connection::start(&self.config.name, route, self.login.clone(), guard)?;
+        let (name, login) = (&self.config.name, self.login.clone());
+        let mut connection = Connection::start(name, route, login, guard, &self.setting)?;
         let peer = Arc::clone(connection.peer());
         let outcome = tokio::select! {
             outcome = self.serve(&mut connection, backoff) => outcome,
+            outcome = peer.answer_questions(self.config.call_timeout) => outcome,
             why = stopped(stop) => {
                 self.become_stopped(why);
                 Ok(Ended::Stopped)

@@ -20,7 +20,8 @@ use crate::error::StartError;
 use crate::group::Group;
 use crate::guard::Guard;
 use crate::lines::read_lines;
-use crate::rpc::{MAX_LINE, Peer};
+use crate::rpc::Peer;
+use crate::setting::Setting;
 use crate::stderr::{self, LastWords};
 use crate::writer::PipeWriter;
 
@@ -49,6 +50,7 @@ impl StdioConnection {
         server: &ServerName,
         transport: &StdioTransport,
         guard: Guard,
+        setting: &Setting,
     ) -> Result<Self, StartError> {
         let not_started =
             |source| StartError::NotStarted { command: transport.command.clone(), source };
@@ -71,15 +73,16 @@ impl StdioConnection {
         let stdout =
             stdout.into_owned_fd().and_then(Receiver::from_owned_fd).map_err(not_started)?;
         let writer = PipeWriter::new(stdin).map_err(not_started)?;
-        let peer = Arc::new(Peer::new(server.clone(), writer.clone()));
+        let peer = Arc::new(Peer::new(server.clone(), setting.clone(), writer.clone()));
         let last_words = LastWords::default();
 
         let (stdout_held, stdout_open) = watch::channel(());
         let (stderr_held, stderr_open) = watch::channel(());
         let reading = {
             let peer = Arc::clone(&peer);
+            let longest = setting.limits.max_message_bytes;
             tokio::spawn(async move {
-                read_lines(stdout, MAX_LINE, |line| peer.receive(line)).await;
+                read_lines(stdout, longest, |line| peer.receive(line)).await;
                 drop(stdout_held);
             })
         };

@@ -62,9 +62,10 @@ impl Outlet for PipeWriter {
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
         let limit_bytes = match message.purpose {
             Purpose::Courtesy => MAX_COURTESY_BACKLOG,
-            Purpose::Request { .. } | Purpose::Initialized | Purpose::Cancellation { .. } => {
-                MAX_BACKLOG
-            }
+            Purpose::Request { .. }
+            | Purpose::Initialized
+            | Purpose::Cancellation { .. }
+            | Purpose::Forwarded => MAX_BACKLOG,
         };
         self.write(&message.line, limit_bytes)
     }

@@ -4,6 +4,7 @@
 //! Nothing here does I/O or knows of MCP, so every other crate can speak these
 //! words without learning where a tool lives or how a program runs.
 
+mod caller;
 mod error;
 mod host;
 mod name;
@@ -11,6 +12,7 @@ mod outcome;
 mod program;
 mod tool;
 
+pub use caller::{Abilities, Caller, ClientId, Question, Refusal, Subject};
 pub use error::ToolError;
 pub use host::{BoxFuture, Resolution, ToolHost};
 pub use name::{CallableName, ServerName, ToolName};

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::ClientId;
+
 /// Source code to run once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -36,7 +38,7 @@ impl Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRequest {
     /// Whose it is: the same name of two clients means two sessions.
-    pub client: u64,
+    pub client: ClientId,
     /// Its name.
     pub name: String,
     /// Whether it is to begin anew.

@@ -1,10 +1,12 @@
 //! A tool as its server describes it, a call to it, and what it answers.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::{CallableName, ServerName, ToolName};
+use crate::{CallableName, Caller, ServerName, ToolName};
 
 /// A tool that programs can call.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +72,8 @@ pub struct ToolCall {
     pub arguments: Box<RawValue>,
     /// What is wanted of the answer.
     pub form: AnswerForm,
+    /// Whom it is made for, if the server may turn to them.
+    pub caller: Option<Arc<dyn Caller>>,
 }
 
 /// What is wanted of the answer to a call.

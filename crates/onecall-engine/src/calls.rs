@@ -54,7 +54,7 @@ impl<'a> Calls<'a> {
         let arguments = RawValue::from_string(arguments.to_owned())
             .map_err(|_| "arguments that are not JSON")?;
         let form = AnswerForm::Value;
-        let call = ToolCall { id, name: CallableName::new(name), arguments, form };
+        let call = ToolCall { id, name: CallableName::new(name), arguments, form, caller: None };
         let future: BoxFuture<'a, Answered> = Box::pin(async move { (id, host.call(call).await) });
         let (abort, registration) = AbortHandle::new_pair();
         self.running.push(Abortable::new(future, registration));

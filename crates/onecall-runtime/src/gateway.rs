@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use onecall_bridge::{Bridge, Guard, Quarantined, ServerStatus};
+use onecall_bridge::{Audience, Bridge, Guard, Quarantined, ServerStatus, Setting};
 use onecall_config::{Config, OptionalTool};
 use onecall_core::{CallableName, Limits, Outcome, Program, ToolSpec, WorkspaceAccess};
 use onecall_engine::Engines;
@@ -60,8 +60,9 @@ impl Gateway {
     /// Starts connecting to every server and returns at once. Must be called
     /// inside a tokio runtime.
     pub fn start(config: Config, engines: Engines, guard: Guard) -> Arc<Self> {
-        let bridge =
-            Bridge::start_with(config.servers.clone(), config.local_tools.clone(), guard.clone());
+        let setting = Setting { limits: config.limits, ..Setting::default() };
+        let (servers, local) = (config.servers.clone(), config.local_tools.clone());
+        let bridge = Bridge::start_in(servers, local, guard.clone(), setting);
         let engines = Arc::new(engines);
         let sessions = Arc::new(Sessions::new(config.sessions));
         let rules = Rules::new(&config, &engines, &bridge, &sessions);
@@ -191,6 +192,17 @@ impl Gateway {
         let mut tools = self.bridge.quarantine();
         tools.retain(|tool| directory.permits(&tool.spec));
         tools
+    }
+
+    /// Who is there to answer what the servers ask.
+    #[must_use]
+    pub fn audience(&self) -> &Audience {
+        self.bridge.audience()
+    }
+
+    /// Tells every server that the folders its client works in have changed.
+    pub fn roots_changed(&self) {
+        self.bridge.roots_changed();
     }
 
     /// How each server is doing. Waits for those that are still connecting.

@@ -1,6 +1,8 @@
 //! Watching a program while it runs.
 
-use onecall_core::{CallableName, Shown, ToolCall, ToolError, ToolValue};
+use std::sync::Arc;
+
+use onecall_core::{CallableName, Caller, Shown, ToolCall, ToolError, ToolValue};
 
 /// Hears of a program's steps as they happen.
 pub trait Observer: Send + Sync {
@@ -8,6 +10,10 @@ pub trait Observer: Send + Sync {
     fn call_started(&self, _call: &ToolCall) {}
     /// A tool call ended.
     fn call_ended(&self, _name: &CallableName, _result: &Result<ToolValue, ToolError>) {}
+    /// Who may be told and asked things by the servers that execute the calls.
+    fn caller(&self) -> Option<Arc<dyn Caller>> {
+        None
+    }
     /// The program printed something.
     fn stdout(&self, _bytes: &[u8]) {}
     /// The program wrote something to stderr.

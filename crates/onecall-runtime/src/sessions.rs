@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use onecall_core::{Failure, SessionLimits, SessionRequest};
+use onecall_core::{ClientId, Failure, SessionLimits, SessionRequest};
 use onecall_engine::Session;
 use tokio::sync::OwnedMutexGuard;
 
@@ -19,7 +19,7 @@ const LONGEST_NAME: usize = 100;
 const MAX_REMEMBERED: usize = 1000;
 
 /// Whose session it is, and its name.
-type Key = (u64, String);
+type Key = (ClientId, String);
 
 /// All sessions of a gateway.
 pub(crate) struct Sessions {
@@ -141,7 +141,7 @@ impl Visit {
 impl Drop for Visit {
     fn drop(&mut self) {
         if self.held.is_some() {
-            let key = std::mem::take(&mut self.key);
+            let key = self.key.clone();
             lock(&self.state).end(key, "its last program was cancelled".to_owned());
         }
     }

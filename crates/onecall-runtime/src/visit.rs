@@ -23,8 +23,11 @@ impl Gateway {
             &rules.proxy,
             &mut request.problems,
         );
-        let bridge = (!servers.dynamic.is_empty() && request.problems.is_empty())
-            .then(|| Bridge::start(servers.dynamic.clone(), self.guard.clone()));
+        let start = || {
+            let setting = self.bridge.setting().clone();
+            Bridge::start_in(servers.dynamic.clone(), Vec::new(), self.guard.clone(), setting)
+        };
+        let bridge = (!servers.dynamic.is_empty() && request.problems.is_empty()).then(start);
         let mut catalogs = vec![self.bridge.catalog().await];
         if let Some(bridge) = &bridge {
             catalogs.push(bridge.catalog().await);

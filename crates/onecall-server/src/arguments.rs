@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use onecall_core::{Detail, EngineChoice, Limits, Program, SessionRequest};
+use onecall_core::{ClientId, Detail, EngineChoice, Limits, Program, SessionRequest};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// The program of `execute_program`.
-    pub(crate) fn program(self, client: u64) -> Result<Program, String> {
+    pub(crate) fn program(self, client: ClientId) -> Result<Program, String> {
         let session = self.optional_text("session")?;
         let reset = self.flag("reset")?;
         let session = session.map(|name| SessionRequest { client, name: name.to_owned(), reset });

@@ -1,36 +1,34 @@
 //! Answers the agent's requests.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use onecall_core::ShownKind;
+use onecall_core::{ClientId, ShownKind};
 use onecall_runtime::{Gateway, PlanAnswer, PlanRequest, Transcript, report};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
-    SubscriptionFilter, Tool,
+    InitializeRequestParams, InitializeResult, JsonObject, ListToolsResult, PaginatedRequestParams,
+    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
+use crate::client::{self, Standing};
 use crate::definitions::{
     EXECUTE_PROGRAM, INSPECT_TOOL, INSTRUCTIONS, LIST_CALLABLE_TOOLS, PROGRAMMATIC_TOOL_CALLING,
     PROXY, definitions,
 };
 use crate::description::describe;
 use crate::news::News;
-use crate::progress::{Progress, told};
-
-/// Numbers clients, whose sessions are their own.
-static CLIENTS: AtomicU64 = AtomicU64::new(0);
+use crate::progress::{Progress, accompany};
 
 /// The MCP server that one agent talks to.
 pub(crate) struct Handler {
     gateway: Arc<Gateway>,
     definitions: Vec<Tool>,
-    client: u64,
+    /// There is a handler for every client.
+    client: ClientId,
     news: News,
 }
 
@@ -38,7 +36,7 @@ impl Handler {
     pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
         let definitions = definitions(gateway.workspace(), &gateway.exposed());
         let news = News::new(gateway.revision());
-        let client = CLIENTS.fetch_add(1, Ordering::Relaxed);
+        let client = client::next_id();
         Self { gateway, definitions, client, news }
     }
 
@@ -57,8 +55,9 @@ impl Handler {
             let text = preview.to_string();
             return Ok(if preview.refusal.is_some() { failure(text) } else { success(text) });
         }
-        let (progress, calls) = Progress::new();
-        let outcome = told(self.gateway.run(&program, &progress), calls, context).await;
+        let (progress, companionship) = Progress::new(self.client, &context);
+        let run = self.gateway.run(&program, &progress);
+        let outcome = accompany(run, companionship, context).await;
         let mut content = vec![ContentBlock::text(report(&outcome))];
         content.extend(outcome.shown.into_iter().map(|shown| match shown.kind {
             ShownKind::Image => ContentBlock::image(shown.data, shown.mime_type),
@@ -81,8 +80,9 @@ impl Handler {
             None => None,
         };
         let file = file.map(|path| path.display().to_string());
-        let (progress, calls) = Progress::new();
-        let outcome = told(self.gateway.run(&program, &progress), calls, context).await;
+        let (progress, companionship) = Progress::new(self.client, &context);
+        let run = self.gateway.run(&program, &progress);
+        let outcome = accompany(run, companionship, context).await;
         let transcript = Transcript::new(&outcome, file.as_deref());
         let mut result = success(transcript.to_json());
         // Numbers that do not fit a JSON library are in the text, as they were.
@@ -96,8 +96,9 @@ impl Handler {
         context: RequestContext<RoleServer>,
     ) -> CallToolResult {
         let request = PlanRequest::read(arguments);
-        let (progress, calls) = Progress::new();
-        match told(self.gateway.run_plan(request, &progress), calls, context).await {
+        let (progress, companionship) = Progress::new(self.client, &context);
+        let run = self.gateway.run_plan(request, &progress);
+        match accompany(run, companionship, context).await {
             Ok(PlanAnswer { content, structured }) => {
                 let answer = json!({ "content": content, "structuredContent": structured });
                 let invalid = |error| {
@@ -149,6 +150,23 @@ impl ServerHandler for Handler {
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         self.news.tell_subscriber(subscription).await;
         Ok(())
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let abilities =
+            client::abilities(Some(&request.capabilities), Some(&request.protocol_version));
+        context.peer.set_peer_info(request.clone());
+        let standing = Standing { id: self.client, peer: context.peer, abilities };
+        self.gateway.audience().introduce(standing.shared());
+        self.negotiate_initialize(&request)
+    }
+
+    async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
+        self.gateway.roots_changed();
     }
 
     async fn list_tools(

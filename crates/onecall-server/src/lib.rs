@@ -2,6 +2,7 @@
 //! speaks over.
 
 mod arguments;
+mod client;
 mod definitions;
 mod description;
 mod handler;

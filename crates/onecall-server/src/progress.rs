@@ -1,75 +1,201 @@
-//! Tells a client that asked for it how a program is getting on.
+//! What happens between a program that runs and the client it runs for: the client is told
+//! how it is getting on, and asked what the servers it uses want to know.
 
 use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use onecall_core::{CallableName, ToolCall};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use onecall_core::{
+    Abilities, BoxFuture, CallableName, Caller, ClientId, Question, Refusal, ToolCall,
+};
 use onecall_runtime::Observer;
 use rmcp::RoleServer;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::RequestContext;
-use tokio::sync::watch;
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::client;
 
 /// A client is told at most this often.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Counts calls for [`told`].
-pub(crate) struct Progress(watch::Sender<Calls>);
+/// Questions that wait for a client that is busy with others.
+const MAX_WAITING: usize = 16;
+
+/// Watches a program for the client that [`accompany`] speaks to.
+pub(crate) struct Progress(Arc<Companion>);
+
+/// The other end of a [`Progress`].
+pub(crate) struct Companionship {
+    news: watch::Receiver<News>,
+    errands: mpsc::Receiver<Errand>,
+}
+
+/// What the calls of one program carry along.
+struct Companion {
+    client: ClientId,
+    abilities: Abilities,
+    wants_progress: bool,
+    news: watch::Sender<News>,
+    errands: mpsc::Sender<Errand>,
+}
 
 #[derive(Clone, Default)]
-pub(crate) struct Calls {
-    made: u32,
-    last: Option<CallableName>,
+struct News {
+    /// How often there was something to tell: what the protocol calls progress, which
+    /// only ever grows.
+    count: u32,
+    calls: u32,
+    latest: Latest,
+}
+
+#[derive(Clone, Default)]
+enum Latest {
+    #[default]
+    Nothing,
+    Call(CallableName),
+    Report(CallableName, String),
+}
+
+/// A question on its way to the client.
+struct Errand {
+    question: Question,
+    answer: oneshot::Sender<Result<Box<RawValue>, Refusal>>,
 }
 
 impl Progress {
-    pub(crate) fn new() -> (Self, watch::Receiver<Calls>) {
-        let (sender, receiver) = watch::channel(Calls::default());
-        (Self(sender), receiver)
+    pub(crate) fn new(
+        client: ClientId,
+        context: &RequestContext<RoleServer>,
+    ) -> (Self, Companionship) {
+        let (news, told) = watch::channel(News::default());
+        let (errands, taken) = mpsc::channel(MAX_WAITING);
+        let abilities = client::abilities(
+            context.client_capabilities().as_ref(),
+            context.protocol_version().as_ref(),
+        );
+        let wants_progress = context.meta.get_progress_token().is_some();
+        let companion = Companion { client, abilities, wants_progress, news, errands };
+        (Self(Arc::new(companion)), Companionship { news: told, errands: taken })
     }
 }
 
 impl Observer for Progress {
     fn call_started(&self, call: &ToolCall) {
-        self.0.send_modify(|calls| {
-            calls.made = calls.made.saturating_add(1);
-            calls.last = Some(call.name.clone());
+        self.0.news.send_modify(|news| {
+            news.count = news.count.saturating_add(1);
+            news.calls = news.calls.saturating_add(1);
+            news.latest = Latest::Call(call.name.clone());
         });
+    }
+
+    fn caller(&self) -> Option<Arc<dyn Caller>> {
+        Some(Arc::clone(&self.0) as Arc<dyn Caller>)
     }
 }
 
-/// Waits for what runs with a [`Progress`], and meanwhile tells the client that
-/// asked for it of every change.
-pub(crate) async fn told<T>(
+impl Caller for Companion {
+    fn client(&self) -> ClientId {
+        self.client
+    }
+
+    fn wants_progress(&self) -> bool {
+        self.wants_progress
+    }
+
+    fn progress(&self, name: &CallableName, report: &str) {
+        self.news.send_modify(|news| {
+            news.count = news.count.saturating_add(1);
+            news.latest = Latest::Report(name.clone(), report.to_owned());
+        });
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.abilities.clone()
+    }
+
+    fn ask(&self, question: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {
+        let errands = self.errands.clone();
+        Box::pin(async move {
+            let (answer, answered) = oneshot::channel();
+            let over = Refusal::Nobody("the program that made the call has ended");
+            if errands.send(Errand { question, answer }).await.is_err() {
+                return Err(over);
+            }
+            answered.await.unwrap_or(Err(over))
+        })
+    }
+}
+
+impl fmt::Debug for Companion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Companion").field(&self.client).finish()
+    }
+}
+
+/// Waits for what runs with a [`Progress`], and meanwhile speaks to its client. All of it
+/// is one task: transports find the way to the client by the request that it works on.
+pub(crate) async fn accompany<T>(
     run: impl Future<Output = T>,
-    calls: watch::Receiver<Calls>,
+    companionship: Companionship,
     context: RequestContext<RoleServer>,
 ) -> T {
+    let Companionship { news, errands } = companionship;
     tokio::select! {
         ended = run => ended,
-        never = report(calls, context) => match never {},
+        never = report(news, &context) => match never {},
+        never = ask(errands, &context) => match never {},
     }
 }
 
 /// Never ends by itself: the program goes on even if the client no longer listens.
 async fn report(
-    mut changes: watch::Receiver<Calls>,
-    context: RequestContext<RoleServer>,
+    mut changes: watch::Receiver<News>,
+    context: &RequestContext<RoleServer>,
 ) -> Infallible {
     let Some(token) = context.meta.get_progress_token() else {
         return std::future::pending().await;
     };
     while changes.changed().await.is_ok() {
-        let Calls { made, last } = changes.borrow_and_update().clone();
-        let last = last.map_or(String::new(), |last| format!(", last: {last}"));
-        let calls = if made == 1 { "call" } else { "calls" };
-        let message = format!("{made} tool {calls} made{last}");
+        let News { count, calls, latest } = changes.borrow_and_update().clone();
+        let noun = if calls == 1 { "call" } else { "calls" };
+        let message = match latest {
+            Latest::Nothing => format!("{calls} tool {noun} made"),
+            Latest::Call(name) => format!("{calls} tool {noun} made, last: {name}"),
+            Latest::Report(name, report) => format!("{name}: {report}"),
+        };
         let progress =
-            ProgressNotificationParam::new(token.clone(), f64::from(made)).with_message(message);
+            ProgressNotificationParam::new(token.clone(), f64::from(count)).with_message(message);
         if context.peer.notify_progress(progress).await.is_err() {
             break;
         }
         tokio::time::sleep(INTERVAL).await;
     }
     std::future::pending().await
+}
+
+/// Puts every question to the client and brings its answer back.
+async fn ask(
+    mut errands: mpsc::Receiver<Errand>,
+    context: &RequestContext<RoleServer>,
+) -> Infallible {
+    let mut open = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            Some(Errand { question, mut answer }) = errands.recv(), if open.len() < MAX_WAITING => {
+                open.push(async move {
+                    let answered =
+                        client::put(&context.peer, &question, answer.closed()).await;
+                    // Whoever asked may be gone.
+                    let _ = answer.send(answered);
+                });
+            }
+            Some(()) = open.next() => {}
+            else => return std::future::pending().await,
+        }
+    }
 }

@@ -33,6 +33,7 @@ pub enum ServeError {
 /// Serves until the client closes stdin, or SIGINT or SIGTERM arrives; then stops
 /// every bridged server.
 pub async fn serve_stdio(gateway: Arc<Gateway>) -> Result<(), ServeError> {
+    gateway.audience().expect_one();
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let served = tokio::select! {

@@ -7,6 +7,7 @@ mod demo;
 mod logging;
 mod reload;
 mod setup;
+mod spectator;
 mod terminal;
 
 use std::process::ExitCode;

@@ -9,6 +9,7 @@ mod clock;
 mod company;
 mod http;
 mod options;
+mod script;
 mod stubborn;
 mod tools;
 mod wire;
@@ -52,9 +53,10 @@ pub fn run(options: Options) -> ExitCode {
     if options.spawn_grandchild {
         stubborn::spawn_grandchild(options.name.as_deref().unwrap_or_default());
     }
-    let served = match options.http {
-        Some(address) => http::serve(&options, address),
-        None => serve(&options),
+    let served = match (options.http, &options.script) {
+        (Some(address), _) => http::serve(&options, address),
+        (None, Some(script)) => open_log(&options).and_then(|log| script::serve(script, log)),
+        (None, None) => serve(&options),
     };
     if let Err(error) = served {
         let _ = writeln!(std::io::stderr(), "fixture-server: {error}");

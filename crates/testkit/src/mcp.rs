@@ -47,6 +47,17 @@ impl Session {
         session
     }
 
+    /// Starts a server for a client that can be asked things: its `capabilities`, and
+    /// what it answers to requests of each method.
+    pub fn open_able(command: Command, capabilities: &Value, answers: &[(&str, Value)]) -> Self {
+        let mut session = Self::new(Client::spawn(command));
+        for (method, answer) in answers {
+            session.client.answer_requests(method, answer.clone());
+        }
+        session.initialize_with(PROTOCOL, capabilities);
+        session
+    }
+
     /// A session whose handshake is still to be done.
     pub fn new(client: Client) -> Self {
         Self { client }
@@ -54,9 +65,14 @@ impl Session {
 
     /// Does the handshake and returns the server's answer.
     pub fn initialize(&mut self, protocol_version: &str) -> Value {
+        self.initialize_with(protocol_version, &json!({}))
+    }
+
+    /// The same for a client with these capabilities.
+    pub fn initialize_with(&mut self, protocol_version: &str, capabilities: &Value) -> Value {
         let params = json!({
             "protocolVersion": protocol_version,
-            "capabilities": {},
+            "capabilities": capabilities,
             "clientInfo": { "name": "testkit", "version": "1.0.0" },
         });
         let answer = self.client.request("initialize", params);

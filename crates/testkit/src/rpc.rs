@@ -40,6 +40,9 @@ pub struct Client {
     next_id: u64,
     answers: HashMap<u64, Result<Value, RpcError>>,
     notifications: Vec<Value>,
+    /// What to answer to requests of the server, by method.
+    prepared: HashMap<String, Value>,
+    asked: Vec<Value>,
     strays: Vec<String>,
 }
 
@@ -63,8 +66,25 @@ impl Client {
             next_id: 1,
             answers: HashMap::new(),
             notifications: Vec::new(),
+            prepared: HashMap::new(),
+            asked: Vec::new(),
             strays: Vec::new(),
         }
+    }
+
+    /// Answers requests of the server for this method with this result from now on.
+    pub fn answer_requests(&mut self, method: &str, result: Value) {
+        self.prepared.insert(method.to_owned(), result);
+    }
+
+    /// Takes requests of the server for this method and never answers them.
+    pub fn ignore_requests(&mut self, method: &str) {
+        self.prepared.insert(method.to_owned(), Value::Null);
+    }
+
+    /// What the server has asked so far, oldest first.
+    pub fn asked(&self) -> &[Value] {
+        &self.asked
     }
 
     /// Waits at most this long for any single answer from now on.
@@ -226,10 +246,17 @@ impl Client {
         }
     }
 
-    /// A request of the server to us: we live, and can do nothing else.
+    /// A request of the server to us: we live, and can do what was prepared.
     fn answer_server(&mut self, id: &Value, request: &Value) {
-        let answer = if request["method"] == "ping" {
+        self.asked.push(request.clone());
+        let method = request["method"].as_str().unwrap_or_default();
+        let answer = if method == "ping" {
             json!({ "jsonrpc": "2.0", "id": id, "result": {} })
+        } else if let Some(result) = self.prepared.get(method) {
+            if result.is_null() {
+                return;
+            }
+            json!({ "jsonrpc": "2.0", "id": id, "result": result })
         } else {
             let error = json!({ "code": -32601, "message": "the test client cannot do this" });
             json!({ "jsonrpc": "2.0", "id": id, "error": error })

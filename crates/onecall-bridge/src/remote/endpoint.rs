@@ -19,7 +19,6 @@ use super::oauth::{Login, Token, Wanted};
 use crate::error::{RequestError, StartError};
 use crate::plain::plain;
 use crate::request::{Era, Request};
-use crate::rpc::MAX_LINE;
 
 /// How long a connection may take, TLS included.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -66,6 +65,8 @@ pub(crate) struct Endpoint {
 }
 
 struct Shared {
+    /// The longest message taken, in bytes.
+    longest: usize,
     large: Arc<Semaphore>,
     headers: HeaderMap,
     /// What must not be shown even if the server sends it back.
@@ -82,7 +83,11 @@ pub(crate) enum Content {
 }
 
 impl Endpoint {
-    pub fn new(transport: &RemoteTransport, login: Option<Arc<Login>>) -> Result<Self, StartError> {
+    pub fn new(
+        transport: &RemoteTransport,
+        login: Option<Arc<Login>>,
+        longest: usize,
+    ) -> Result<Self, StartError> {
         let no_client = |detail: &str| StartError::NoClient { detail: detail.to_owned() };
         let url = Url::parse(&transport.url).map_err(|_| no_client("'url' is not an address"))?;
         let client = client(&url).map_err(|error| no_client(&innermost(&error)))?;
@@ -107,7 +112,8 @@ impl Endpoint {
         secrets.extend(secrets.iter().filter_map(token).collect::<Vec<_>>());
         secrets.retain(|secret| secret.len() >= MIN_SECRET);
         let large = Arc::new(Semaphore::new(MAX_LARGE));
-        Ok(Self { client, url, shared: Arc::new(Shared { large, headers, secrets, login }) })
+        let shared = Shared { longest, large, headers, secrets, login };
+        Ok(Self { client, url, shared: Arc::new(shared) })
     }
 
     /// The same server at another address of its own; `None` if it is not its own.
@@ -155,24 +161,30 @@ impl Endpoint {
         }
     }
 
+    /// The longest message taken, in bytes.
+    pub fn longest(&self) -> usize {
+        self.shared.longest
+    }
+
     /// Reads a body that is one message.
     pub async fn body(&self, mut response: Response) -> Result<Vec<u8>, RequestError> {
-        let too_large = || RequestError::TooLarge { limit_bytes: MAX_LINE };
+        let longest = self.longest();
+        let too_large = || RequestError::TooLarge { limit_bytes: longest };
         let length = response.content_length().unwrap_or(0);
-        if usize::try_from(length).is_ok_and(|length| length > MAX_LINE) {
+        if usize::try_from(length).is_ok_and(|length| length > longest) {
             return Err(too_large());
         }
         let mut body = Vec::with_capacity(FIRST_ROOM.min(usize::try_from(length).unwrap_or(0)));
         let mut room = self.room();
         while let Some(chunk) = self.chunk(&mut response).await? {
-            if body.len().saturating_add(chunk.len()) > MAX_LINE {
+            if body.len().saturating_add(chunk.len()) > longest {
                 return Err(too_large());
             }
             room.hold(body.len()).await;
             let wanted = body.len() + chunk.len();
             if wanted > body.capacity() {
                 // Doubling, but never beyond the longest answer allowed.
-                let doubled = (body.capacity() * 2).min(MAX_LINE).max(wanted);
+                let doubled = (body.capacity() * 2).min(longest).max(wanted);
                 body.reserve_exact(doubled - body.len());
             }
             body.extend_from_slice(&chunk);
@@ -197,7 +209,7 @@ impl Endpoint {
     /// What the server wants of those who bring no token; `None` if it lets them in.
     /// It is greeted in the ways of these methods.
     pub async fn wanted(&self, methods: &[Method]) -> Result<Option<Wanted>, HttpError> {
-        let hello = Request::Initialize.line(1, Era::Handshake);
+        let hello = Request::Initialize { capabilities: "{}" }.line(1, Era::Handshake);
         let headers = HeaderMap::from_iter([(ACCEPT, JSON_OR_EVENTS), (CONTENT_TYPE, JSON)]);
         for method in methods {
             let body = (*method == Method::POST).then_some(&hello);

@@ -12,7 +12,7 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// The headers of a request to a stateless server.
 pub(crate) fn headers(request: &Request<'_>) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    if matches!(request, Request::Initialize) {
+    if matches!(request, Request::Initialize { .. }) {
         return headers;
     }
     headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(STATELESS_VERSION));
@@ -69,7 +69,13 @@ mod tests {
         let arguments = RawValue::from_string("{}".to_owned()).unwrap();
         let mirrored = [Mirrored { header: "Region".to_owned(), value: "süd".to_owned() }];
         let tool = ToolName::new("get");
-        let call = Request::CallTool { tool: &tool, arguments: &arguments, mirrored: &mirrored };
+        let call = Request::CallTool {
+            tool: &tool,
+            arguments: &arguments,
+            mirrored: &mirrored,
+            behalf: None,
+            input: None,
+        };
         let shown = headers(&call);
         let shown: Vec<String> = shown
             .iter()
@@ -84,7 +90,7 @@ mod tests {
                 "mcp-param-region: =?base64?c8O8ZA==?=",
             ]
         );
-        assert!(headers(&Request::Initialize).is_empty());
+        assert!(headers(&Request::Initialize { capabilities: "{}" }).is_empty());
     }
 
     #[test]

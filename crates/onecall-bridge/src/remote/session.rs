@@ -124,7 +124,7 @@ impl Sessions {
     /// What this request needs; if it begins a session, the earlier one ends now.
     pub fn kind(&self, request: &Request<'_>) -> Kind {
         match request {
-            Request::Initialize | Request::Discover => {
+            Request::Initialize { .. } | Request::Discover => {
                 self.begin();
                 Kind::Opening
             }

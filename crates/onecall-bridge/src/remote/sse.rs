@@ -22,7 +22,8 @@ use super::tasks::Tasks;
 use super::{HttpError, Login};
 use crate::error::{RequestError, SendError, StartError};
 use crate::lines::Line;
-use crate::rpc::{MAX_LINE, Outgoing, Outlet, Peer, Purpose};
+use crate::rpc::{Outgoing, Outlet, Peer, Purpose};
+use crate::setting::Setting;
 
 /// How many calls are posted at a time; more wait.
 const MAX_CALLS: usize = 64;
@@ -58,13 +59,14 @@ impl SseConnection {
         server: &ServerName,
         transport: &RemoteTransport,
         login: Option<Arc<Login>>,
+        setting: &Setting,
     ) -> Result<Self, StartError> {
-        let endpoint = Endpoint::new(transport, login)?;
+        let endpoint = Endpoint::new(transport, login, setting.limits.max_message_bytes)?;
         let mut client = None;
         let peer = Arc::new_cyclic(|peer| {
             let new = Arc::new(SseClient::new(endpoint, Weak::clone(peer)));
             client = Some(Arc::clone(&new));
-            Peer::new(server.clone(), Out(new))
+            Peer::new(server.clone(), setting.clone(), Out(new))
         });
         // The closure above has run by now.
         let client = client.ok_or(StartError::NoClient { detail: String::new() })?;
@@ -145,7 +147,7 @@ impl Outlet for Out {
                 client.posted().remove(&id);
                 tasks.spawn(async move { client.notice(line).await })
             }
-            Purpose::Courtesy => {
+            Purpose::Courtesy | Purpose::Forwarded => {
                 let permit = Arc::clone(&client.courtesies).try_acquire_owned();
                 let Ok(permit) = permit else { return Err(SendError::Busy) };
                 tasks.spawn(async move {
@@ -258,7 +260,7 @@ impl SseClient {
 
     /// Reads the stream to its end, and says what that was.
     async fn read(&self, peer: &Peer, mut response: Response, again: bool) -> HttpError {
-        let mut events = Events::new(MAX_LINE);
+        let mut events = Events::new(self.endpoint.longest());
         let mut room = self.endpoint.room();
         loop {
             let chunk = match self.endpoint.chunk(&mut response).await {

@@ -22,7 +22,8 @@ use super::{HttpError, Login};
 use crate::error::{METHOD_NOT_FOUND, RequestError, SendError, StartError};
 use crate::lines::Line;
 use crate::request::Era;
-use crate::rpc::{MAX_LINE, Outgoing, Outlet, Peer, Purpose};
+use crate::rpc::{Outgoing, Outlet, Peer, Purpose};
+use crate::setting::Setting;
 
 /// How many calls go over connections of their own at a time; more wait.
 const MAX_CALLS: usize = 128;
@@ -62,13 +63,14 @@ impl StreamableConnection {
         server: &ServerName,
         transport: &RemoteTransport,
         login: Option<Arc<Login>>,
+        setting: &Setting,
     ) -> Result<Self, StartError> {
-        let endpoint = Endpoint::new(transport, login)?;
+        let endpoint = Endpoint::new(transport, login, setting.limits.max_message_bytes)?;
         let mut client = None;
         let peer = Arc::new_cyclic(|peer| {
             let new = Arc::new(StreamableClient::new(endpoint, Weak::clone(peer)));
             client = Some(Arc::clone(&new));
-            Peer::new(server.clone(), Out(new))
+            Peer::new(server.clone(), setting.clone(), Out(new))
         });
         // The closure above has run by now.
         let client = client.ok_or(StartError::NoClient { detail: String::new() })?;
@@ -146,7 +148,7 @@ impl Outlet for Out {
                 }
                 tasks.spawn(async move { client.notice(&session, line).await })
             }
-            Purpose::Courtesy => {
+            Purpose::Courtesy | Purpose::Forwarded => {
                 let permit = Arc::clone(&client.courtesies).try_acquire_owned();
                 let Ok(permit) = permit else { return Err(SendError::Busy) };
                 let session = client.sessions.current();
@@ -242,14 +244,14 @@ impl StreamableClient {
         let (response, content) = self.endpoint.content(response).await?;
         if content == Content::Json {
             let body = self.endpoint.body(response).await?;
-            peer.receive(Line::Whole(&body));
+            peer.receive_during(Some(id), Line::Whole(&body));
             if peer.awaits(id) {
                 let words = self.endpoint.shown(&body);
                 return Err(HttpError::OtherAnswer { words }.into());
             }
             return Ok(());
         }
-        let mut events = Events::new(MAX_LINE);
+        let mut events = Events::new(self.endpoint.longest());
         let mut resumptions = Resumptions::default();
         let mut ending = self.read(peer, Some(id), &mut events, response).await;
         while peer.awaits(id) {
@@ -298,12 +300,12 @@ impl StreamableClient {
             let Some(chunk) = chunk? else { return Ok(()) };
             events.feed(&chunk, |event| {
                 too_large |= matches!(event.data, Line::TooLong(_));
-                peer.receive(event.data);
+                peer.receive_during(id, event.data);
             });
             room.hold(events.unfinished()).await;
             match (id, quiet_until) {
                 (Some(_), _) if too_large => {
-                    return Err(RequestError::TooLarge { limit_bytes: MAX_LINE });
+                    return Err(RequestError::TooLarge { limit_bytes: self.endpoint.longest() });
                 }
                 (Some(id), None) if !peer.awaits(id) => quiet_until = Some(Instant::now() + DRAIN),
                 (Some(_), Some(limit)) if Instant::now() >= limit => return Ok(()),
@@ -323,7 +325,7 @@ impl StreamableClient {
 
     /// Ends when the server offers no such stream, or does not keep it up.
     async fn keep_listening(&self, peer: &Peer, session: &Session) {
-        let mut events = Events::new(MAX_LINE);
+        let mut events = Events::new(self.endpoint.longest());
         let mut resumptions = Resumptions::default();
         loop {
             let mut headers = HeaderMap::new();

@@ -2,13 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use onecall_core::{AnswerForm, ToolSpec, ToolValue};
+use onecall_core::{AnswerForm, ToolCall, ToolSpec, ToolValue};
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::{Server, seconds_until};
+use crate::behalf::Behalf;
 use crate::error::{RequestError, SendError};
-use crate::request::Request;
+use crate::input::{Input, InputRequired, MAX_ROUNDS};
+use crate::request::{Era, Request};
 use crate::result::{tool_value, whole_answer};
 use crate::status::{NextStart, ServerState};
 
@@ -22,35 +24,93 @@ enum CallError {
     Failed(String),
 }
 
+/// What a server answered to a call.
+enum Answer {
+    Value(Result<ToolValue, String>),
+    /// It has questions first.
+    Required(InputRequired),
+}
+
+impl Answer {
+    /// Itself, unless it is larger than a program may get.
+    fn within(self, limit_bytes: usize) -> Self {
+        let bytes = match &self {
+            Self::Value(Ok(ToolValue::Json(json))) => json.get().len(),
+            Self::Value(Ok(ToolValue::Text(text))) => text.len(),
+            _ => 0,
+        };
+        if bytes <= limit_bytes {
+            return self;
+        }
+        Self::Value(Err(RequestError::TooLarge { limit_bytes }.to_string()))
+    }
+
+    fn of(result: &RawValue, value: fn(&RawValue) -> Result<ToolValue, String>) -> Self {
+        InputRequired::read(result).map_or_else(|| Self::Value(value(result)), Self::Required)
+    }
+}
+
 impl Server {
     /// Calls one of its tools; an error is what the program reads.
     ///
     /// A call that never left is made once more, if the tool says that this does no
     /// harm and the server is about to be up again.
-    pub async fn call(
-        &self,
-        spec: &ToolSpec,
-        arguments: &RawValue,
-        form: AnswerForm,
-    ) -> Result<ToolValue, String> {
-        let mut answer = self.call_once(spec, arguments, form).await;
+    pub async fn call(&self, spec: &ToolSpec, call: &ToolCall) -> Result<ToolValue, String> {
+        let mut answer = self.call_once(spec, call).await;
         if matches!(answer, Err(CallError::NeverLeft(_)))
             && is_repeatable(spec)
             && self.comes_up_soon().await
         {
-            answer = self.call_once(spec, arguments, form).await;
+            answer = self.call_once(spec, call).await;
         }
         answer.map_err(|error| match error {
             CallError::NeverLeft(message) | CallError::Failed(message) => message,
         })
     }
 
-    async fn call_once(
+    async fn call_once(&self, spec: &ToolSpec, call: &ToolCall) -> Result<ToolValue, CallError> {
+        let started = Instant::now();
+        let behalf = Behalf::of(&call.name, call.caller.as_ref());
+        let first = self.exchange(spec, call, behalf.as_ref(), None).await?;
+        let required = match first {
+            Answer::Value(value) => return value.map_err(CallError::Failed),
+            Answer::Required(required) => required,
+        };
+        // All rounds together have the time of one call.
+        let limit = self.config.call_timeout;
+        let rounds = self.answer_and_repeat(spec, call, behalf.as_ref(), required);
+        let value = timeout(limit.saturating_sub(started.elapsed()), rounds).await;
+        value.unwrap_or_else(|_| {
+            Err(CallError::Failed(RequestError::NoAnswer { limit }.to_string()))
+        })
+    }
+
+    /// Gives a server what it asks for and makes the call again, until it has a value.
+    async fn answer_and_repeat(
         &self,
         spec: &ToolSpec,
-        arguments: &RawValue,
-        form: AnswerForm,
+        call: &ToolCall,
+        behalf: Option<&Behalf>,
+        mut required: InputRequired,
     ) -> Result<ToolValue, CallError> {
+        for _ in 0..MAX_ROUNDS {
+            let input = required.answered(&self.config.name, call.caller.as_deref()).await;
+            let input = input.map_err(CallError::Failed)?;
+            match self.exchange(spec, call, behalf, Some(&input)).await? {
+                Answer::Value(value) => return value.map_err(CallError::Failed),
+                Answer::Required(more) => required = more,
+            }
+        }
+        Err(CallError::Failed(format!("the tool asked for input more than {MAX_ROUNDS} times")))
+    }
+
+    async fn exchange(
+        &self,
+        spec: &ToolSpec,
+        call: &ToolCall,
+        behalf: Option<&Behalf>,
+        input: Option<&Input>,
+    ) -> Result<Answer, CallError> {
         let (peer, parameters) = {
             let now = self.lock();
             (now.peer.clone(), now.parameters.clone())
@@ -58,16 +118,18 @@ impl Server {
         let Some(peer) = peer else {
             return Err(CallError::NeverLeft(self.not_running()));
         };
-        let tool = &spec.tool;
+        let (tool, arguments) = (&spec.tool, &call.arguments);
         let mirrored = parameters.map(|parameters| parameters.mirrored(tool, arguments));
         let mirrored = mirrored.as_deref().unwrap_or_default();
-        let request = Request::CallTool { tool, arguments, mirrored };
-        let decode = match form {
-            AnswerForm::Value => tool_value,
-            AnswerForm::Whole => whole_answer,
+        let request = Request::CallTool { tool, arguments, mirrored, behalf, input };
+        let decode = match (peer.era(), call.form) {
+            (Era::Handshake, AnswerForm::Value) => |it: &RawValue| Answer::Value(tool_value(it)),
+            (Era::Handshake, AnswerForm::Whole) => |it: &RawValue| Answer::Value(whole_answer(it)),
+            (Era::Stateless, AnswerForm::Value) => |it: &RawValue| Answer::of(it, tool_value),
+            (Era::Stateless, AnswerForm::Whole) => |it: &RawValue| Answer::of(it, whole_answer),
         };
         match peer.request(request, Some(self.config.call_timeout), decode).await {
-            Ok(value) => value.map_err(CallError::Failed),
+            Ok(answer) => Ok(answer.within(self.setting.limits.max_result_bytes)),
             Err(RequestError::NeverLeft { .. }) => Err(CallError::NeverLeft(self.not_running())),
             Err(error @ RequestError::NotSent(SendError::Closed)) => {
                 Err(CallError::NeverLeft(error.to_string()))

@@ -106,7 +106,7 @@ async fn requests_of_the_server_are_answered_politely() {
         call(&bridge, "mcp__x__tool").await,
         concat!(
             r#"[{"jsonrpc":"2.0","id":"p","result":{}},{"jsonrpc":"2.0","id":5,"error":"#,
-            r#"{"code":-32601,"message":"onecall does not offer 'roots/list' to servers"}}]"#
+            r#"{"code":-32601,"message":"there is no client here that supports 'roots/list'"}}]"#
         )
     );
     bridge.shutdown().await;

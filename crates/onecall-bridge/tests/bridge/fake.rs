@@ -78,7 +78,7 @@ pub async fn call(bridge: &Bridge, name: &str) -> String {
 pub async fn call_with(bridge: &Bridge, name: &str, arguments: &str) -> String {
     let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
     let form = AnswerForm::Value;
-    let call = ToolCall { id: 1, name: CallableName::new(name), arguments, form };
+    let call = ToolCall { id: 1, name: CallableName::new(name), arguments, form, caller: None };
     match bridge.call(call).await {
         Ok(ToolValue::Nothing) => "nothing".to_owned(),
         Ok(ToolValue::Json(json)) => json.get().to_owned(),

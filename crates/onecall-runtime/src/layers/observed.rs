@@ -1,11 +1,12 @@
-//! Tells an observer of each call, and keeps a record of it.
+//! Tells an observer of each call, keeps a record of it, and says to the layers below
+//! whom it is made for.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use onecall_core::{
-    BoxFuture, CallEnd, CallRecord, CallableName, Calls, Detail, Observation, Resolution, ToolCall,
-    ToolError, ToolHost, ToolValue,
+    BoxFuture, CallEnd, CallRecord, CallableName, Caller, Calls, Detail, Observation, Resolution,
+    ToolCall, ToolError, ToolHost, ToolValue,
 };
 
 use crate::Observer;
@@ -26,6 +27,7 @@ const WHOLE_BYTES: usize = 64 * 1024 * 1024;
 pub struct Observed<'a> {
     inner: &'a dyn ToolHost,
     observer: &'a dyn Observer,
+    caller: Option<Arc<dyn Caller>>,
     detail: Detail,
     begun: Instant,
     log: Mutex<Log>,
@@ -40,7 +42,8 @@ struct Log {
 impl<'a> Observed<'a> {
     /// Reports calls to `inner` to `observer`, and records them in as much `detail`.
     pub fn new(inner: &'a dyn ToolHost, observer: &'a dyn Observer, detail: Detail) -> Self {
-        Self { inner, observer, detail, begun: Instant::now(), log: Mutex::default() }
+        let (caller, begun) = (observer.caller(), Instant::now());
+        Self { inner, observer, caller, detail, begun, log: Mutex::default() }
     }
 
     /// The calls so far.
@@ -117,10 +120,11 @@ impl ToolHost for Observed<'_> {
         self.inner.resolve(name)
     }
 
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+    fn call(&self, mut call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
         Box::pin(async move {
             let name = call.name.clone();
             let place = self.record(&call);
+            call.caller = self.caller.clone();
             self.observer.call_started(&call);
             let result = self.inner.call(call).await;
             self.conclude(place, &result);

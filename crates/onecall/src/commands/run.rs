@@ -3,17 +3,18 @@
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use onecall_core::{Detail, Failure, Outcome, Program, ToolCall};
+use onecall_core::{Caller, Detail, Failure, Outcome, Program, ToolCall};
 use onecall_runtime::{Observer, Transcript};
 
 use crate::cli::{Global, RunArguments, engine};
 use crate::commands::say;
 use crate::setup;
+use crate::spectator::Spectator;
 use crate::terminal::{Readable, print};
 
 /// As `timeout(1)` has it.
@@ -197,6 +198,10 @@ impl Observer for Live {
             state.calls
         });
         self.spinner.set_message(format!("call {calls}: {}", call.name));
+    }
+
+    fn caller(&self) -> Option<Arc<dyn Caller>> {
+        Some(Arc::new(Spectator(self.spinner.clone())))
     }
 
     // Output that cannot be written is told in the end; the program, whose calls may

@@ -136,6 +136,12 @@ pub fn fixture(name: &str, flags: &[&str]) -> Value {
     json!({ "name": name, "command": bins::fixture_server(), "args": flags })
 }
 
+/// A configuration entry for a server that does what a script says.
+pub fn script(name: &str, script: &Value) -> Value {
+    let args = ["--script".to_owned(), script.to_string()];
+    json!({ "name": name, "command": bins::fixture_server(), "args": args })
+}
+
 /// Makes each call and compares what comes of it.
 pub fn check_calls(cases: &[(&str, &str)]) {
     let (calls, expected): (Vec<&str>, Vec<&str>) = cases.iter().copied().unzip();

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use onecall_config::{OAuth, RemoteTransport, ServerConfig, Transport};
+use onecall_config::{OAuth, RemoteTransport, ServerConfig, ServerLimits, Transport};
 use onecall_core::ServerName;
 use reqwest::{Method, Url};
 use tokio::time::timeout;
@@ -82,7 +82,8 @@ impl<'a> Site<'a> {
     async fn challenge(&self) -> Result<Option<Challenge>, LoginError> {
         let not_reached =
             |detail: String| LoginError::NotReached { server: self.name.clone(), detail };
-        let endpoint = Endpoint::new(self.transport, None);
+        let endpoint =
+            Endpoint::new(self.transport, None, ServerLimits::default().max_message_bytes);
         let endpoint = endpoint.map_err(|error| not_reached(error.to_string()))?;
         let Ok(wanted) = timeout(ASKING, endpoint.wanted(self.methods)).await else {
             return Err(not_reached(format!("no answer within {}s", ASKING.as_secs())));
