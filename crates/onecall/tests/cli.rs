@@ -220,7 +220,10 @@ fn every_command_explains_itself_with_an_example() {
     let commands = subcommands(&help(&[]));
     assert_eq!(
         commands,
-        ["serve", "run", "proxy", "doctor", "tools", "check", "trust", "login", "logout", "demo"]
+        [
+            "serve", "run", "proxy", "doctor", "tools", "check", "pin", "trust", "login", "logout",
+            "demo"
+        ]
     );
     let mut paths: Vec<Vec<String>> = Vec::new();
     for command in commands {
