@@ -123,6 +123,18 @@ impl Bridge {
         self.fleet().get(server).map(|server| server.listed())
     }
 
+    /// The server with this name, as it is configured or as its tools' names have it.
+    pub fn server_named(&self, name: &str) -> Option<ServerName> {
+        let spelled = |server: &&Arc<Server>| {
+            server.name().as_str() == name || name_prefix(server.name()) == format!("mcp__{name}__")
+        };
+        self.fleet().servers().find(spelled).map(|server| server.name().clone())
+    }
+
+    pub(crate) fn server(&self, name: &ServerName) -> Option<Arc<Server>> {
+        self.fleet().get(name).cloned()
+    }
+
     /// What the servers were started with.
     #[must_use]
     pub fn setting(&self) -> &Setting {

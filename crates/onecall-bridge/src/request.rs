@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use crate::behalf::Behalf;
 use crate::error::METHOD_NOT_FOUND;
 use crate::input::Input;
+use crate::offering::Shelf;
 
 /// The protocol revision we ask for; a server may answer with an older one.
 const PROTOCOL_VERSION: &str = "2025-11-25";
@@ -56,6 +57,21 @@ pub(crate) enum Request<'a> {
         /// What the server asked for when the call was made before.
         input: Option<&'a Input>,
     },
+    /// One page of something else than tools.
+    List {
+        shelf: Shelf,
+        cursor: Option<&'a str>,
+        behalf: Option<&'a Behalf>,
+    },
+    ReadResource {
+        uri: &'a str,
+        behalf: Option<&'a Behalf>,
+    },
+    GetPrompt {
+        name: &'a str,
+        arguments: Option<&'a RawValue>,
+        behalf: Option<&'a Behalf>,
+    },
     /// Stays unanswered while the server tells us about changes of its tools.
     Listen,
 }
@@ -76,6 +92,9 @@ impl Request<'_> {
             Self::Discover => "server/discover",
             Self::ListTools { .. } => "tools/list",
             Self::CallTool { .. } => "tools/call",
+            Self::List { shelf, .. } => shelf.method(),
+            Self::ReadResource { .. } => "resources/read",
+            Self::GetPrompt { .. } => "prompts/get",
             Self::Listen => "subscriptions/listen",
         }
     }
@@ -101,9 +120,19 @@ impl Request<'_> {
                 line.raw(r#","capabilities":"#).raw(capabilities);
                 line.raw(r#","clientInfo":"#).raw(CLIENT_INFO);
             }
-            Self::Discover | Self::ListTools { cursor: None } => {}
-            Self::ListTools { cursor: Some(cursor) } => {
+            Self::Discover | Self::ListTools { cursor: None } | Self::List { cursor: None, .. } => {
+            }
+            Self::ListTools { cursor: Some(cursor) } | Self::List { cursor: Some(cursor), .. } => {
                 line.raw(r#""cursor":"#).text(cursor);
+            }
+            Self::ReadResource { uri, .. } => {
+                line.raw(r#""uri":"#).text(uri);
+            }
+            Self::GetPrompt { name, arguments, .. } => {
+                line.raw(r#""name":"#).text(name);
+                if let Some(arguments) = arguments {
+                    line.raw(r#","arguments":"#).json(arguments);
+                }
             }
             Self::Listen => {
                 line.raw(r#""notifications":{"toolsListChanged":true}"#);
@@ -121,7 +150,10 @@ impl Request<'_> {
     /// Whom it is made for.
     pub fn behalf(&self) -> Option<&Behalf> {
         match self {
-            Self::CallTool { behalf, .. } => *behalf,
+            Self::CallTool { behalf, .. }
+            | Self::List { behalf, .. }
+            | Self::ReadResource { behalf, .. }
+            | Self::GetPrompt { behalf, .. } => *behalf,
             _ => None,
         }
     }
@@ -295,6 +327,11 @@ mod tests {
             Request::Discover.line(1, Era::Stateless),
             Request::Listen.line(1, Era::Stateless),
             Request::ListTools { cursor: None }.line(2, Era::Handshake),
+            Request::List { shelf: Shelf::Prompts, cursor: Some("a"), behalf: None }
+                .line(2, Era::Stateless),
+            Request::ReadResource { uri: "a://\"", behalf: None }.line(2, Era::Stateless),
+            Request::GetPrompt { name: "p", arguments: Some(&id), behalf: None }
+                .line(2, Era::Handshake),
             Request::ListTools { cursor: Some("\"\n") }.line(3, Era::Stateless),
             initialized(),
             cancelled(4, "it's \"late\""),

@@ -4,6 +4,7 @@
 
 mod call;
 mod changes;
+mod offer;
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

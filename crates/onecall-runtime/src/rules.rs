@@ -9,7 +9,7 @@ use onecall_engine::Engines;
 
 use crate::Runtime;
 use crate::directory::Bridged;
-use crate::layers::{Fitting, Policy};
+use crate::layers::{Fitting, Offerings, Policy};
 use crate::sessions::Sessions;
 
 /// The rules of one configuration.
@@ -30,6 +30,7 @@ impl Rules {
         let policy = config.tools.clone();
         let fitting = Arc::new(Fitting::new(bridge.clone()));
         let host = Arc::new(Policy::new(fitting, policy.clone()));
+        let host = Arc::new(Offerings::new(host, bridge.clone(), policy.clone()));
         let directory = Arc::new(Bridged::new(Arc::clone(bridge), policy.clone()));
         let limits = config.execution.clone();
         let runtime = Runtime::new(Arc::clone(engines), host, limits)

@@ -35,8 +35,9 @@ are async functions named mcp__<server>__<tool> (see list_callable_tools): \
 `rows = await mcp__sales__orders(region=\"EU\")`. Top-level await works; run independent calls \
 with asyncio.gather. Results are plain Python values (JSON is already parsed). A failed call \
 raises ToolError. The standard library is there, and packages of the user's Python can be \
-imported; network and, outside a session, state of earlier programs are not. Filter and aggregate in the program and \
-print the answer, not the data. ";
+imported; network and, outside a session, state of earlier programs are not. Filter and aggregate \
+in the program and print the answer, not the data. Resources and prompts: list_resources(), \
+read_resource(uri), list_prompts(), get_prompt(server, name, args). ";
 
 const PROXY_DESCRIPTION: &str = "\
 Calls target_tool with arguments that come from other tools; you see only its answer. In tool_args, \

@@ -17,11 +17,17 @@ pub(crate) fn headers(request: &Request<'_>) -> HeaderMap {
     }
     headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(STATELESS_VERSION));
     headers.insert(METHOD, HeaderValue::from_static(request.method()));
-    if let Request::CallTool { tool, mirrored, .. } = request {
-        // What is encoded is a valid value, and the names were looked at before.
-        if let Ok(name) = HeaderValue::from_str(&encoded(tool.as_str())) {
-            headers.insert(NAME, name);
-        }
+    let name = match request {
+        Request::CallTool { tool, .. } => tool.as_str(),
+        Request::ReadResource { uri, .. } => uri,
+        Request::GetPrompt { name, .. } => name,
+        _ => return headers,
+    };
+    // What is encoded is a valid value, and the names were looked at before.
+    if let Ok(name) = HeaderValue::from_str(&encoded(name)) {
+        headers.insert(NAME, name);
+    }
+    if let Request::CallTool { mirrored, .. } = request {
         for argument in *mirrored {
             let name = HeaderName::try_from(format!("mcp-param-{}", argument.header));
             let value = HeaderValue::from_str(&encoded(&argument.value));

@@ -129,7 +129,10 @@ impl Sessions {
                 Kind::Opening
             }
             Request::ListTools { .. } | Request::Listen => Kind::Ordinary,
-            Request::CallTool { .. } => Kind::Call,
+            Request::CallTool { .. }
+            | Request::List { .. }
+            | Request::ReadResource { .. }
+            | Request::GetPrompt { .. } => Kind::Call,
         }
     }
 

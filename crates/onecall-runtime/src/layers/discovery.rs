@@ -11,6 +11,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::directory::{Directory, Found};
+use crate::layers::function;
 
 /// What the `tools` of a program asks, as calls that no server has.
 const FIND: &str = "onecall__find";
@@ -54,10 +55,11 @@ impl<'a> Discovery<'a> {
             Found::Ambiguous(names) => {
                 format!("several tools are named '{name}'; write {}", list(&names))
             }
-            Found::Unknown(nearest) if nearest.is_empty() => format!("there is no tool '{name}'"),
-            Found::Unknown(nearest) => {
-                format!("there is no tool '{name}'. Did you mean: {}?", list(&nearest))
-            }
+            Found::Unknown(nearest) => match function(name) {
+                Some(spec) => return describe(spec),
+                None if nearest.is_empty() => format!("there is no tool '{name}'"),
+                None => format!("there is no tool '{name}'. Did you mean: {}?", list(&nearest)),
+            },
         };
         json!({ "problem": problem })
     }

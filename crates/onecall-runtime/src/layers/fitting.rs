@@ -43,7 +43,8 @@ impl ToolHost for Fitting {
     }
 }
 
-fn told(spec: &ToolSpec, misfits: &[Misfit]) -> String {
+/// What is said about a call that was not made.
+pub(super) fn told(spec: &ToolSpec, misfits: &[Misfit]) -> String {
     let mut text = "it was not called, because its arguments do not fit:".to_owned();
     for misfit in misfits.iter().take(MAX_TOLD) {
         text.push_str(&format!("\n  {misfit}"));

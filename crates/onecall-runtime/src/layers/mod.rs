@@ -3,13 +3,17 @@
 mod discovery;
 mod fitting;
 mod observed;
+mod offerings;
 mod parallel;
 mod policy;
 mod quota;
+mod template;
 
 pub use discovery::Discovery;
 pub use fitting::Fitting;
 pub use observed::Observed;
+pub use offerings::Offerings;
+pub(crate) use offerings::function;
 pub use parallel::Parallel;
 pub use policy::Policy;
 pub use quota::Quota;
