@@ -15,8 +15,9 @@ pub(crate) fn schema(raw: &RawValue) -> Value {
 /// The tool, with no more of a description and of schemas than is allowed.
 pub(crate) fn within(mut tool: ToolDefinition, limits: &ServerLimits) -> ToolDefinition {
     if let Some(description) = &mut tool.description {
-        let end = description.char_indices().nth(limits.max_description_chars);
-        if let Some((end, _)) = end {
+        let longest = limits.max_description_chars;
+        let kept = description.char_indices().nth(longest.saturating_sub(1));
+        if let (Some(_), Some((end, _))) = (description.chars().nth(longest), kept) {
             description.truncate(end);
             description.push('…');
         }
@@ -59,7 +60,7 @@ mod tests {
             annotations: ToolAnnotations::default(),
         };
         let tool = within(tool, &limits);
-        assert_eq!(tool.description.as_deref(), Some("äö…"));
+        assert_eq!(tool.description.as_deref(), Some("ä…"));
         let expected = json!({ "properties": { "a": { "type": "object", "properties": true } } });
         assert_eq!(tool.input_schema, expected);
     }

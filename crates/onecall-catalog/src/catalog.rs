@@ -10,8 +10,9 @@ use crate::naming::callable_names;
 use crate::nearest::NameIndex;
 use crate::search::SearchIndex;
 
-/// Characters of a description that are kept; nothing after the catalog cuts it again.
-const DESCRIPTION_CHARS: usize = 4_000;
+/// Characters of a description that are kept, whatever the configuration says; nothing
+/// after the catalog cuts it again.
+const DESCRIPTION_CHARS: usize = 100_000;
 const CUT_MARK: &str = " …";
 
 /// A longer name is no tool's, misspelt or not. To look for similar ones would take

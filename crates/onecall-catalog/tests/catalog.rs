@@ -52,10 +52,10 @@ fn the_first_of_two_equal_tools_counts() {
 
 #[test]
 fn descriptions_are_cut_on_a_character() {
-    let short = "é".repeat(4_000);
-    let long = "é".repeat(4_001);
+    let short = "é".repeat(100_000);
+    let long = "é".repeat(100_001);
     let catalog =
         Catalog::build([(ServerName::new("s"), vec![tool("short", &short), tool("long", &long)])]);
     assert_eq!(description(&catalog, "mcp__s__short"), Some(short));
-    assert_eq!(description(&catalog, "mcp__s__long"), Some(format!("{} …", "é".repeat(3_998))));
+    assert_eq!(description(&catalog, "mcp__s__long"), Some(format!("{} …", "é".repeat(99_998))));
 }

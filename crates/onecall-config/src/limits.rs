@@ -40,7 +40,7 @@ impl Default for ServerLimits {
             max_tools: 100_000,
             max_pages: 1_000,
             max_schema_depth: 64,
-            max_description_chars: 10_000,
+            max_description_chars: 4_000,
         }
     }
 }
@@ -63,7 +63,7 @@ pub(crate) fn read_server_limits(node: &Node, report: &mut Report) -> Option<Ser
         max_pages: number("max_pages", 1..=100_000, 1).unwrap_or(default.max_pages),
         max_schema_depth: number("max_schema_depth", 1..=100, 1)
             .unwrap_or(default.max_schema_depth),
-        max_description_chars: number("max_description_chars", 0..=1_000_000, 1)
+        max_description_chars: number("max_description_chars", 0..=100_000, 1)
             .unwrap_or(default.max_description_chars),
     })
 }
