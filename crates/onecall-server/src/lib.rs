@@ -6,10 +6,15 @@ mod client;
 mod definitions;
 mod description;
 mod handler;
+mod http;
 mod news;
 mod progress;
 mod stdio;
 
 pub use definitions::definitions;
 pub use description::describe;
+pub use http::{
+    AllowedHost, AllowedOrigin, HttpFace, HttpFaceError, HttpSettings, InvalidName, InvalidToken,
+    Token,
+};
 pub use stdio::{ServeError, serve_stdio};

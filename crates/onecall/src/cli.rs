@@ -7,6 +7,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use onecall_core::EngineChoice;
 
+use crate::http::HttpOptions;
+
 /// Many tools, one call: runs programs over your other MCP servers.
 #[derive(Debug, Parser)]
 #[command(version, about, propagate_version = true, max_term_width = 100)]
@@ -56,9 +58,11 @@ pub(crate) enum Command {
 The configuration is followed: servers are started, stopped and restarted as it changes, or when
 SIGHUP arrives.
 
-Example, for Claude Code:
-  claude mcp add onecall -- onecall serve")]
-    Serve,
+Examples:
+  claude mcp add onecall -- onecall serve
+  onecall serve --http 127.0.0.1:8808
+  claude mcp add --transport http onecall http://127.0.0.1:8808/mcp")]
+    Serve(HttpOptions),
     /// Run a program
     #[command(after_help = "\
 Examples:

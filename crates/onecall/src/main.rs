@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod comparison;
 mod demo;
+mod http;
 mod logging;
 mod reload;
 mod setup;

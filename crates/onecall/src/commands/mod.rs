@@ -45,7 +45,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
 fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
     logging::start(global.log.as_deref())?;
     match command {
-        Command::Serve => serve::serve(global),
+        Command::Serve(http) => serve::serve(http, global),
         Command::Run(arguments) => run::run(&arguments, global),
         Command::Proxy { file, explain } => proxy::proxy(&file, explain, global),
         Command::Doctor => doctor::doctor(global),

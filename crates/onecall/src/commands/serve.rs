@@ -1,28 +1,48 @@
-//! `onecall serve`: what an agent's client starts.
+//! `onecall serve`: what an agent's client starts, or what many clients share.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use onecall_config::Loaded;
+use onecall_runtime::Gateway;
+use onecall_server::HttpFace;
 
 use crate::cli::Global;
+use crate::commands::say;
+use crate::http::HttpOptions;
 use crate::reload::Followed;
 use crate::setup;
 
 /// Serves until the client leaves or a signal arrives.
-pub(crate) fn serve(global: &Global) -> anyhow::Result<ExitCode> {
+pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCode> {
+    let http = http.settings()?;
     let followed = Followed::new(global.config.clone());
-    let Loaded { config, source, .. } = setup::load(global)?;
+    let loaded = setup::load(global)?;
     let runtime = setup::tokio_runtime()?;
     let served = runtime.block_on(async {
-        let gateway = setup::gateway(config)?;
-        let warming = Arc::clone(&gateway);
-        tokio::spawn(async move { warming.warm_up().await });
-        tokio::spawn(followed.keep(Arc::clone(&gateway), source));
-        onecall_server::serve_stdio(gateway).await?;
+        match http {
+            None => onecall_server::serve_stdio(gateway(loaded, followed)?).await?,
+            Some(settings) => {
+                // First of all: where the port is taken, no server is started.
+                let face = HttpFace::bind(settings).await?;
+                let gateway = gateway(loaded, followed)?;
+                say(&format!("listening on {}", face.url()));
+                face.serve(gateway).await?;
+            }
+        }
         anyhow::Ok(())
     });
     // A thread that still reads stdin would hold up the end of the process.
     runtime.shutdown_background();
     served.map(|()| ExitCode::SUCCESS)
+}
+
+/// A gateway that gets ready for its first program and follows its configuration.
+fn gateway(loaded: Loaded, followed: Followed) -> anyhow::Result<Arc<Gateway>> {
+    let Loaded { config, source, .. } = loaded;
+    let gateway = setup::gateway(config)?;
+    let warming = Arc::clone(&gateway);
+    tokio::spawn(async move { warming.warm_up().await });
+    tokio::spawn(followed.keep(Arc::clone(&gateway), source));
+    Ok(gateway)
 }

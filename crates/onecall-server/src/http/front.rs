@@ -1,0 +1,184 @@
+//! Who asks, and for what: everything that is decided before rmcp sees a request.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use onecall_runtime::Gateway;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::de::IgnoredAny;
+
+use super::answer::{Answer, Content, holding, rpc_error, text};
+use super::body::{MAX_BODY, Memory, Read, Share};
+use super::cors;
+use super::names::{Foreign, Names};
+use super::sessions::{RETRY, Sessions};
+use super::token::Token;
+use crate::handler::Handler;
+
+const MCP: &str = "/mcp";
+const HEALTH: &str = "/health";
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// JSON-RPC's own codes.
+const PARSE_ERROR: i32 = -32700;
+const INVALID_REQUEST: i32 = -32600;
+
+/// Answers the requests of all connections.
+pub(super) struct Front {
+    names: Names,
+    token: Option<Token>,
+    memory: Memory,
+    sessions: Arc<Sessions>,
+    mcp: StreamableHttpService<Handler, Sessions>,
+}
+
+impl Front {
+    pub fn new(names: Names, token: Option<Token>, gateway: Arc<Gateway>) -> Self {
+        let sessions = Arc::new(Sessions::new());
+        let config = StreamableHttpServerConfig::default()
+            // These are checked here.
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_sse_retry(Some(RETRY))
+            .with_max_request_body_bytes(MAX_BODY);
+        let handler = move || Ok(Handler::new(Arc::clone(&gateway)));
+        let mcp = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
+        Self { names, token, memory: Memory::new(), sessions, mcp }
+    }
+
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// Ends every stream.
+    pub fn stop(&self) {
+        self.mcp.config.cancellation_token.cancel();
+    }
+
+    /// Answers one request, which arrived at the address `here`.
+    pub async fn answer(&self, request: Request<Incoming>, here: SocketAddr) -> Response<Answer> {
+        if request.uri().path() == HEALTH {
+            return holding(health(request.method()), Share::default());
+        }
+        if let Err(foreign) = self.names.check(request.uri(), request.headers(), here) {
+            return holding(forbidden(foreign), Share::default());
+        }
+        let origin = cors::origin(request.headers());
+        let (mut response, share) = match self.refusal(&request) {
+            Some(refusal) => (refusal, Share::default()),
+            None => self.serve(request).await,
+        };
+        if let Some(origin) = origin {
+            cors::permit(response.headers_mut(), origin);
+        }
+        holding(response, share)
+    }
+
+    /// What is decided by path and headers alone.
+    fn refusal(&self, request: &Request<Incoming>) -> Option<Response<Content>> {
+        if request.uri().path() != MCP {
+            return Some(text(StatusCode::NOT_FOUND, "Not Found: MCP is served at /mcp\n"));
+        }
+        // A browser asks first, and without the token.
+        if let Some(preflight) = cors::preflight(request) {
+            return Some(preflight);
+        }
+        if let Some(token) = &self.token
+            && !token.is_shown_in(request.headers())
+        {
+            return Some(unauthorized());
+        }
+        if request.headers().get_all(SESSION).iter().count() > 1 {
+            let words = "Bad Request: more than one Mcp-Session-Id\n";
+            return Some(text(StatusCode::BAD_REQUEST, words));
+        }
+        None
+    }
+
+    async fn serve(&self, request: Request<Incoming>) -> (Response<Content>, Share) {
+        let (head, body) = request.into_parts();
+        if head.method != Method::POST {
+            let request = Request::from_parts(head, Full::new(Bytes::new()));
+            return (self.mcp.handle(request).await, Share::default());
+        }
+        let Read { bytes, share } = match self.memory.read(body).await {
+            Ok(read) => read,
+            Err(status) => return (unread(status), Share::default()),
+        };
+        let says_json = is_json(&head.headers);
+        if says_json && let Err(refusal) = check_message(&bytes) {
+            return (refusal, share);
+        }
+        let response = self.mcp.handle(Request::from_parts(head, Full::new(bytes))).await;
+        if says_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            // This is how rmcp says that JSON is no message.
+            let words = "Invalid Request: this is no MCP message";
+            return (rpc_error(StatusCode::BAD_REQUEST, INVALID_REQUEST, words), share);
+        }
+        (response, share)
+    }
+}
+
+fn health(method: &Method) -> Response<Content> {
+    if matches!(*method, Method::GET | Method::HEAD) {
+        return text(StatusCode::OK, "ok");
+    }
+    let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    response
+}
+
+fn forbidden(foreign: Foreign) -> Response<Content> {
+    let words = match foreign {
+        Foreign::Host => {
+            "Forbidden: the Host of this request is not allowed; `onecall serve --allow-host` \
+             adds one\n"
+        }
+        Foreign::Origin => {
+            "Forbidden: the Origin of this request is not allowed; `onecall serve --allow-origin` \
+             adds one\n"
+        }
+    };
+    text(StatusCode::FORBIDDEN, words)
+}
+
+fn unauthorized() -> Response<Content> {
+    let words = "Unauthorized: send the token as 'Authorization: Bearer TOKEN'\n";
+    let mut response = text(StatusCode::UNAUTHORIZED, words);
+    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
+}
+
+fn unread(status: StatusCode) -> Response<Content> {
+    match status {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            text(status, &format!("Payload Too Large: a request has at most {MAX_BODY} bytes\n"))
+        }
+        StatusCode::REQUEST_TIMEOUT => {
+            text(status, "Request Timeout: the body did not arrive in time\n")
+        }
+        _ => text(status, "Bad Request: the body could not be read\n"),
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    value.is_some_and(|value| value.starts_with("application/json"))
+}
+
+fn check_message(bytes: &[u8]) -> Result<(), Response<Content>> {
+    if serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
+        let words = "Parse error: the body is not JSON";
+        return Err(rpc_error(StatusCode::BAD_REQUEST, PARSE_ERROR, words));
+    }
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        let words = "Invalid Request: send the messages of a batch one by one";
+        return Err(rpc_error(StatusCode::BAD_REQUEST, INVALID_REQUEST, words));
+    }
+    Ok(())
+}

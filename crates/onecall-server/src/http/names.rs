@@ -1,0 +1,252 @@
+//! Under which names clients may reach us, and which web pages may. A page that a
+//! browser was lured to can send requests to this machine, but not under our name:
+//! the browser says which host it believes to talk to, and whose page asks.
+
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+use hyper::HeaderMap;
+use hyper::Uri;
+use hyper::header::{HOST, ORIGIN};
+use hyper::http::uri::{Authority, Scheme};
+use thiserror::Error;
+
+/// A host that requests may name, as `name` or `name:port`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowedHost {
+    name: String,
+    /// Any, if there is none.
+    port: Option<u16>,
+}
+
+/// An origin that requests may come from, as `https://app.example.com`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowedOrigin {
+    scheme: Scheme,
+    name: String,
+    port: u16,
+}
+
+/// A text that names neither.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum InvalidName {
+    /// Not a host.
+    #[error("'{0}' is not a host name, nor a host name with a port")]
+    Host(String),
+    /// Not an origin.
+    #[error("'{0}' is not an origin, such as https://app.example.com")]
+    Origin(String),
+}
+
+impl FromStr for AllowedHost {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        // An IPv6 address may come without its brackets.
+        let bare = text.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6());
+        let text = if bare { format!("[{text}]") } else { text.to_owned() };
+        let (name, port) = host(&text).ok_or_else(|| InvalidName::Host(text.clone()))?;
+        Ok(Self { name, port })
+    }
+}
+
+impl FromStr for AllowedOrigin {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        origin(text).ok_or_else(|| InvalidName::Origin(text.to_owned()))
+    }
+}
+
+/// What the headers of a request may say about who asks whom.
+pub(super) struct Names {
+    pub hosts: Vec<AllowedHost>,
+    pub origins: Vec<AllowedOrigin>,
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Foreign {
+    Host,
+    Origin,
+}
+
+impl Names {
+    /// Checks a request that arrived at the address `here`.
+    pub fn check(&self, uri: &Uri, headers: &HeaderMap, here: SocketAddr) -> Result<(), Foreign> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let (Some(named), None) = (hosts.next(), hosts.next()) else {
+            return Err(Foreign::Host);
+        };
+        let named = named.to_str().map_err(|_| Foreign::Host)?;
+        // A request line with a whole address names a host, too.
+        for named in [Some(named), uri.authority().map(Authority::as_str)].into_iter().flatten() {
+            let (name, port) = host(named).ok_or(Foreign::Host)?;
+            if !self.is_our_host(&name, port, here) {
+                return Err(Foreign::Host);
+            }
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        match (origins.next(), origins.next()) {
+            (None, _) => Ok(()),
+            (Some(named), None) => {
+                let origin = named.to_str().ok().and_then(origin).ok_or(Foreign::Origin)?;
+                if self.is_our_origin(&origin, here) { Ok(()) } else { Err(Foreign::Origin) }
+            }
+            (Some(_), Some(_)) => Err(Foreign::Origin),
+        }
+    }
+
+    fn is_our_host(&self, name: &str, port: Option<u16>, here: SocketAddr) -> bool {
+        let allowed = |host: &AllowedHost| {
+            host.name == name && host.port.is_none_or(|wanted| port.unwrap_or(80) == wanted)
+        };
+        // An address is no name that somebody else could have pointed at us.
+        let is_here = address(name).is_some_and(|address| address == here.ip().to_canonical());
+        (port.unwrap_or(80) == here.port() && (is_loopback(name) || is_here))
+            || self.hosts.iter().any(allowed)
+    }
+
+    fn is_our_origin(&self, origin: &AllowedOrigin, here: SocketAddr) -> bool {
+        let is_own = origin.scheme == Scheme::HTTP
+            && origin.port == here.port()
+            && is_loopback(&origin.name);
+        is_own || self.origins.contains(origin)
+    }
+}
+
+fn is_loopback(name: &str) -> bool {
+    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+fn address(name: &str) -> Option<IpAddr> {
+    name.trim_matches(['[', ']']).parse().ok()
+}
+
+/// Name and port of a host, in lower case.
+fn host(text: &str) -> Option<(String, Option<u16>)> {
+    let authority = Authority::from_str(text).ok()?;
+    // A user, or a port that is no number.
+    let rest = text.strip_prefix(authority.host())?;
+    let port = match rest.strip_prefix(':') {
+        Some(port) => Some(port.parse().ok()?),
+        None if rest.is_empty() => None,
+        None => return None,
+    };
+    Some((authority.host().to_ascii_lowercase(), port))
+}
+
+fn origin(text: &str) -> Option<AllowedOrigin> {
+    let (scheme, rest) = text.split_once("://")?;
+    let (scheme, usual) = match scheme.to_ascii_lowercase().as_str() {
+        "http" => (Scheme::HTTP, 80),
+        "https" => (Scheme::HTTPS, 443),
+        _ => return None,
+    };
+    let (name, port) = host(rest)?;
+    Some(AllowedOrigin { scheme, name, port: port.unwrap_or(usual) })
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    fn checked(host: &[&str], origin: &[&str], here: &str) -> Result<(), Foreign> {
+        let names = Names {
+            hosts: vec!["tools.example.com".parse().unwrap(), "10.1.1.1:99".parse().unwrap()],
+            origins: vec!["https://app.example.com".parse().unwrap()],
+        };
+        let mut headers = HeaderMap::new();
+        for value in host {
+            headers.append(HOST, HeaderValue::from_str(value).unwrap());
+        }
+        for value in origin {
+            headers.append(ORIGIN, HeaderValue::from_str(value).unwrap());
+        }
+        names.check(&Uri::from_static("/mcp"), &headers, here.parse().unwrap())
+    }
+
+    #[test]
+    fn a_host_is_ours_or_allowed() {
+        let ours = [
+            "localhost:8808",
+            "LocalHost:8808",
+            "127.0.0.1:8808",
+            "[::1]:8808",
+            "tools.example.com",
+            "Tools.Example.com:443",
+            "10.1.1.1:99",
+            "192.168.0.7:8808",
+        ];
+        for host in ours {
+            assert_eq!(checked(&[host], &[], "192.168.0.7:8808"), Ok(()), "{host}");
+        }
+        let foreign = [
+            "evil.example",
+            "evil.example:8808",
+            "localhost",
+            "localhost:8809",
+            "localhost.evil.example:8808",
+            "user@localhost:8808",
+            "localhost:8808:8808",
+            "localhost:",
+            "10.1.1.1:8808",
+            "192.168.0.8:8808",
+            "",
+            "local host",
+        ];
+        for host in foreign {
+            assert_eq!(checked(&[host], &[], "192.168.0.7:8808"), Err(Foreign::Host), "{host}");
+        }
+        assert_eq!(checked(&["localhost"], &[], "127.0.0.1:80"), Ok(()));
+        assert_eq!(checked(&[], &[], "127.0.0.1:80"), Err(Foreign::Host));
+        let twice = ["localhost:8808", "localhost:8808"];
+        assert_eq!(checked(&twice, &[], "127.0.0.1:8808"), Err(Foreign::Host));
+    }
+
+    #[test]
+    fn an_origin_is_ours_or_allowed() {
+        let check = |origin: &[&str]| checked(&["localhost:8808"], origin, "127.0.0.1:8808");
+        for origin in ["http://localhost:8808", "http://[::1]:8808", "https://app.example.com:443"]
+        {
+            assert_eq!(check(&[origin]), Ok(()), "{origin}");
+        }
+        let foreign = [
+            "http://evil.example",
+            "http://evil.example:8808",
+            "https://localhost:8808",
+            "http://localhost:3000",
+            "http://app.example.com",
+            "null",
+            "",
+            "file://",
+            "http://localhost:8808/path",
+        ];
+        for origin in foreign {
+            assert_eq!(check(&[origin]), Err(Foreign::Origin), "{origin}");
+        }
+        let twice = ["http://localhost:8808", "http://localhost:8808"];
+        assert_eq!(check(&twice), Err(Foreign::Origin));
+    }
+
+    #[test]
+    fn a_whole_address_in_the_request_line_counts_too() {
+        let names = Names { hosts: Vec::new(), origins: Vec::new() };
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, HeaderValue::from_static("localhost:8808"));
+        let here = "127.0.0.1:8808".parse().unwrap();
+        let uri = Uri::from_static("http://evil.example:8808/mcp");
+        assert_eq!(names.check(&uri, &headers, here), Err(Foreign::Host));
+        let uri = Uri::from_static("http://localhost:8808/mcp");
+        assert_eq!(names.check(&uri, &headers, here), Ok(()));
+    }
+
+    #[test]
+    fn what_cannot_be_allowed_is_refused() {
+        assert!("https://host".parse::<AllowedHost>().is_err());
+        assert!("app.example.com".parse::<AllowedOrigin>().is_err());
+        assert_eq!("::1".parse::<AllowedHost>(), "[::1]".parse());
+    }
+}

@@ -1,0 +1,76 @@
+//! From the command line to the settings of `onecall serve --http`.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use onecall_server::{AllowedHost, AllowedOrigin, HttpSettings, Token};
+
+/// Where the token comes from if no option gives it.
+const TOKEN_VARIABLE: &str = "ONECALL_TOKEN";
+
+/// A token file longer than this is another file.
+const MAX_TOKEN_FILE: u64 = 64 * 1024;
+
+/// Options of serving over HTTP.
+#[derive(Args, Debug)]
+pub(crate) struct HttpOptions {
+    /// Serve MCP over streamable HTTP at http://ADDR/mcp instead, to many clients at once; port 0
+    /// takes a free one
+    #[arg(long, value_name = "ADDR")]
+    http: Option<String>,
+    /// Ask clients for this token; without one, only loopback addresses are served. Other users of
+    /// this machine can see it here: better use --token-file, or ONECALL_TOKEN in the environment
+    #[arg(long, requires = "http", conflicts_with = "token_file")]
+    token: Option<String>,
+    /// The same, read from a file
+    #[arg(long, requires = "http", value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Accept requests for this host too, as NAME or NAME:PORT; may be repeated
+    #[arg(long, requires = "http", value_name = "NAME")]
+    allow_host: Vec<AllowedHost>,
+    /// Accept requests of web pages of this origin too, as https://app.example.com; may be repeated
+    #[arg(long, requires = "http", value_name = "ORIGIN")]
+    allow_origin: Vec<AllowedOrigin>,
+}
+
+impl HttpOptions {
+    /// What to serve; `None` means standard input and output.
+    pub(crate) fn settings(self) -> anyhow::Result<Option<HttpSettings>> {
+        let Some(address) = &self.http else { return Ok(None) };
+        let address = socket_address(address)?;
+        let token = self.token()?;
+        let (hosts, origins) = (self.allow_host, self.allow_origin);
+        Ok(Some(HttpSettings { address, token, hosts, origins }))
+    }
+
+    fn token(&self) -> anyhow::Result<Option<Token>> {
+        if let Some(token) = &self.token {
+            return Token::new(token).map(Some).context("--token cannot be used");
+        }
+        if let Some(file) = &self.token_file {
+            let unusable = || format!("the token file '{}' cannot be used", file.display());
+            let length = std::fs::metadata(file).with_context(unusable)?.len();
+            if length > MAX_TOKEN_FILE {
+                bail!("{}: it is too long", unusable());
+            }
+            let text = std::fs::read_to_string(file).with_context(unusable)?;
+            return Token::new(text.trim()).map(Some).with_context(unusable);
+        }
+        match std::env::var(TOKEN_VARIABLE) {
+            Ok(token) => {
+                let token = Token::new(&token);
+                token.map(Some).with_context(|| format!("{TOKEN_VARIABLE} cannot be used"))
+            }
+            Err(std::env::VarError::NotPresent) => Ok(None),
+            Err(std::env::VarError::NotUnicode(_)) => bail!("{TOKEN_VARIABLE} is not Unicode"),
+        }
+    }
+}
+
+fn socket_address(text: &str) -> anyhow::Result<SocketAddr> {
+    let wrong = || format!("'{text}' is not an address to listen on, such as 127.0.0.1:8808");
+    let mut found = text.to_socket_addrs().with_context(wrong)?;
+    found.next().with_context(wrong)
+}
