@@ -1,4 +1,5 @@
-//! The commands of this repository: `cargo xtask demo | test | interop | fuzz | bench`.
+//! The commands of this repository: `cargo xtask demo | test | interop | conformance | fuzz |
+//! bench`.
 
 #![expect(
     clippy::print_stderr,
@@ -8,6 +9,7 @@
 
 mod bench;
 mod cargo;
+mod conformance;
 mod demo;
 mod fuzz;
 mod interop;
@@ -19,11 +21,12 @@ use std::process::ExitCode;
 const HELP: &str = "\
 Usage: cargo xtask <COMMAND>
 
-  demo     build onecall and show its main job on built-in data
-  test     run the whole test suite, formatting and lints aside
-  interop  run the part of it that needs published MCP servers and clients
-  fuzz     look for input that breaks a property, for ten minutes (see fuzz --help)
-  bench    measure onecall against bare calls and its peers, in one run (see bench --help)
+  demo         build onecall and show its main job on built-in data
+  test         run the whole test suite, formatting and lints aside
+  interop      run the part of it that needs published MCP servers and clients
+  conformance  run the part of it that is the MCP conformance suite, against both of our sides
+  fuzz         look for input that breaks a property, for ten minutes (see fuzz --help)
+  bench        measure onecall against bare calls and its peers, in one run (see bench --help)
 ";
 
 fn main() -> ExitCode {
@@ -36,6 +39,8 @@ fn main() -> ExitCode {
         "demo" => demo::run(),
         "test" => test::run(rest),
         "interop" => interop::run(rest),
+        "conformance" => test::conformance(),
+        "conformance-client" => conformance::client(rest),
         "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
         "--help" | "-h" | "help" => {

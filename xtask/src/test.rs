@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::cargo::{self, cargo, output};
+use crate::conformance;
 use crate::interop;
 
 /// Tests of behaviour that is the same on every engine, run on the system's Python too.
@@ -22,10 +23,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
              are compared with CPython's stored output"
         );
     }
-    // The tests run these binaries, and building them is not a test's business.
-    let mut build = cargo("build");
-    build.args(["--package", "onecall", "--package", "testkit", "--bins"]);
-    cargo::run(build)?;
+    build()?;
     let mut test = cargo("test");
     test.args(["--workspace", "--no-fail-fast", "--"]).args(arguments);
     if let Some(packages) = has_python.then(packages).flatten() {
@@ -33,6 +31,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     test.envs(interop::install());
     cargo::run(test)?;
+    if arguments.is_empty() {
+        conformance::run()?;
+    }
     if !has_python {
         return Ok(());
     }
@@ -44,6 +45,19 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     again.arg("--").args(arguments).env("ONECALL_TEST_ENGINE", "cpython");
     cargo::run(again)
+}
+
+/// The MCP conformance suite alone.
+pub fn conformance() -> Result<(), String> {
+    build()?;
+    conformance::run()
+}
+
+/// The tests run these binaries, and building them is not a test's business.
+fn build() -> Result<(), String> {
+    let mut build = cargo("build");
+    build.args(["--package", "onecall", "--package", "testkit", "--bins"]);
+    cargo::run(build)
 }
 
 fn has_recent_python() -> bool {

@@ -12,11 +12,12 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// The headers of a request to a stateless server.
 pub(crate) fn headers(request: &Request<'_>) -> HeaderMap {
     let mut headers = HeaderMap::new();
+    headers.insert(METHOD, HeaderValue::from_static(request.method()));
     if matches!(request, Request::Initialize { .. }) {
+        // The revision is what it asks for, in its body.
         return headers;
     }
     headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(STATELESS_VERSION));
-    headers.insert(METHOD, HeaderValue::from_static(request.method()));
     let name = match request {
         Request::CallTool { tool, .. } => tool.as_str(),
         Request::ReadResource { uri, .. } => uri,
@@ -90,13 +91,15 @@ mod tests {
         assert_eq!(
             shown,
             [
-                "mcp-protocol-version: 2026-07-28",
                 "mcp-method: tools/call",
+                "mcp-protocol-version: 2026-07-28",
                 "mcp-name: get",
                 "mcp-param-region: =?base64?c8O8ZA==?=",
             ]
         );
-        assert!(headers(&Request::Initialize { capabilities: "{}" }).is_empty());
+        let opening = headers(&Request::Initialize { capabilities: "{}" });
+        assert_eq!(opening.len(), 1);
+        assert_eq!(opening[METHOD], "initialize");
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl Front {
             Err(status) => return (unread(status), Share::default()),
         };
         let says_json = is_json(&head.headers);
-        if says_json && let Err(refusal) = check_message(&bytes) {
+        if says_json && let Some(refusal) = no_message(&bytes) {
             return (refusal, share);
         }
         let response = self.mcp.handle(Request::from_parts(head, Full::new(bytes))).await;
@@ -171,14 +171,15 @@ fn is_json(headers: &HeaderMap) -> bool {
     value.is_some_and(|value| value.starts_with("application/json"))
 }
 
-fn check_message(bytes: &[u8]) -> Result<(), Response<Content>> {
+/// What is certainly no message of ours.
+fn no_message(bytes: &[u8]) -> Option<Response<Content>> {
     if serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
         let words = "Parse error: the body is not JSON";
-        return Err(rpc_error(StatusCode::BAD_REQUEST, PARSE_ERROR, words));
+        return Some(rpc_error(StatusCode::BAD_REQUEST, PARSE_ERROR, words));
     }
     if bytes.trim_ascii_start().starts_with(b"[") {
         let words = "Invalid Request: send the messages of a batch one by one";
-        return Err(rpc_error(StatusCode::BAD_REQUEST, INVALID_REQUEST, words));
+        return Some(rpc_error(StatusCode::BAD_REQUEST, INVALID_REQUEST, words));
     }
-    Ok(())
+    None
 }

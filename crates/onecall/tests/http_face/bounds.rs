@@ -1,0 +1,106 @@
+//! Sizes, times and numbers that a client cannot exceed.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+
+use testkit::process::Process;
+
+use super::exchange::{Request, connect};
+use super::face::{Face, initialize};
+
+const MEGABYTE: usize = 1024 * 1024;
+
+#[test]
+fn a_request_that_is_too_long_is_refused() {
+    let face = Face::new();
+    let client = face.client();
+    client.run(1, "print('warm')");
+    let memory = || Process::read(face.pid()).unwrap().peak_bytes().unwrap();
+    let before = memory();
+
+    let body = vec![b'x'; 100 * MEGABYTE];
+    let mut announced = Request::message("").header("Host", &face.host());
+    announced.headers.retain(|(name, _)| *name != "Content-Length");
+    let mut unannounced = Request::message("").header("Host", &face.host());
+    unannounced.headers.retain(|(name, _)| *name != "Content-Length");
+    announced = announced.header("Content-Length", &body.len().to_string());
+    announced.body = &body;
+    assert_eq!(announced.send_as_it_is(face.address).status, 413);
+
+    // In one chunk after another, nobody knows how many will come.
+    let mut chunks = Vec::new();
+    for _ in 0..8 {
+        chunks.extend_from_slice(format!("{MEGABYTE:x}\r\n").as_bytes());
+        chunks.extend_from_slice(&body[..MEGABYTE]);
+        chunks.extend_from_slice(b"\r\n");
+    }
+    unannounced = unannounced.header("Transfer-Encoding", "chunked");
+    unannounced.body = &chunks;
+    assert_eq!(unannounced.send_as_it_is(face.address).status, 413);
+
+    let grown = memory().saturating_sub(before) / MEGABYTE as u64;
+    assert!(grown < 32, "{grown} MB for two requests that were refused");
+    assert!(client.run(2, "print('still there')").contains("still there"));
+}
+
+#[test]
+fn a_long_program_is_taken() {
+    let client = Face::new();
+    let session = client.client();
+    let code = format!("x = '{}'\nprint(len(x))", "a".repeat(3 * MEGABYTE));
+    assert!(session.run(1, &code).contains(&(3 * MEGABYTE).to_string()));
+}
+
+#[test]
+fn what_is_no_message_is_refused() {
+    let face = Face::new();
+    let deep = "[".repeat(100_000);
+    let deep_object = format!("{}1{}", "{\"a\":".repeat(5_000), "}".repeat(5_000));
+    for body in ["", "{", "nonsense", "[]", "{}", "1", "\"text\"", &deep, &deep_object] {
+        let answer = Request::message(body).send(face.address);
+        let shown: String = body.chars().take(20).collect();
+        assert_eq!(answer.status, 400, "{shown}");
+        assert!(answer.text().contains("\"jsonrpc\":\"2.0\""), "{shown}");
+    }
+    let message = initialize();
+    for (name, status) in [("Accept", 406), ("Content-Type", 415)] {
+        let mut request = Request::message(&message);
+        request.headers.retain(|(known, _)| *known != name);
+        assert_eq!(request.send(face.address).status, status, "no {name}");
+    }
+    assert!(face.client().run(1, "print('still there')").contains("still there"));
+}
+
+#[test]
+fn who_says_nothing_or_stops_halfway_has_to_go() {
+    let face = Face::new();
+    let host = face.host();
+    // More of them than places: a client that comes after them is served none the less.
+    let mut idle: Vec<TcpStream> = (0..600).map(|_| connect(face.address)).collect();
+    for stream in idle.iter_mut().step_by(2) {
+        // Some were gone before they could say anything.
+        let _ =
+            stream.write_all(format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\nX-Slow: ").as_bytes());
+    }
+    let answer = Request::new("GET", "/health").send(face.address);
+    assert_eq!(answer.text(), "ok");
+    for stream in &mut idle[..400] {
+        let mut rest = Vec::new();
+        match stream.read_to_end(&mut rest) {
+            Ok(_) => {}
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
+        }
+    }
+}
+
+#[test]
+fn clients_that_never_read_hold_nobody_up() {
+    let face = Face::new();
+    let deaf = face.client();
+    let code = "print('x' * 60000)";
+    let answers: Vec<_> = (0..40).map(|id| deaf.start(id, code, "t")).collect();
+    let client = face.client();
+    assert!(client.run(1, "print('served')").contains("served"));
+    assert!(deaf.run(100, "print('served, too')").contains("served, too"));
+    drop(answers);
+}

@@ -1,0 +1,127 @@
+//! Runs the conformance suite of the protocol's authors against both of our sides:
+//! as a server, `onecall serve --http`; as a client, the bridge behind `onecall run`.
+
+mod client;
+mod install;
+mod server;
+mod suite;
+
+use std::path::PathBuf;
+
+use crate::cargo::{output, root};
+use install::Installed;
+use server::Server;
+use suite::{Leg, Suite};
+
+pub use client::run as client;
+
+/// The suite for one revision of the protocol.
+struct Revision {
+    name: &'static str,
+    /// How npm calls the release that knows this revision.
+    package: &'static str,
+    version: &'static str,
+    /// What chooses the server scenarios.
+    server: &'static [&'static str],
+    /// What chooses the revision for a client scenario.
+    client: &'static [&'static str],
+}
+
+const REVISIONS: [Revision; 2] = [
+    Revision {
+        name: "2025-11-25",
+        package: "conformance-2025",
+        version: "0.1.16",
+        server: &["--suite", "all"],
+        client: &[],
+    },
+    Revision {
+        name: "2026-07-28",
+        package: "conformance-2026",
+        version: "0.2.0-alpha.12",
+        server: &["--requirements", "2026-07-28"],
+        client: &["--spec-version", "2026-07-28"],
+    },
+];
+
+/// Runs everything; what cannot be had here is skipped and named.
+pub fn run() -> Result<(), String> {
+    let installed = match install::install() {
+        Ok(installed) => installed,
+        Err(why) => {
+            eprintln!("skipped: the MCP conformance suite, both legs: {why}");
+            return Ok(());
+        }
+    };
+    let mut failures = Vec::new();
+    for revision in &REVISIONS {
+        let suite = Suite::new(&installed, revision);
+        let server = Server::start(&installed.folder)?;
+        failures.extend(suite.run(&Leg::Server { url: &server.url }));
+        drop(server);
+        failures.extend(client_leg(&suite)?);
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+fn client_leg(suite: &Suite) -> Result<Vec<String>, String> {
+    let left_out = left_out()?;
+    let mut failures = Vec::new();
+    let mut skipped = vec![0; left_out.len()];
+    for scenario in suite.client_scenarios()? {
+        match left_out.iter().position(|pattern| pattern.matches(&scenario)) {
+            Some(index) => skipped[index] += 1,
+            None => failures.extend(suite.run(&Leg::Client { scenario: &scenario })),
+        }
+    }
+    for (pattern, count) in left_out.iter().zip(skipped) {
+        let LeftOut { pattern, reason } = pattern;
+        eprintln!("skipped: {count} client scenarios {pattern} of {}: {reason}", suite.revision());
+    }
+    Ok(failures)
+}
+
+/// A line of `left-out.txt`.
+struct LeftOut {
+    pattern: String,
+    reason: String,
+}
+
+impl LeftOut {
+    fn matches(&self, scenario: &str) -> bool {
+        match self.pattern.strip_suffix('*') {
+            Some(beginning) => scenario.starts_with(beginning),
+            None => scenario == self.pattern,
+        }
+    }
+}
+
+fn left_out() -> Result<Vec<LeftOut>, String> {
+    let file = expectations().join("left-out.txt");
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+    let entries = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let entry = |line: &str| match line.split_once(' ') {
+        Some((pattern, reason)) => {
+            Ok(LeftOut { pattern: pattern.to_owned(), reason: reason.trim().to_owned() })
+        }
+        None => Err(format!("{}: '{line}' gives no reason", file.display())),
+    };
+    entries.map(entry).collect()
+}
+
+/// Where it is written down what may fail.
+fn expectations() -> PathBuf {
+    root().join("tests/conformance")
+}
+
+/// The binary under test.
+fn onecall() -> PathBuf {
+    output("debug").join("onecall")
+}
+
+impl Installed {
+    fn script(&self, revision: &Revision) -> PathBuf {
+        self.folder.join("node_modules").join(revision.package).join("dist/index.js")
+    }
+}

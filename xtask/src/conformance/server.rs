@@ -1,0 +1,49 @@
+//! `onecall serve --http`, for as long as the suite talks to it.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use super::onecall;
+
+/// It ends with this.
+pub struct Server {
+    child: Child,
+    pub url: String,
+}
+
+impl Server {
+    /// Starts one without servers of its own on a free port.
+    pub fn start(folder: &Path) -> Result<Self, String> {
+        let config = folder.join("server.json");
+        std::fs::write(&config, "{}")
+            .map_err(|error| format!("{} cannot be written: {error}", config.display()))?;
+        let mut command = Command::new(onecall());
+        command.args(["serve", "--http", "127.0.0.1:0", "--log", "error", "--config"]).arg(config);
+        command.env_remove("ONECALL_TOKEN").stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut child =
+            command.spawn().map_err(|error| format!("{command:?} cannot be started: {error}"))?;
+        let stderr = child.stderr.take();
+        let mut server = Self { child, url: String::new() };
+        let mut lines = stderr.map(BufReader::new).map(BufRead::lines).into_iter().flatten();
+        let mut said = Vec::new();
+        for line in lines.by_ref().map_while(Result::ok) {
+            if let Some(url) = line.strip_prefix("listening on ") {
+                url.clone_into(&mut server.url);
+                // Nobody may be held up by a full pipe.
+                thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+                return Ok(server);
+            }
+            said.push(line);
+        }
+        Err(format!("{command:?} did not listen: {}", said.join("\n")))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

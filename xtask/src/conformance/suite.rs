@@ -1,0 +1,128 @@
+//! One release of the suite, and what it says.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Installed, Revision, expectations};
+
+/// No run of the suite takes longer, unless it hangs.
+const LIMIT: Duration = Duration::from_secs(120);
+
+const CLIENT_COMMAND: &str = "conformance-client";
+
+/// What is run.
+pub enum Leg<'a> {
+    /// All server scenarios.
+    Server { url: &'a str },
+    /// One client scenario.
+    Client { scenario: &'a str },
+}
+
+pub struct Suite<'a> {
+    installed: &'a Installed,
+    revision: &'a Revision,
+}
+
+impl<'a> Suite<'a> {
+    pub fn new(installed: &'a Installed, revision: &'a Revision) -> Self {
+        Self { installed, revision }
+    }
+
+    pub fn revision(&self) -> &str {
+        self.revision.name
+    }
+
+    /// The names of the client scenarios that this revision has.
+    pub fn client_scenarios(&self) -> Result<Vec<String>, String> {
+        let mut list = self.command();
+        let output = list.arg("list").output();
+        let output = output.map_err(|error| format!("{list:?} cannot be started: {error}"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let of_clients = text.lines().skip_while(|line| !line.starts_with("Client scenarios"));
+        let scenario = |line: &str| {
+            let (name, revisions) = line.strip_prefix("  - ")?.split_once(' ')?;
+            revisions.contains(self.revision.name).then(|| name.to_owned())
+        };
+        let found: Vec<String> =
+            of_clients.skip(1).take_while(|line| !line.is_empty()).filter_map(scenario).collect();
+        if found.is_empty() { Err(format!("{list:?} names no client scenario")) } else { Ok(found) }
+    }
+
+    /// Runs a leg and says how it went; what is returned is what went wrong.
+    pub fn run(&self, leg: &Leg<'_>) -> Option<String> {
+        let mut command = self.command();
+        let name = match leg {
+            Leg::Server { url } => {
+                command.args(["server", "--url", url]).args(self.revision.server);
+                "server".to_owned()
+            }
+            Leg::Client { scenario } => {
+                let ourselves = std::env::current_exe().unwrap_or_default();
+                let client = format!("{} {CLIENT_COMMAND}", ourselves.display());
+                command.args(["client", "--command", &client, "--scenario", scenario]);
+                command.args(self.revision.client);
+                format!("client {scenario}")
+            }
+        };
+        let expected = expectations().join(format!("{}.yaml", self.revision.name));
+        command.arg("--expected-failures").arg(expected);
+        let file = format!("{}-{}.log", self.revision.name, name.replace([' ', '/'], "-"));
+        let log = self.installed.folder.join(file);
+        let title = format!("conformance {}, {name}", self.revision.name);
+        match finish(command, &log) {
+            Ok(true) => {
+                eprintln!("{title}: {}", summary(&log));
+                None
+            }
+            Ok(false) => {
+                let said = std::fs::read_to_string(&log).unwrap_or_default();
+                eprintln!("{said}");
+                Some(format!("{title} failed; see {}", log.display()))
+            }
+            Err(why) => Some(format!("{title} {why}; see {}", log.display())),
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.installed.node);
+        command.arg(self.installed.script(self.revision));
+        command.current_dir(&self.installed.folder).stdin(Stdio::null());
+        command
+    }
+}
+
+/// Runs a command to its end, with what it says in a file; whether it succeeded.
+fn finish(mut command: Command, log: &PathBuf) -> Result<bool, String> {
+    let file = File::create(log).map_err(|error| format!("cannot be written down: {error}"))?;
+    let copy = file.try_clone().map_err(|error| format!("cannot be written down: {error}"))?;
+    let child = command.stdout(file).stderr(copy).spawn();
+    let mut child = child.map_err(|error| format!("cannot be started: {error}"))?;
+    let end = Instant::now() + LIMIT;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status.success()),
+            Ok(None) if Instant::now() < end => thread::sleep(Duration::from_millis(20)),
+            Ok(None) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("did not end within {}s", LIMIT.as_secs()));
+            }
+            Err(error) => return Err(format!("cannot be waited for: {error}")),
+        }
+    }
+}
+
+/// What the suite counts, in one line.
+fn summary(log: &Path) -> String {
+    let said = std::fs::read_to_string(log).unwrap_or_default();
+    let counts = |line: &&str| line.starts_with("Total: ") || line.starts_with("Passed: ");
+    let expected = said.lines().filter(|line| line.starts_with("  ~ ")).count();
+    let counted = said.lines().find(counts).unwrap_or("passed");
+    match expected {
+        0 => counted.to_owned(),
+        _ => format!("{counted}; {expected} expected failures"),
+    }
+}
