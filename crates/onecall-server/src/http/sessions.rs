@@ -40,7 +40,11 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How often sessions are looked after.
 const ROUND: Duration = Duration::from_millis(500);
 
-/// How long a session may take to accept a message.
+/// How long a session may take to accept a message: one whose client does not read
+/// what it is sent does nothing else.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// The same, for messages of our own, which others wait for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// All sessions.
@@ -114,7 +118,9 @@ impl Sessions {
         let cancelled = CancelledNotificationParam::new(Some(request), Some(reason));
         let cancelled =
             ClientNotification::CancelledNotification(CancelledNotification::new(cancelled));
-        self.accept_message(id, ClientJsonRpcMessage::notification(cancelled)).await
+        let message = ClientJsonRpcMessage::notification(cancelled);
+        let accepted = timeout(PATIENCE, self.accept_message(id, message)).await;
+        accepted.unwrap_or(Err(SessionsError::Busy))
     }
 
     fn followed(
@@ -187,7 +193,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<(), SessionsError> {
-        match timeout(PATIENCE, self.local.accept_message(id, message)).await {
+        match timeout(BUSY, self.local.accept_message(id, message)).await {
             Ok(accepted) => Ok(accepted?),
             Err(_) => Err(SessionsError::Busy),
         }

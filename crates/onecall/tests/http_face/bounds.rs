@@ -3,10 +3,12 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-use testkit::process::Process;
+use serde_json::json;
+use testkit::process::{Process, wait_until};
 
 use super::exchange::{Request, connect};
 use super::face::{Face, initialize};
+use super::support::PATIENCE;
 
 const MEGABYTE: usize = 1024 * 1024;
 
@@ -91,6 +93,28 @@ fn who_says_nothing_or_stops_halfway_has_to_go() {
             Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
         }
     }
+}
+
+#[test]
+fn an_answer_that_nobody_reads_is_given_up() {
+    let execution = json!({ "max_output_bytes": 32 * MEGABYTE });
+    let face = Face::with_limits(&execution);
+    let client = face.client();
+    let port = format!(":{:04X}", face.address.port());
+    let open = || {
+        let connections = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        // A number, our address, theirs, and the state, which is 01 for an open one.
+        let is_open = |line: &&str| {
+            let fields: Vec<&str> = line.split_ascii_whitespace().take(4).collect();
+            fields[1].ends_with(&port) && fields[3] == "01"
+        };
+        connections.lines().filter(is_open).count()
+    };
+    let unread = client.start(1, "print('x' * 20_000_000)", "t");
+    assert!(open() >= 1);
+    assert!(wait_until(3 * PATIENCE, || open() == 0), "the connection is kept");
+    assert!(client.run(2, "print('served')").contains("served"));
+    drop(unread);
 }
 
 #[test]

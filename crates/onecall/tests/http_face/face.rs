@@ -33,16 +33,31 @@ impl Face {
         Self::listen("127.0.0.1:0", arguments, prepare)
     }
 
+    /// The same, with limits for programs.
+    pub fn with_limits(execution: &Value) -> Self {
+        Self::serve("127.0.0.1:0", &[], execution, |_| {}).0
+    }
+
     /// The same, on any address.
     pub fn listen(
         address: &str,
         arguments: &[&str],
         prepare: impl FnOnce(&mut Command),
     ) -> (Self, Received) {
+        Self::serve(address, arguments, &json!({}), prepare)
+    }
+
+    fn serve(
+        address: &str,
+        arguments: &[&str],
+        execution: &Value,
+        prepare: impl FnOnce(&mut Command),
+    ) -> (Self, Received) {
         let home = Home::new();
         let received = home.path("received");
         let servers = [fixture("fixture", &["--log", &home.text_path("received")])];
-        home.write("config.json", json!({ "servers": servers }).to_string());
+        let config = json!({ "servers": servers, "execution": execution });
+        home.write("config.json", config.to_string());
         let mut command = home.configured(&["serve", "--http", address]);
         let stderr = File::create(home.path("stderr")).expect("a file");
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
