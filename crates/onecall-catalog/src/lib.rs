@@ -15,6 +15,7 @@ mod python_type;
 mod search;
 mod signature;
 mod tokens;
+mod typescript_signature;
 mod vocabulary;
 
 pub use catalog::{Catalog, ToolDefinition};
@@ -22,3 +23,4 @@ pub use fit::{Known, Misfit, check_arguments, misfits};
 pub use naming::{name_prefix, natural_name};
 pub use program::{Finding, ToolUse, ToolUses, Tools, calls_of, check_program, names_to_check};
 pub use signature::python_signature;
+pub use typescript_signature::typescript_signature;

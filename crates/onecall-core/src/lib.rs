@@ -21,7 +21,7 @@ pub use outcome::{
     ShownKind,
 };
 pub use program::{
-    Detail, EngineChoice, Limits, Program, SessionLimits, SessionRequest, Workspace,
+    Detail, EngineChoice, Language, Limits, Program, SessionLimits, SessionRequest, Workspace,
     WorkspaceAccess,
 };
 pub use tool::{AnswerForm, ToolAnnotations, ToolCall, ToolSpec, ToolValue};

@@ -80,12 +80,50 @@ pub enum EngineChoice {
     Python,
     /// The system's, with the packages it has.
     CPython,
+    /// The embedded one for TypeScript and JavaScript.
+    TypeScript,
 }
 
 impl EngineChoice {
-    /// Every choice, as it is written.
+    /// Every choice for Python, as it is written.
     pub const NAMES: [(&str, Self); 3] =
         [("auto", Self::Auto), ("python", Self::Python), ("cpython", Self::CPython)];
+}
+
+/// What a program is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// Python.
+    #[default]
+    Python,
+    /// TypeScript, and so JavaScript.
+    TypeScript,
+}
+
+impl Language {
+    /// Every language, as it is written.
+    pub const NAMES: [(&str, Self); 2] =
+        [("python", Self::Python), ("typescript", Self::TypeScript)];
+
+    /// The language of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, language)| *language)
+    }
+
+    /// What runs a program in this language, where `engine` was asked for: there is a
+    /// choice only for Python.
+    pub fn engine(self, engine: Option<EngineChoice>) -> Result<Option<EngineChoice>, String> {
+        match (self, engine) {
+            (Self::Python, engine) => Ok(engine),
+            (Self::TypeScript, None | Some(EngineChoice::Auto | EngineChoice::TypeScript)) => {
+                Ok(Some(EngineChoice::TypeScript))
+            }
+            (Self::TypeScript, Some(EngineChoice::Python | EngineChoice::CPython)) => {
+                Err("an engine can be chosen for Python only; leave it out".to_owned())
+            }
+        }
+    }
 }
 
 /// The one directory that programs may use.

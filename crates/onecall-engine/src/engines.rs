@@ -18,8 +18,8 @@ use crate::zygote::ZygoteCommand;
 /// What engines are made of.
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
-    /// This program. Run with `python-zygote` or `cpython-zygote` and one more
-    /// argument, it must run the zygote's body on that argument.
+    /// This program. Run with `python-zygote`, `cpython-zygote` or
+    /// `typescript-zygote` and one more argument, it must run the zygote's body on that argument.
     pub executable: PathBuf,
     /// How programs are locked in.
     pub mode: Mode,
@@ -52,6 +52,7 @@ pub struct Engines {
     settings: EngineSettings,
     python: Engine,
     cpython: OnceCell<Engine>,
+    typescript: Engine,
 }
 
 impl Engines {
@@ -60,7 +61,10 @@ impl Engines {
     pub fn new(settings: EngineSettings) -> Self {
         let plan = Plan::new(settings.mode, settings.workspace.as_ref());
         let python = engine("python-zygote", &plan, &settings);
-        Self { settings, python, cpython: OnceCell::new() }
+        // There is no workspace for these programs, so none of its quota concerns them.
+        let apart = EngineSettings { workspace: None, ..settings.clone() };
+        let typescript = engine("typescript-zygote", &Plan::new(settings.mode, None), &apart);
+        Self { settings, python, cpython: OnceCell::new(), typescript }
     }
 
     /// What programs may do with files.
@@ -81,6 +85,7 @@ impl Engines {
         match self.settings.choice {
             EngineChoice::Auto | EngineChoice::Python => self.python.warm_up().await,
             EngineChoice::CPython => self.cpython().await?.warm_up().await,
+            EngineChoice::TypeScript => self.typescript.warm_up().await,
         }
     }
 
@@ -89,6 +94,7 @@ impl Engines {
         match choice {
             EngineChoice::Auto | EngineChoice::Python => self.python.examine().await,
             EngineChoice::CPython => self.cpython().await?.examine().await,
+            EngineChoice::TypeScript => self.typescript.examine().await,
         }
     }
 
@@ -129,6 +135,11 @@ impl Engines {
         session.engine = choice;
         let engine = match choice {
             EngineChoice::CPython => self.cpython().await.map_err(|error| error.failure())?,
+            EngineChoice::TypeScript if program.session.is_some() => {
+                let message = "only Python programs can have a session";
+                return Err(Failure::refused("ValueError", message));
+            }
+            EngineChoice::TypeScript => &self.typescript,
             EngineChoice::Auto | EngineChoice::Python => &self.python,
         };
         let none = Condition::None;

@@ -2,8 +2,8 @@
 //!
 //! The gateway's side is [`Engines`]: for each it keeps a zygote and a few workers
 //! forked ahead, hands a worker its program and answers its tool calls through a
-//! [`ToolHost`](onecall_core::ToolHost). The worker's side is [`run_python_zygote`]
-//! and [`run_cpython_zygote`], the bodies of processes that the engines start.
+//! [`ToolHost`](onecall_core::ToolHost). The worker's side is [`run_python_zygote`],
+//! [`run_cpython_zygote`] and [`run_typescript_zygote`], the bodies of processes that the engines start.
 
 mod bootstrap;
 mod calls;
@@ -14,9 +14,11 @@ mod engines;
 mod examination;
 #[cfg(test)]
 mod hostile_frames;
+mod inside;
 mod pool;
 mod protocol;
 mod python;
+mod typescript;
 mod worker;
 mod workspace;
 mod zygote;
@@ -27,4 +29,5 @@ pub use examination::{Attempt, Examination, ExaminedWall};
 pub use onecall_jail::Mode as JailMode;
 pub use pool::EngineError;
 pub use python::run_zygote as run_python_zygote;
+pub use typescript::run_zygote as run_typescript_zygote;
 pub use worker::ProgramOutput;

@@ -6,7 +6,9 @@ use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use onecall_catalog::{ToolUse, calls_of, check_program, names_to_check};
-use onecall_core::{CallableName, ErrorSummary, Failure, Program, Resolution, ToolHost, ToolSpec};
+use onecall_core::{
+    CallableName, EngineChoice, ErrorSummary, Failure, Program, Resolution, ToolHost, ToolSpec,
+};
 
 use crate::directory::{Directory, Found};
 
@@ -42,6 +44,9 @@ pub(crate) async fn refusal(
     directory: &dyn Directory,
 ) -> Option<Failure> {
     let code = &program.code;
+    if program.engine == Some(EngineChoice::TypeScript) {
+        return None;
+    }
     if !SIGNS_OF_TOOLS.iter().any(|sign| code.contains(sign)) {
         return None;
     }
@@ -90,6 +95,11 @@ impl Preview {
         directory: &dyn Directory,
     ) -> Self {
         let code = &program.code;
+        if program.engine == Some(EngineChoice::TypeScript) {
+            let message = "only Python programs can be looked at without running them";
+            let refusal = Some(Failure::refused("ValueError", message));
+            return Self { tools: BTreeMap::new(), may_call_others: false, refusal };
+        }
         let Some(uses) = calls_of(code) else {
             let refusal = check_program(code, &|_: &str| None).first().map(|finding| {
                 let (kind, message) = (finding.kind.to_owned(), finding.message.clone());

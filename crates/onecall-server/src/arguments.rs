@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use onecall_core::{ClientId, Detail, EngineChoice, Limits, Program, SessionRequest};
+use onecall_core::{ClientId, Detail, EngineChoice, Language, Limits, Program, SessionRequest};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
@@ -46,10 +46,11 @@ impl<'a> Arguments<'a> {
         let session = self.optional_text("session")?;
         let reset = self.flag("reset")?;
         let session = session.map(|name| SessionRequest { client, name: name.to_owned(), reset });
+        let engine = self.language()?.engine(self.engine()?)?;
         if reset && session.is_none() {
             return Err(self.must_be("reset", "given together with 'session'"));
         }
-        Ok(Program { engine: self.engine()?, session, ..Program::new(self.text("code")?) })
+        Ok(Program { engine, session, ..Program::new(self.text("code")?) })
     }
 
     /// The program of `programmatic_tool_calling`.
@@ -78,6 +79,14 @@ impl<'a> Arguments<'a> {
         EngineChoice::NAMES.iter().find_map(known).map(Some).ok_or_else(|| {
             let names = EngineChoice::NAMES.map(|(name, _)| name).join(", ");
             self.must_be("engine", &format!("one of {names}"))
+        })
+    }
+
+    fn language(self) -> Result<Language, String> {
+        let Some(wanted) = self.get("language") else { return Ok(Language::default()) };
+        wanted.as_str().and_then(Language::named).ok_or_else(|| {
+            let names = Language::NAMES.map(|(name, _)| name).join(", ");
+            self.must_be("language", &format!("one of {names}"))
         })
     }
 

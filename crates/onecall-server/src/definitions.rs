@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use onecall_config::OptionalTool;
-use onecall_core::{EngineChoice, WorkspaceAccess};
+use onecall_core::{EngineChoice, Language, WorkspaceAccess};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -63,7 +63,11 @@ pub fn definitions(workspace: Option<WorkspaceAccess>, exposed: &[OptionalTool])
             json!({
                 "type": "object",
                 "properties": {
-                    "code": { "type": "string", "description": "The Python program." },
+                    "code": { "type": "string", "description": "The program." },
+                    "language": {
+                        "enum": Language::NAMES.map(|(name, _)| name),
+                        "description": "Default: python. In typescript, tools take one object."
+                    },
                     "engine": {
                         "enum": EngineChoice::NAMES.map(|(name, _)| name),
                         "description": "Default: auto."

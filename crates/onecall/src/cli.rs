@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
-use onecall_core::EngineChoice;
+use onecall_core::{EngineChoice, Language};
 
 use crate::http::HttpOptions;
 
@@ -40,6 +40,10 @@ pub(crate) struct RunArguments {
     /// which takes cpython for programs that import what only it has
     #[arg(long, value_parser = engine_names())]
     pub(crate) engine: Option<String>,
+    /// What it is written in, if its file name does not tell: .ts, .mts, .js and .mjs are
+    /// typescript, everything else is python
+    #[arg(long, value_parser = language_names())]
+    pub(crate) language: Option<String>,
     /// Print everything about the run as JSON: output, tool calls, the last expression's value
     #[arg(long)]
     pub(crate) json: bool,
@@ -67,6 +71,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   onecall run report.py
+  onecall run report.ts
   onecall run --dry-run report.py
   onecall run --json report.py | jq .return_value
   echo 'print(await mcp__time__now())' | onecall run -
@@ -193,6 +198,12 @@ Example:
         /// How programs are locked in
         plan: String,
     },
+    /// The same, for TypeScript
+    #[command(hide = true)]
+    TypescriptZygote {
+        /// How programs are locked in
+        plan: String,
+    },
     /// Body of the process that ends bridged servers if the gateway is killed
     #[command(hide = true)]
     Guard,
@@ -225,6 +236,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 fn engine_names() -> PossibleValuesParser {
     PossibleValuesParser::new(EngineChoice::NAMES.map(|(name, _)| name))
+}
+
+fn language_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Language::NAMES.map(|(name, _)| name))
 }
 
 /// The engine of this name, which the command line has checked.

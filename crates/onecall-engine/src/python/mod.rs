@@ -1,10 +1,8 @@
 //! The body of a Python worker: RustPython with its standard library inside this
 //! binary, and the bootstrap that every Python engine shares.
 
-mod cell;
 mod imports;
 mod json;
-mod socket;
 mod wire;
 
 use std::io::{self, Write};
@@ -16,12 +14,14 @@ use rustpython_vm::scope::Scope;
 use rustpython_vm::{InterpreterBuilder, PyResult, Settings, VirtualMachine};
 
 use crate::bootstrap::{MODULES, Module};
+use crate::cell::Plan;
+use crate::inside::cell;
 
 /// Runs the zygote on this process's stdin until the gateway closes it. Its
 /// workers are locked in as `plan` says, the argument the engine started this
 /// process with.
 pub fn run_zygote(plan: &str) -> ExitCode {
-    if let Err(error) = cell::isolate(plan) {
+    if let Err(error) = isolate(plan) {
         // The gateway logs what the zygote writes to stderr.
         _ = writeln!(io::stderr(), "{error}");
         return ExitCode::FAILURE;
@@ -45,6 +45,10 @@ pub fn run_zygote(plan: &str) -> ExitCode {
             ExitCode::FAILURE
         }
     })
+}
+
+fn isolate(plan: &str) -> io::Result<()> {
+    cell::isolate(Plan::parse(plan)?.jail())
 }
 
 fn serve(vm: &VirtualMachine) -> PyResult<()> {

@@ -16,9 +16,10 @@ mod native {
     use rustpython_vm::function::ArgIntoFloat;
     use rustpython_vm::{PyObjectRef, PyRef, PyResult, VirtualMachine};
 
+    use super::super::imports;
     use super::super::json::{self, ParseError};
-    use super::super::socket::{Socket, Waited};
-    use super::super::{cell, imports};
+    use crate::inside::cell;
+    use crate::inside::socket::{Socket, Waited};
     use crate::protocol::{Answer, FromWorker, ToWorker};
 
     /// One process has one socket: a program's worker.

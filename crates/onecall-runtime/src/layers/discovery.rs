@@ -1,10 +1,11 @@
 //! Answers what a program asks about tools, before anything is counted as a call.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use onecall_catalog::python_signature;
+use onecall_catalog::{python_signature, typescript_signature};
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolSpec, ToolValue,
+    BoxFuture, CallableName, Language, Resolution, ToolCall, ToolError, ToolHost, ToolSpec,
+    ToolValue,
 };
 use serde::Deserialize;
 use serde_json::value::to_raw_value;
@@ -17,6 +18,7 @@ use crate::layers::function;
 const FIND: &str = "onecall__find";
 const LIST: &str = "onecall__list";
 const SEARCH: &str = "onecall__search";
+const SERVER: &str = "onecall__server";
 
 /// More would be no answer to a question.
 const MOST_FOUND: usize = 100;
@@ -36,6 +38,8 @@ struct Name {
 struct Query {
     query: String,
     limit: usize,
+    #[serde(default)]
+    language: Option<String>,
 }
 
 impl<'a> Discovery<'a> {
@@ -80,17 +84,60 @@ impl<'a> Discovery<'a> {
         tools.iter().map(|spec| spec.callable.as_str()).chain(own).collect()
     }
 
-    async fn search(&self, query: &str, limit: usize) -> Value {
-        let found = self.directory.search(query, limit.min(MOST_FOUND)).await;
+    /// The tools of one server, which may be named as its configuration entry does or as
+    /// an identifier made of that.
+    async fn server(&self, name: &str) -> Value {
+        let tools = self.directory.tools().await;
+        let bare = |name: &str| {
+            name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase()
+        };
+        let servers: BTreeSet<&str> = tools.iter().map(|spec| spec.server.as_str()).collect();
+        let alike: Vec<&str> =
+            servers.iter().copied().filter(|known| bare(known) == bare(name)).collect();
+        let server = match (servers.get(name), alike.as_slice()) {
+            (Some(exact), _) => *exact,
+            (None, [one]) => *one,
+            (None, []) => return json!({ "problem": no_server(name, &servers) }),
+            (None, several) => {
+                let problem =
+                    format!("several servers are named like '{name}': {}", several.join(", "));
+                return json!({ "problem": problem });
+            }
+        };
+        let tools = tools.iter().filter(|spec| spec.server.as_str() == server);
+        let shown = tools.map(|spec| {
+            json!({
+                "tool": spec.tool.as_str(),
+                "name": spec.callable.as_str(),
+                "parameters": spec.parameters(),
+            })
+        });
+        json!({ "tools": shown.collect::<Vec<_>>() })
+    }
+
+    async fn search(&self, Query { query, limit, language }: Query) -> Value {
+        let found = self.directory.search(&query, limit.min(MOST_FOUND)).await;
+        let signature = match language.as_deref().and_then(Language::named) {
+            Some(Language::TypeScript) => typescript_signature,
+            _ => python_signature,
+        };
         let shown = |spec: &ToolSpec| {
             json!({
                 "name": spec.callable.as_str(),
                 "description": spec.description,
-                "signature": python_signature(spec),
+                "signature": signature(spec),
             })
         };
         found.iter().map(|spec| shown(spec)).collect()
     }
+}
+
+fn no_server(name: &str, servers: &BTreeSet<&str>) -> String {
+    if servers.is_empty() {
+        return format!("there is no server '{name}', nor any other with tools");
+    }
+    let servers: Vec<_> = servers.iter().copied().collect();
+    format!("there is no server '{name}' with tools; there are: {}", servers.join(", "))
 }
 
 fn describe(spec: &ToolSpec) -> Value {
@@ -108,7 +155,7 @@ impl ToolHost for Discovery<'_> {
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        if ![FIND, LIST, SEARCH].contains(&call.name.as_str()) {
+        if ![FIND, LIST, SEARCH, SERVER].contains(&call.name.as_str()) {
             return self.inner.call(call);
         }
         Box::pin(async move {
@@ -120,9 +167,10 @@ impl ToolHost for Discovery<'_> {
                     let Name { name } = serde_json::from_str(arguments).map_err(failed)?;
                     self.find(&name).await
                 }
-                SEARCH => {
-                    let Query { query, limit } = serde_json::from_str(arguments).map_err(failed)?;
-                    self.search(&query, limit).await
+                SEARCH => self.search(serde_json::from_str(arguments).map_err(failed)?).await,
+                SERVER => {
+                    let Name { name } = serde_json::from_str(arguments).map_err(failed)?;
+                    self.server(&name).await
                 }
                 _ => self.list().await,
             };

@@ -18,7 +18,12 @@ pub(crate) fn doctor(global: &Global) -> anyhow::Result<ExitCode> {
     let runtime = setup::tokio_runtime()?;
     let mut report = format!("sandbox: {}\n", name_of(config.sandbox));
     let mut usable = true;
-    for (title, choice) in [("python", EngineChoice::Python), ("cpython", EngineChoice::CPython)] {
+    let all = [
+        ("python", EngineChoice::Python),
+        ("cpython", EngineChoice::CPython),
+        ("typescript", EngineChoice::TypeScript),
+    ];
+    for (title, choice) in all {
         let examined = runtime.block_on(engines.examine(choice));
         let is_default = choice == config.engine
             || (choice, config.engine) == (EngineChoice::Python, EngineChoice::Auto);

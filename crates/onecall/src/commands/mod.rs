@@ -25,6 +25,9 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     match &cli.command {
         Command::PythonZygote { plan } => return onecall_engine::run_python_zygote(plan),
         Command::CpythonZygote { plan } => return onecall_engine::run_cpython_zygote(plan),
+        Command::TypescriptZygote { plan } => {
+            return onecall_engine::run_typescript_zygote(plan);
+        }
         Command::Guard => {
             return match onecall_bridge::run_guard() {
                 Ok(()) => ExitCode::SUCCESS,
@@ -63,9 +66,10 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Logout { server } => login::logout(&server, global),
         Command::Demo => demo::demo(),
         Command::DemoServer => demo::serve(),
-        Command::PythonZygote { .. } | Command::CpythonZygote { .. } | Command::Guard => {
-            Ok(ExitCode::SUCCESS)
-        }
+        Command::PythonZygote { .. }
+        | Command::CpythonZygote { .. }
+        | Command::TypescriptZygote { .. }
+        | Command::Guard => Ok(ExitCode::SUCCESS),
     }
 }
 

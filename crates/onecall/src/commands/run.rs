@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use onecall_core::{Caller, Detail, Failure, Outcome, Program, ToolCall};
+use onecall_core::{Caller, Detail, Failure, Language, Outcome, Program, ToolCall};
 use onecall_runtime::{Observer, Transcript};
 
 use crate::cli::{Global, RunArguments, engine};
@@ -28,8 +28,11 @@ const MAX_PROGRAM_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Runs a program, or tells what it would do.
 pub(crate) fn run(arguments: &RunArguments, global: &Global) -> anyhow::Result<ExitCode> {
+    let language = arguments.language.as_deref().and_then(Language::named);
+    let language = language.unwrap_or_else(|| language_of(&arguments.file));
+    let engine = arguments.engine.as_deref().and_then(engine);
     let program = Program {
-        engine: arguments.engine.as_deref().and_then(engine),
+        engine: language.engine(engine).map_err(anyhow::Error::msg)?,
         timeout: arguments.timeout,
         detail: if arguments.json { Detail::Whole } else { Detail::Brief },
         ..Program::new(read(&arguments.file, "program")?)
@@ -74,6 +77,14 @@ fn preview(program: &Program, global: &Global) -> anyhow::Result<ExitCode> {
     let preview = setup::with_gateway(global, async |gateway| gateway.preview(program).await)?;
     print(&format!("{preview}\n"))?;
     Ok(if preview.refusal.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What a program in `file` is written in.
+fn language_of(file: &Path) -> Language {
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("ts" | "mts" | "js" | "mjs") => Language::TypeScript,
+        _ => Language::Python,
+    }
 }
 
 /// The text of a program or a plan.

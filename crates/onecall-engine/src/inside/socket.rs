@@ -28,7 +28,7 @@ const FLUSHER_STACK: usize = 64 * 1024;
 const FLUSH_SIZE: usize = 32 * 1024;
 
 /// The socket and what waits to cross it.
-pub(super) struct Socket {
+pub(crate) struct Socket {
     stream: UnixStream,
     /// Another thread writes here to end a wait.
     wakeup: OwnedFd,
@@ -58,7 +58,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Socket {
-    pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
+    pub(crate) fn new(stream: UnixStream) -> io::Result<Self> {
         Ok(Self {
             stream,
             wakeup: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
@@ -74,11 +74,11 @@ impl Socket {
     }
 
     /// The descriptors a worker cannot do without.
-    pub(super) fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
+    pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
         [self.stream.as_fd(), self.wakeup.as_fd()]
     }
 
-    pub(super) fn send(&self, frame: &FromWorker<'_>) -> io::Result<()> {
+    pub(crate) fn send(&self, frame: &FromWorker<'_>) -> io::Result<()> {
         let mut outgoing = lock(&self.outgoing);
         outgoing.frame_text()?;
         frame.encode(&mut outgoing.frames).map_err(io::Error::other)?;
@@ -86,7 +86,7 @@ impl Socket {
         Ok(())
     }
 
-    pub(super) fn print(&self, text: &[u8], to_stderr: bool) -> io::Result<()> {
+    pub(crate) fn print(&self, text: &[u8], to_stderr: bool) -> io::Result<()> {
         let mut outgoing = lock(&self.outgoing);
         if outgoing.text_is_stderr != to_stderr {
             outgoing.frame_text()?;
@@ -104,7 +104,7 @@ impl Socket {
 
     /// Starts a thread that sends what a program too busy to wait has left unsent:
     /// its calls must start, and what it printed must not be lost by a kill.
-    pub(super) fn start_flusher(&'static self) -> io::Result<()> {
+    pub(crate) fn start_flusher(&'static self) -> io::Result<()> {
         let flush = move || {
             loop {
                 let mut outgoing = lock(&self.outgoing);
@@ -131,18 +131,18 @@ impl Socket {
         }
     }
 
-    pub(super) fn flush(&self) -> io::Result<()> {
+    pub(crate) fn flush(&self) -> io::Result<()> {
         lock(&self.outgoing).flush(&self.stream)
     }
 
-    pub(super) fn wake(&self) -> io::Result<()> {
+    pub(crate) fn wake(&self) -> io::Result<()> {
         rustix::io::write(&self.wakeup, &1u64.to_ne_bytes())?;
         Ok(())
     }
 
     /// The next frame's handler result, or `None` when `deadline` passes or
     /// another thread wakes us first.
-    pub(super) fn receive<T>(
+    pub(crate) fn receive<T>(
         &self,
         deadline: Option<Instant>,
         wait: impl Fn(&mut dyn FnMut() -> io::Result<Waited>) -> io::Result<Waited>,
@@ -164,7 +164,7 @@ impl Socket {
         }
     }
 
-    pub(super) fn received_already<T>(
+    pub(crate) fn received_already<T>(
         &self,
         handle: impl FnOnce(ToWorker<'_>) -> T,
     ) -> io::Result<Option<T>> {
@@ -223,7 +223,7 @@ fn wait_for_any(polled: &mut [PollFd<'_>], deadline: Option<Instant>) -> rustix:
 }
 
 /// How a wait for more bytes ended.
-pub(super) enum Waited {
+pub(crate) enum Waited {
     More,
     Woken,
     Closed,

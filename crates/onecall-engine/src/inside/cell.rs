@@ -7,15 +7,13 @@ use std::sync::OnceLock;
 
 use onecall_jail::{Isolation, Jail, Prepared, ProgramLimits, Verdict, canaries};
 
-use crate::cell::Plan;
 use crate::examination::{Attempt, Examination, ExaminedWall};
 
 static ZYGOTE: OnceLock<(Jail, Isolation)> = OnceLock::new();
 static WORKER: OnceLock<Prepared> = OnceLock::new();
 
 /// Isolates this process, which becomes a zygote, and all it will fork.
-pub(super) fn isolate(plan: &str) -> io::Result<()> {
-    let jail = Plan::parse(plan)?.jail();
+pub(crate) fn isolate(jail: Jail) -> io::Result<()> {
     let isolation = jail.isolate().map_err(io::Error::other)?;
     // A second isolation would be of the same process, so the first one stands.
     _ = ZYGOTE.set((jail, isolation));
@@ -23,7 +21,7 @@ pub(super) fn isolate(plan: &str) -> io::Result<()> {
 }
 
 /// Builds the walls around this worker, which keeps only the descriptors in `keep`.
-pub(super) fn lock(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
+pub(crate) fn lock(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
     let (jail, isolation) =
         ZYGOTE.get().ok_or_else(|| io::Error::other("the zygote is not isolated"))?;
     _ = WORKER.set(jail.prepare(isolation, keep).map_err(io::Error::other)?);
@@ -31,12 +29,12 @@ pub(super) fn lock(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
 }
 
 /// Applies the limits of the program that runs next.
-pub(super) fn limit(limits: ProgramLimits) -> io::Result<()> {
+pub(crate) fn limit(limits: ProgramLimits) -> io::Result<()> {
     worker()?.limit(limits)
 }
 
 /// Tries to break out of this worker, which is of no use to a program afterwards.
-pub(super) fn examine(keep: &[BorrowedFd<'_>]) -> io::Result<Examination> {
+pub(crate) fn examine(keep: &[BorrowedFd<'_>]) -> io::Result<Examination> {
     let attempt = |canary: onecall_jail::Canary<'_>| Attempt {
         wall: canary.wall.to_owned(),
         tried: canary.attempt.to_owned(),

@@ -1,0 +1,352 @@
+//! JSON text to JavaScript values and back.
+//!
+//! An integer that a number cannot hold exactly comes as a `BigInt`, and a `BigInt` goes
+//! as an integer. A value that JSON cannot carry unchanged is an error that names its place.
+
+use std::fmt::Write;
+
+use jiter::{Jiter, JiterError, Peek};
+use rquickjs::object::Filter;
+use rquickjs::{Array, Ctx, Exception, Function, Object, Result, String as JsString, Type, Value};
+
+/// Deeper nesting than this is refused both ways, long before the stack ends.
+const MAX_DEPTH: usize = 900;
+
+/// Integers up to here are numbers.
+const MAX_SAFE: i64 = (1 << 53) - 1;
+
+/// Fewer digits than these are always safe.
+const SAFE_DIGITS: usize = 15;
+
+/// What JavaScript lends: functions as they were before the program.
+pub(super) struct Lent<'js> {
+    /// A string of digits to a `BigInt`.
+    pub(super) big_integer: Function<'js>,
+    /// What a `BigInt` is in digits.
+    pub(super) digits: Function<'js>,
+    /// What kind of thing an object is, if it is one that JSON cannot carry.
+    pub(super) kind: Function<'js>,
+}
+
+/// Parses one JSON document; `None` if it is none.
+pub(super) fn parse<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Option<Value<'js>> {
+    let first = text.trim_ascii_start().bytes().next()?;
+    if !matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') {
+        return None;
+    }
+    if has_large_integer(text) {
+        let mut parser = Parser { source: Jiter::new(text.as_bytes()), ctx, lent };
+        let first = parser.source.peek().ok()?;
+        let value = parser.value(first, 0).ok()?;
+        return parser.source.finish().is_ok().then_some(value);
+    }
+    match ctx.json_parse(text) {
+        Ok(value) => Some(value),
+        Err(_) => {
+            ctx.catch();
+            None
+        }
+    }
+}
+
+/// Whether there is an integer that a number may not hold exactly.
+fn has_large_integer(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'"' => loop {
+                match bytes.get(at) {
+                    Some(b'\\') => at += 2,
+                    Some(b'"') | None => break at += 1,
+                    Some(_) => at += 1,
+                }
+            },
+            b'0'..=b'9' => {
+                let rest = bytes.get(at..).unwrap_or_default();
+                let more = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                at += more;
+                let is_integer = !matches!(bytes.get(at), Some(b'.' | b'e' | b'E'));
+                if more >= SAFE_DIGITS && is_integer {
+                    return true;
+                }
+                while matches!(bytes.get(at), Some(b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'))
+                {
+                    at += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+struct Parser<'a, 'js> {
+    source: Jiter<'a>,
+    ctx: &'a Ctx<'js>,
+    lent: &'a Lent<'js>,
+}
+
+enum ParseError {
+    Json,
+    TooDeep,
+    JavaScript,
+}
+
+impl From<JiterError> for ParseError {
+    fn from(_: JiterError) -> Self {
+        Self::Json
+    }
+}
+
+impl From<rquickjs::Error> for ParseError {
+    fn from(_: rquickjs::Error) -> Self {
+        Self::JavaScript
+    }
+}
+
+impl<'js> Parser<'_, 'js> {
+    fn value(&mut self, peek: Peek, depth: usize) -> std::result::Result<Value<'js>, ParseError> {
+        if depth > MAX_DEPTH {
+            return Err(ParseError::TooDeep);
+        }
+        let ctx = self.ctx.clone();
+        Ok(match peek {
+            Peek::Null => {
+                self.source.known_null()?;
+                Value::new_null(ctx)
+            }
+            Peek::True | Peek::False => Value::new_bool(ctx, self.source.known_bool(peek)?),
+            Peek::String => JsString::from_str(ctx, self.source.known_str()?)?.into_value(),
+            Peek::Array => {
+                let array = Array::new(ctx)?;
+                let mut next = self.source.known_array()?;
+                let mut index = 0;
+                while let Some(peek) = next {
+                    array.set(index, self.value(peek, depth + 1)?)?;
+                    index += 1;
+                    next = self.source.array_step()?;
+                }
+                array.into_value()
+            }
+            Peek::Object => {
+                let object = Object::new(ctx)?;
+                let mut next = self.source.known_object()?.map(str::to_owned);
+                while let Some(key) = next {
+                    let peek = self.source.peek()?;
+                    let value = self.value(peek, depth + 1)?;
+                    object.set(key, value)?;
+                    next = self.source.next_key()?.map(str::to_owned);
+                }
+                object.into_value()
+            }
+            _ => {
+                let digits = self.source.known_number_bytes(peek)?;
+                let digits = str::from_utf8(digits).map_err(|_| ParseError::Json)?.to_owned();
+                self.number(&digits)?
+            }
+        })
+    }
+
+    fn number(&self, digits: &str) -> std::result::Result<Value<'js>, ParseError> {
+        let is_integer = !digits.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
+        let is_safe = |number: i64| number.unsigned_abs() <= MAX_SAFE.unsigned_abs();
+        if !is_integer || digits.parse().is_ok_and(is_safe) {
+            let number = digits.parse().map_err(|_| ParseError::Json)?;
+            return Ok(Value::new_number(self.ctx.clone(), number));
+        }
+        Ok(self.lent.big_integer.call((digits,))?)
+    }
+}
+
+/// Writes `value` as JSON, or throws a `TypeError` that names the place.
+pub(super) fn write<'js>(ctx: &Ctx<'js>, value: &Value<'js>, lent: &Lent<'js>) -> Result<String> {
+    let plain = Object::new(ctx.clone())?.get_prototype();
+    let mut writer = Writer { out: String::new(), path: Vec::new(), ctx, lent, plain };
+    writer.value(value)?;
+    Ok(writer.out)
+}
+
+struct Writer<'a, 'js> {
+    out: String,
+    path: Vec<Step>,
+    ctx: &'a Ctx<'js>,
+    lent: &'a Lent<'js>,
+    /// What plain objects inherit from.
+    plain: Option<Object<'js>>,
+}
+
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+impl<'js> Writer<'_, 'js> {
+    /// Writes a value, or nothing for one that JSON leaves out; says whether it did.
+    fn value(&mut self, value: &Value<'js>) -> Result<bool> {
+        match value.type_of() {
+            Type::Undefined | Type::Uninitialized => return Ok(false),
+            Type::Null => self.out.push_str("null"),
+            Type::Bool => {
+                self.out.push_str(if value.as_bool() == Some(true) { "true" } else { "false" });
+            }
+            Type::Int => _ = write!(self.out, "{}", value.as_int().unwrap_or_default()),
+            Type::Float => self.float(value.as_float().unwrap_or_default())?,
+            Type::String => self.string(value)?,
+            Type::BigInt => {
+                let digits: String = self.lent.digits.call((value.clone(),))?;
+                self.out.push_str(&digits);
+            }
+            Type::Array => self.items(value)?,
+            Type::Symbol => return Err(self.refuse("a symbol")),
+            Type::Function | Type::Constructor => return Err(self.refuse("a function")),
+            Type::Promise => return Err(self.refuse("a Promise that was not awaited")),
+            _ => return self.object(value),
+        }
+        Ok(true)
+    }
+
+    fn float(&mut self, number: f64) -> Result<()> {
+        if !number.is_finite() {
+            return Err(self.refuse(if number.is_nan() { "NaN" } else { "Infinity" }));
+        }
+        // Rust writes large numbers without an exponent, which would make them integers
+        // of more digits than they have.
+        if number.fract() == 0.0 && number.abs() >= 1e21 {
+            _ = write!(self.out, "{number:e}");
+        } else {
+            _ = write!(self.out, "{number}");
+        }
+        Ok(())
+    }
+
+    fn string(&mut self, value: &Value<'js>) -> Result<()> {
+        let text = value.as_string().map(JsString::to_string);
+        match text {
+            Some(Ok(text)) => {
+                let quoted = serde_json::to_string(&text).unwrap_or_default();
+                self.out.push_str(&quoted);
+                Ok(())
+            }
+            _ => Err(self.refuse("a string with a lone surrogate")),
+        }
+    }
+
+    fn items(&mut self, value: &Value<'js>) -> Result<()> {
+        let Some(array) = value.as_array() else { return Err(self.refuse("an unknown thing")) };
+        self.out.push('[');
+        // A program's getter may change the array meanwhile.
+        let mut index = 0;
+        while index < array.len() {
+            if index > 0 {
+                self.out.push(',');
+            }
+            let item: Value<'js> = array.get(index)?;
+            if !self.step(Step::Index(index), &item)? {
+                self.out.push_str("null");
+            }
+            index += 1;
+        }
+        self.out.push(']');
+        Ok(())
+    }
+
+    fn object(&mut self, value: &Value<'js>) -> Result<bool> {
+        let Some(object) = value.as_object() else { return Err(self.refuse("an unknown thing")) };
+        let prototype = object.get_prototype();
+        if prototype.is_some() && (prototype != self.plain || value.is_proxy()) {
+            let kind: Option<String> = self.lent.kind.call((object.clone(),))?;
+            if let Some(kind) = kind {
+                return Err(self.refuse(&kind));
+            }
+        }
+        let convert: Value<'js> = object.get("toJSON")?;
+        if let Some(convert) = convert.as_function() {
+            let key = match self.path.last() {
+                Some(Step::Key(key)) => key.clone(),
+                Some(Step::Index(index)) => index.to_string(),
+                None => String::new(),
+            };
+            let converted: Value<'js> =
+                convert.call((rquickjs::function::This(object.clone()), key))?;
+            if converted != *value {
+                return self.deeper(|writer| writer.value(&converted));
+            }
+        }
+        self.out.push('{');
+        let mut is_first = true;
+        let keys = object.own_keys::<JsString<'js>>(Filter::new().string().enum_only());
+        for key in keys {
+            let key = key?;
+            let item: Value<'js> = object.get(key.clone())?;
+            if item.is_undefined() {
+                continue;
+            }
+            if !is_first {
+                self.out.push(',');
+            }
+            is_first = false;
+            self.string(key.as_value())?;
+            self.out.push(':');
+            let key = key.to_string().unwrap_or_default();
+            if !self.step(Step::Key(key), &item)? {
+                self.out.push_str("null");
+            }
+        }
+        self.out.push('}');
+        Ok(true)
+    }
+
+    fn step(&mut self, step: Step, value: &Value<'js>) -> Result<bool> {
+        self.path.push(step);
+        let written = self.deeper(|writer| writer.value(value))?;
+        self.path.pop();
+        Ok(written)
+    }
+
+    fn deeper(&mut self, write: impl FnOnce(&mut Self) -> Result<bool>) -> Result<bool> {
+        if self.path.len() > MAX_DEPTH {
+            let message = "the arguments are nested too deeply or contain themselves";
+            return Err(Exception::throw_type(self.ctx, message));
+        }
+        write(self)
+    }
+
+    fn refuse(&self, what: &str) -> rquickjs::Error {
+        let mut place = String::new();
+        for step in &self.path {
+            _ = match step {
+                Step::Key(key) if place.is_empty() => write!(place, "argument '{key}'"),
+                Step::Key(key) => write!(place, "[{key:?}]"),
+                Step::Index(index) => write!(place, "[{index}]"),
+            };
+        }
+        let place = if place.is_empty() { "the arguments" } else { &place };
+        let message = format!(
+            "{place} is {what}, which JSON cannot carry; pass strings, finite numbers, bigints, \
+             booleans, null, arrays or plain objects"
+        );
+        Exception::throw_type(self.ctx, &message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_integers_are_seen_outside_of_strings() {
+        let cases = [
+            ("9007199254740993", true),
+            (r#"{"id": -12345678901234567890}"#, true),
+            (r#"["9007199254740993", "a\"9007199254740993"]"#, false),
+            ("[3.14159265358979312, 1234567890123456.5]", false),
+            ("[123456789012345, 1e30]", false),
+            (r#"["unclosed 1234567890123456789"#, false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(has_large_integer(text), expected, "{text}");
+        }
+    }
+}

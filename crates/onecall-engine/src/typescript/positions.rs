@@ -1,0 +1,89 @@
+//! Where something in the code that runs stands in the text of its author.
+
+use oxc_sourcemap::SourceMap;
+
+/// A line and a column, both counted from one, columns in UTF-16 units as JavaScript has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) line: u32,
+    pub(super) column: u32,
+}
+
+/// The author's text, and the way back to it.
+#[derive(Debug)]
+pub(super) struct Positions {
+    lines: Vec<String>,
+    /// Places in the code that runs with theirs in the text, in order; `None` if they
+    /// are the same.
+    map: Option<Vec<(Place, Place)>>,
+}
+
+impl Positions {
+    /// The code that runs is the author's.
+    pub(super) fn unchanged(source: &str) -> Self {
+        Self { lines: source.lines().map(str::to_owned).collect(), map: None }
+    }
+
+    /// It was written anew.
+    pub(super) fn mapped(source: &str, map: Option<&SourceMap<'_>>) -> Self {
+        let mut positions = Self::unchanged(source);
+        positions.map = map.map(|map| {
+            let place = |line: u32, column: u32| Place { line: line + 1, column: column + 1 };
+            map.get_tokens()
+                .map(|token| {
+                    (
+                        place(token.get_dst_line(), token.get_dst_col()),
+                        place(token.get_src_line(), token.get_src_col()),
+                    )
+                })
+                .collect()
+        });
+        positions
+    }
+
+    /// The author's place of one in the code that runs.
+    pub(super) fn original(&self, place: Place) -> Place {
+        let Some(map) = &self.map else { return place };
+        let after = map.partition_point(|(generated, _)| *generated <= place);
+        match after.checked_sub(1).and_then(|index| map.get(index)) {
+            Some((generated, original)) if generated.line == place.line => *original,
+            // Code that the author did not write; what follows it is near.
+            _ => map.get(after).map_or(place, |(_, original)| *original),
+        }
+    }
+
+    /// The line of a place, and a mark below its column.
+    pub(super) fn excerpt(&self, place: Place) -> Option<String> {
+        /// A longer line is machine-made, and only its neighbourhood of interest.
+        const WIDEST: usize = 160;
+        let index = usize::try_from(place.line).ok()?.checked_sub(1)?;
+        let line: Vec<char> = self.lines.get(index)?.chars().collect();
+        let mut units = 1;
+        let before = line.iter().take_while(|character| {
+            let is_before = units < place.column;
+            units += if u32::from(**character) > 0xffff { 2 } else { 1 };
+            is_before
+        });
+        let column = before.count();
+        let from = column.saturating_sub(WIDEST / 2);
+        let shown: String = line.iter().skip(from).take(WIDEST).collect();
+        let mark: String = line
+            .iter()
+            .skip(from)
+            .take(column - from)
+            .map(|character| if *character == '\t' { '\t' } else { ' ' })
+            .collect();
+        Some(format!("{}\n{mark}^", shown.trim_end()))
+    }
+}
+
+/// The place of the byte at `offset`.
+pub(super) fn place_of(source: &str, offset: u32) -> Place {
+    let offset = usize::try_from(offset).unwrap_or(usize::MAX).min(source.len());
+    let before = source.get(..source.floor_char_boundary(offset)).unwrap_or_default();
+    let line = before.bytes().filter(|byte| *byte == b'\n').count();
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let column = before.get(start..).unwrap_or_default().encode_utf16().count();
+    let counted = |count: usize| u32::try_from(count + 1).unwrap_or(u32::MAX);
+    Place { line: counted(line), column: counted(column) }
+}

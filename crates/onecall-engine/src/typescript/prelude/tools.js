@@ -1,0 +1,199 @@
+// The tools as functions, found by name when a program first uses them.
+(hooks) => {
+  "use strict";
+  const { originals: o, native, ToolError } = hooks;
+
+  // Calls that are not answered yet, by id.
+  const pending = new o.Map();
+
+  hooks.waiting = () => (hooks.hasFailed() ? 0 : o.mapSize(pending));
+
+  hooks.settle = (id, succeeded, value) => {
+    const call = o.mapGet(pending, id);
+    if (call === undefined) return;
+    o.mapDelete(pending, id);
+    if (succeeded === true) return call.resolve(value);
+    const message = succeeded === false ? value : `'${call.name}' failed: ${value}`;
+    call.reject(failed(call.failure, message));
+  };
+
+  // The error was made when the call was, so its stack says where that is.
+  const failed = (failure, message) => {
+    o.defineProperty(failure, "message", {
+      __proto__: null, configurable: true, writable: true, enumerable: false, value: message,
+    });
+    return failure;
+  };
+
+  const isPlain = (value) => {
+    if (value === null || typeof value !== "object" || o.isArray(value)) return false;
+    const prototype = o.getPrototypeOf(value);
+    return prototype === null || o.getPrototypeOf(prototype) === null;
+  };
+
+  const argumentsOf = (name, parameters, args) => {
+    let given = args.length;
+    while (given > 0 && args[given - 1] === undefined) given -= 1;
+    if (given === 0) return {};
+    if (given === 1 && isPlain(args[0])) return args[0];
+    if (given > parameters.length) {
+      throw new o.TypeError(
+        `${name}() takes one object, or at most ${parameters.length} arguments, but ${given} were given`,
+      );
+    }
+    const named = { __proto__: null };
+    for (let i = 0; i < given; i++) named[parameters[i]] = args[i];
+    return named;
+  };
+
+  const call = (name, parameters, args) => {
+    const failure = new ToolError();
+    return new o.Promise((resolve, reject) => {
+      const id = native.call(hooks, name, argumentsOf(name, parameters, args));
+      o.mapSet(pending, id, { name, failure, resolve, reject });
+    });
+  };
+
+  const named = (name, tool) => {
+    o.defineProperty(tool, "name", { __proto__: null, value: name, configurable: true });
+    return tool;
+  };
+  hooks.tool = (name, parameters) => named(name, (...args) => call(name, parameters, args));
+  const blocked = (name) => named(name, () => {
+    const failure = new ToolError(`'${name}' is not available in execute_program`);
+    return new o.Promise((_, reject) => reject(failure));
+  });
+
+  // What a program expects to have and has not, with what to do instead.
+  const OUTSIDE = "programs reach the outside only through tools";
+  const ABSENT = {
+    __proto__: null,
+    fetch: OUTSIDE, XMLHttpRequest: OUTSIDE, WebSocket: OUTSIDE, EventSource: OUTSIDE,
+    require: "import tools from './servers/<server>', or call them by name",
+    module: "a program exports nothing; print what matters with console.log",
+    exports: "a program exports nothing; print what matters with console.log",
+    process: "print with console.log; there is no environment, and a program ends at its end",
+    Deno: OUTSIDE, Bun: OUTSIDE, window: OUTSIDE, document: OUTSIDE, localStorage: "nothing is kept between programs",
+    sessionStorage: "nothing is kept between programs",
+    Buffer: "use TextEncoder, TextDecoder, btoa and atob",
+    setInterval: "use setTimeout in a loop", clearInterval: "use setTimeout in a loop",
+    setImmediate: "use setTimeout or queueMicrotask", clearImmediate: "use setTimeout or queueMicrotask",
+    __dirname: "there are no files", __filename: "there are no files",
+    alert: "print with console.log", prompt: "nobody is there to answer",
+    Worker: "run calls in parallel with Promise.all", global: "use globalThis",
+  };
+
+  const known = new o.Map();
+  // The function of a tool, or what is to be said of a name that is none.
+  const meaningOf = (name) => {
+    if (o.mapHas(known, name)) return o.mapGet(known, name);
+    const meaning = native.resolve(name);
+    let found;
+    if (o.hasOwn(meaning, "parameters")) found = { tool: hooks.tool(name, meaning.parameters) };
+    else if (o.hasOwn(meaning, "blocked")) found = { tool: blocked(name) };
+    else found = { nearest: meaning.nearest };
+    o.mapSet(known, name, found);
+    return found;
+  };
+
+  const missing = (name) => {
+    if (ABSENT[name] !== undefined) return new o.ReferenceError(`${name} is not available: ${ABSENT[name]}`);
+    const { nearest } = meaningOf(name);
+    const hint = nearest.length > 0 ? `. Did you mean: ${o.join(nearest, " or ")}?` : "";
+    return new o.ReferenceError(`${name} is not defined${hint}`);
+  };
+
+  const global = globalThis;
+  const setGlobal = (name, value) =>
+    o.defineProperty(global, name, { __proto__: null, configurable: true, writable: true, enumerable: false, value });
+  const open = new o.Map();
+
+  // Prepares a name that the program uses and nobody has defined.
+  hooks.define = (name, isAskedFor) => {
+    if (name in global || name === "arguments") return;
+    if (isAskedFor) {
+      if (ABSENT[name] === undefined && meaningOf(name).tool !== undefined) setGlobal(name, meaningOf(name).tool);
+      return;
+    }
+    o.mapSet(open, name, true);
+    o.defineProperty(global, name, {
+      __proto__: null,
+      configurable: true,
+      enumerable: false,
+      get() {
+        const tool = ABSENT[name] === undefined ? meaningOf(name).tool : undefined;
+        if (tool === undefined) throw missing(name);
+        o.mapDelete(open, name);
+        setGlobal(name, tool);
+        return tool;
+      },
+      set() {
+        throw new o.ReferenceError(`${name} is not defined`);
+      },
+    });
+  };
+
+  // `globalThis[name]` finds tools too, and is `undefined` for what there is not.
+  const lookUp = (target, name) => {
+    if (typeof name !== "string" || !o.startsWith(name, "mcp__")) return undefined;
+    return meaningOf(name).tool;
+  };
+  setGlobal("globalThis", new Proxy(global, {
+    __proto__: null,
+    get(target, name) {
+      if (name in target && !(o.mapHas(open, name))) return target[name];
+      return lookUp(target, name);
+    },
+    has(target, name) {
+      return name in target && !o.mapHas(open, name) || lookUp(target, name) !== undefined;
+    },
+    set(target, name, value) {
+      o.mapDelete(open, name);
+      setGlobal(name, value);
+      return true;
+    },
+  }));
+
+  const found = new o.Map();
+  const find = (name) => {
+    if (o.mapHas(found, name)) return o.mapGet(found, name);
+    const answer = native.ask("onecall__find", o.json({ name }));
+    if (!o.hasOwn(answer, "name")) throw new o.ReferenceError(answer.problem);
+    const tool = hooks.tool(answer.name, answer.parameters);
+    o.mapSet(found, name, tool);
+    return tool;
+  };
+
+  const search = async (query, limit = 10) =>
+    native.ask("onecall__search", o.json({ query: o.String(query), limit: o.Number(limit), language: "typescript" }));
+
+  const own = { __proto__: null, search };
+  setGlobal("tools", new Proxy(own, {
+    __proto__: null,
+    get(target, name) {
+      if (typeof name !== "string" || name === "then" || name === "toJSON") return undefined;
+      return target[name] ?? find(name);
+    },
+    has(target, name) {
+      if (typeof name !== "string") return false;
+      try {
+        return name === "search" || find(name) !== undefined;
+      } catch {
+        return false;
+      }
+    },
+    ownKeys() {
+      return native.ask("onecall__list", "{}");
+    },
+    getOwnPropertyDescriptor(target, name) {
+      if (typeof name !== "string" || name === "search") return undefined;
+      return { value: find(name), configurable: true, enumerable: true, writable: true };
+    },
+    set() {
+      return false;
+    },
+  }));
+
+  hooks.isPromise = (value) => native.promise(value) !== undefined;
+  hooks.promiseState = (value) => native.promise(value);
+}

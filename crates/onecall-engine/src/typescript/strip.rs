@@ -1,0 +1,187 @@
+//! TypeScript becomes JavaScript: types are taken out, not checked.
+//!
+//! What is JavaScript already stays as it is, so its lines are its own; what is not is
+//! written anew, with a map back to the lines of its author.
+
+use std::path::Path;
+
+use oxc_allocator::Allocator;
+use oxc_ast::AstKind;
+use oxc_ast::ast::Program;
+use oxc_codegen::{Codegen, CodegenOptions};
+use oxc_diagnostics::OxcDiagnostic;
+use oxc_parser::{Parser, ParserReturn};
+use oxc_semantic::{Semantic, SemanticBuilder};
+use oxc_span::SourceType;
+use oxc_syntax::module_record::{ImportImportName, ModuleRecord};
+use oxc_syntax::operator::UnaryOperator;
+use oxc_transformer::{HelperLoaderMode, TransformOptions, Transformer};
+
+use super::positions::{Place, Positions, place_of};
+
+/// What the program is called in every message.
+pub(super) const PROGRAM: &str = "<program>";
+
+/// A program that can be run.
+#[derive(Debug)]
+pub(super) struct Stripped {
+    /// JavaScript.
+    pub(super) code: String,
+    /// From there to the author's lines.
+    pub(super) positions: Positions,
+    /// Names that it uses and does not define.
+    pub(super) free_names: Vec<FreeName>,
+    /// What it imports by name, from where.
+    pub(super) imports: Vec<Import>,
+}
+
+/// A name that the program uses and does not define.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FreeName {
+    pub(super) name: String,
+    /// Whether the program asks by `typeof` if there is such a thing.
+    pub(super) is_asked_for: bool,
+}
+
+/// One name of an import, or none where everything is imported.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Import {
+    pub(super) module: String,
+    pub(super) name: Option<String>,
+    /// Where the name, or else the module, is written.
+    pub(super) place: Place,
+}
+
+/// Why source text is no program.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct SyntaxProblem {
+    pub(super) message: String,
+    pub(super) place: Option<Place>,
+}
+
+/// Takes the types out of `source`.
+pub(super) fn strip(source: &str) -> Result<Stripped, SyntaxProblem> {
+    let allocator = Allocator::default();
+    let javascript = Parser::new(&allocator, source, SourceType::mjs()).parse();
+    if javascript.diagnostics.is_empty() {
+        let analysis = analyse(&javascript.program, source)?;
+        if !uses_decorators(&analysis) {
+            let free_names = free_names(&analysis);
+            let imports = imports(&javascript.module_record, source);
+            let positions = Positions::unchanged(source);
+            return Ok(Stripped { code: source.to_owned(), positions, free_names, imports });
+        }
+    }
+    let parsed = Parser::new(&allocator, source, SourceType::ts().with_module(true)).parse();
+    if let Some(error) = parsed.diagnostics.first() {
+        return Err(problem(error, source));
+    }
+    let ParserReturn { mut program, module_record, .. } = parsed;
+    let free_names = free_names(&analyse(&program, source)?);
+    let code = transform(&allocator, &mut program, source)?;
+    let (code, positions) = code;
+    // Imports of types are gone by now; those that are left have to be there.
+    let left = Parser::new(&allocator, allocator.alloc_str(&code), SourceType::mjs()).parse();
+    let kept = |import: &Import| {
+        left.module_record.import_entries.iter().any(|entry| {
+            entry.module_request.name.as_str() == import.module
+                && imported_name(&entry.import_name).as_deref() == import.name.as_deref()
+        })
+    };
+    let imports = imports(&module_record, source).into_iter().filter(kept).collect();
+    Ok(Stripped { code, positions, free_names, imports })
+}
+
+fn transform<'a>(
+    allocator: &'a Allocator,
+    program: &mut Program<'a>,
+    source: &str,
+) -> Result<(String, Positions), SyntaxProblem> {
+    let scoping = SemanticBuilder::new()
+        .with_excess_capacity(2.0)
+        .with_enum_eval(true)
+        .build(program)
+        .semantic
+        .into_scoping();
+    let mut options = TransformOptions::default();
+    options.decorator.legacy = true;
+    options.helper_loader.mode = HelperLoaderMode::External;
+    let path = Path::new(PROGRAM);
+    let transformed =
+        Transformer::new(allocator, path, &options).build_with_scoping(scoping, program);
+    if let Some(error) = transformed.diagnostics.first() {
+        return Err(problem(error, source));
+    }
+    let options =
+        CodegenOptions { source_map_path: Some(path.to_owned()), ..CodegenOptions::default() };
+    let generated = Codegen::new().with_options(options).build(program);
+    let positions = Positions::mapped(source, generated.map.as_ref());
+    Ok((generated.code, positions))
+}
+
+fn analyse<'a>(program: &'a Program<'a>, source: &str) -> Result<Semantic<'a>, SyntaxProblem> {
+    let builder = SemanticBuilder::new().with_build_nodes(true).with_check_syntax_error(true);
+    let analysis = builder.build(program);
+    match analysis.diagnostics.first() {
+        Some(error) => Err(problem(error, source)),
+        None => Ok(analysis.semantic),
+    }
+}
+
+/// The engine has none, although they are JavaScript by now.
+fn uses_decorators(analysis: &Semantic<'_>) -> bool {
+    analysis.nodes().iter().any(|node| matches!(node.kind(), AstKind::Decorator(_)))
+}
+
+fn free_names(analysis: &Semantic<'_>) -> Vec<FreeName> {
+    let scoping = analysis.scoping();
+    let is_asked_for = |reference: &oxc_syntax::reference::ReferenceId| {
+        let node = scoping.get_reference(*reference).node_id();
+        matches!(analysis.nodes().parent_kind(node), AstKind::UnaryExpression(expression)
+            if expression.operator == UnaryOperator::Typeof)
+    };
+    let is_a_value = |reference: &oxc_syntax::reference::ReferenceId| {
+        !scoping.get_reference(*reference).is_type()
+    };
+    let names = scoping.root_unresolved_references().iter();
+    let names = names.filter(|(_, references)| references.iter().any(is_a_value));
+    names
+        .map(|(name, references)| FreeName {
+            name: name.to_string(),
+            is_asked_for: references.iter().any(is_asked_for),
+        })
+        .collect()
+}
+
+fn imports(record: &ModuleRecord<'_>, source: &str) -> Vec<Import> {
+    let entries = record.import_entries.iter().filter(|entry| !entry.is_type);
+    entries
+        .map(|entry| Import {
+            module: entry.module_request.name.to_string(),
+            name: imported_name(&entry.import_name),
+            place: place_of(
+                source,
+                match &entry.import_name {
+                    ImportImportName::Name(name) => name.span.start,
+                    _ => entry.module_request.span.start,
+                },
+            ),
+        })
+        .collect()
+}
+
+fn imported_name(name: &ImportImportName<'_>) -> Option<String> {
+    match name {
+        ImportImportName::Name(name) => Some(name.name.to_string()),
+        ImportImportName::NamespaceObject | ImportImportName::Default(_) => None,
+    }
+}
+
+fn problem(error: &OxcDiagnostic, source: &str) -> SyntaxProblem {
+    let mut message = error.message.to_string();
+    if let Some(help) = &error.help {
+        message.push_str(&format!(" ({help})"));
+    }
+    let place = error.labels.first().map(|label| place_of(source, label.offset()));
+    SyntaxProblem { message, place }
+}
