@@ -6,8 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::TYPESCRIPT;
+
 /// Begins a program of several in a file, or its answer.
 const CELL: &str = "# %% ";
+
+/// The same in TypeScript.
+const TYPESCRIPT_CELL: &str = "// %% ";
 
 /// What `case.json` may say.
 const KEYS: [&str; 6] =
@@ -65,6 +70,9 @@ fn read(path: &Path, engine: &str) -> Option<Case> {
     if !field("engines").as_array().is_none_or(fits) {
         return None;
     }
+    if engine == TYPESCRIPT && !path.join("program.ts").exists() {
+        return None;
+    }
     let numbers = field("attacks").as_array().cloned().unwrap_or_default();
     Some(Case {
         attacks: numbers.iter().filter_map(Value::as_u64).collect(),
@@ -79,17 +87,25 @@ fn read(path: &Path, engine: &str) -> Option<Case> {
 /// answer that precedes the first cell of `answer.txt` is that of all others.
 /// `answer.ENGINE.txt` has those that differ on an engine.
 fn cells(name: &str, path: &Path, engine: &str) -> Vec<Cell> {
-    let program = text(&path.join("program.py"));
-    let (beginning, mut programs) = split(&program);
+    let (file, mark) = match engine {
+        TYPESCRIPT => ("program.ts", TYPESCRIPT_CELL),
+        _ => ("program.py", CELL),
+    };
+    let program = text(&path.join(file));
+    let (beginning, mut programs) = split(&program, mark);
     if programs.is_empty() {
         programs.push(("", ""));
     }
     let mut answers = BTreeMap::new();
     let of_engine = path.join(format!("answer.{engine}.txt"));
-    let files = [path.join("answer.txt"), of_engine];
+    let mut files = vec![path.join("answer.txt"), of_engine];
+    if engine == TYPESCRIPT {
+        // Its programs are others.
+        files.remove(0);
+    }
     for file in files.iter().filter(|file| file.exists()) {
         let answer = text(file);
-        let (general, particular) = split(&answer);
+        let (general, particular) = split(&answer, CELL);
         if !general.is_empty() {
             answers.insert(String::new(), general.to_owned());
         }
@@ -105,13 +121,13 @@ fn cells(name: &str, path: &Path, engine: &str) -> Vec<Cell> {
 }
 
 /// What precedes the first cell, and the cells by name.
-fn split(text: &str) -> (&str, Vec<(&str, &str)>) {
-    let Some(start) = find_cell(text) else { return (text, Vec::new()) };
+fn split<'a>(text: &'a str, mark: &str) -> (&'a str, Vec<(&'a str, &'a str)>) {
+    let Some(start) = find_cell(text, mark) else { return (text, Vec::new()) };
     let (beginning, mut rest) = text.split_at(start);
     let mut cells = Vec::new();
-    while let Some(cell) = rest.strip_prefix(CELL) {
+    while let Some(cell) = rest.strip_prefix(mark) {
         let (name, body) = cell.split_once('\n').expect("a cell has lines");
-        let end = find_cell(body).unwrap_or(body.len());
+        let end = find_cell(body, mark).unwrap_or(body.len());
         let (body, more) = body.split_at(end);
         cells.push((name.trim(), body));
         rest = more;
@@ -119,9 +135,9 @@ fn split(text: &str) -> (&str, Vec<(&str, &str)>) {
     (beginning, cells)
 }
 
-fn find_cell(text: &str) -> Option<usize> {
+fn find_cell(text: &str, mark: &str) -> Option<usize> {
     let is_cell = |at: &usize| *at == 0 || text.as_bytes()[at - 1] == b'\n';
-    text.match_indices(CELL).map(|(at, _)| at).find(is_cell)
+    text.match_indices(mark).map(|(at, _)| at).find(is_cell)
 }
 
 fn text(path: &Path) -> String {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use testkit::mcp::{CallId, Session, ToolAnswer};
 use testkit::process::{Process, descendants, unique_mark, wait_until};
 
+use crate::TYPESCRIPT;
 use crate::case::{Case, Cell, attempt};
 use crate::expectation::{difference, shown};
 use crate::lures::Lures;
@@ -25,6 +26,10 @@ const LATE: Duration = Duration::from_secs(8);
 
 /// A program that any gateway can run.
 const LIFE_SIGN: &str = "print('hello', await mcp__fixture__echo(value='there'))";
+
+/// The same in TypeScript.
+const TYPESCRIPT_LIFE_SIGN: &str =
+    "console.log('hello', await mcp__fixture__echo({ value: 'there' }))";
 
 /// One gateway under attack.
 pub struct Target {
@@ -53,7 +58,10 @@ impl Target {
         fs::create_dir(home.path("probe")).expect("a folder");
         let mut server = fixture("fixture", &[]);
         server["env"] = json!({ "SERVER_SECRET": of_server });
-        let mut whole = json!({ "servers": [server], "engine": engine });
+        let mut whole = json!({ "servers": [server] });
+        if engine != TYPESCRIPT {
+            whole["engine"] = engine.into();
+        }
         for (key, value) in case.config.as_object().into_iter().flatten() {
             if !value.is_null() {
                 whole[key] = value.clone();
@@ -77,6 +85,11 @@ impl Target {
             memory: 0,
             before,
         };
+        if engine == TYPESCRIPT {
+            // The zygote that starts with the gateway has to be at rest too.
+            let arguments = json!({ "code": LIFE_SIGN });
+            target.gateway.session.call_tool("execute_program", arguments);
+        }
         assert_eq!(target.life_sign(), None);
         target.before = Traces::at_rest(|| target.traces());
         target.memory = target.gateway_process().resident_bytes().expect("it runs");
@@ -123,7 +136,9 @@ impl Target {
     }
 
     fn start(&mut self, code: &str) -> CallId {
-        self.gateway.session.start_call("execute_program", json!({ "code": code }))
+        let language = if self.engine == TYPESCRIPT { TYPESCRIPT } else { "python" };
+        let arguments = json!({ "code": code, "language": language });
+        self.gateway.session.start_call("execute_program", arguments)
     }
 
     fn finish(&mut self, program: CallId) -> Option<ToolAnswer> {
@@ -135,7 +150,10 @@ impl Target {
     /// A program that runs beside the hostile one.
     fn neighbour(&self) -> String {
         let [.., secret] = &self.secrets;
-        format!("secret = '{secret}'\n{LIFE_SIGN}")
+        match self.engine.as_str() {
+            TYPESCRIPT => format!("const secret = '{secret}';\n{TYPESCRIPT_LIFE_SIGN}"),
+            _ => format!("secret = '{secret}'\n{LIFE_SIGN}"),
+        }
     }
 
     /// Tells a program where to aim.
@@ -163,7 +181,10 @@ impl Target {
 
     /// What is wrong with a program that only prints and calls a tool.
     fn life_sign(&mut self) -> Option<String> {
-        let program = self.start(LIFE_SIGN);
+        let program = self.start(match self.engine.as_str() {
+            TYPESCRIPT => TYPESCRIPT_LIFE_SIGN,
+            _ => LIFE_SIGN,
+        });
         self.harm_to(program)
     }
 

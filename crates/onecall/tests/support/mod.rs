@@ -208,6 +208,12 @@ impl Gateway {
         self.session.call_tool("execute_program", arguments)
     }
 
+    /// Runs a program in TypeScript.
+    pub fn execute_typescript(&mut self, code: &str) -> ToolAnswer {
+        let arguments = json!({ "code": dedent(code), "language": "typescript" });
+        self.session.call_tool("execute_program", arguments)
+    }
+
     /// Starts a program.
     pub fn start(&mut self, code: &str) -> CallId {
         self.session.start_call("execute_program", json!({ "code": dedent(code) }))
