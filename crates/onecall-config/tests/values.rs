@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    Config, OAuth, RemoteTransport, Sandbox, Secret, ServerConfig, StdioTransport, ToolPattern,
-    ToolPolicy, Transport,
+    Config, OAuth, RemoteTransport, Sandbox, Secret, ServerConfig, ServerLimits, StdioTransport,
+    ToolPattern, ToolPolicy, Transport,
 };
 use onecall_core::{EngineChoice, Limits, ServerName, Workspace, WorkspaceAccess};
 
