@@ -200,3 +200,101 @@ pub(crate) fn line(
     };
     request::error(id, code, &refusal.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::{BoxFuture, CallableName, ClientId, ToolName};
+    use tokio::sync::mpsc::UnboundedSender;
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+    use crate::behalf::Behalf;
+    use crate::error::SendError;
+    use crate::lines::Line;
+    use crate::request::Request;
+    use crate::rpc::{Outgoing, Outlet, Peer};
+    use crate::setting::Setting;
+
+    /// A client that answers with its own number.
+    #[derive(Debug)]
+    struct Client(u64);
+
+    impl Caller for Client {
+        fn client(&self) -> ClientId {
+            ClientId(self.0)
+        }
+
+        fn wants_progress(&self) -> bool {
+            false
+        }
+
+        fn progress(&self, _: &CallableName, _: &str) {}
+
+        fn abilities(&self) -> Abilities {
+            Abilities::all()
+        }
+
+        fn ask(&self, _: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {
+            let answer = to_raw_value(&self.0).map_err(|_| NOBODY);
+            Box::pin(std::future::ready(answer))
+        }
+    }
+
+    struct Sent(UnboundedSender<String>);
+
+    impl Outlet for Sent {
+        fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
+            let line = String::from_utf8_lossy(&message.line).trim().to_owned();
+            self.0.send(line).map_err(|_| SendError::Closed)
+        }
+    }
+
+    /// What a server gets for a question that it asks while these clients have calls
+    /// under way, the first with the id 1 and so on.
+    async fn answered(clients: &[u64], during: Option<u64>) -> String {
+        let (sender, mut sent) = unbounded_channel();
+        let setting = Setting::default();
+        setting.audience.expect_several();
+        let peer = Peer::new(ServerName::new("server"), setting, Sent(sender));
+        let (tool, arguments) = (ToolName::new("t"), to_raw_value(&json!({})).unwrap());
+        let behalves: Vec<Behalf> = clients
+            .iter()
+            .map(|id| Behalf { name: CallableName::new("c"), caller: Arc::new(Client(*id)) })
+            .collect();
+        let mut calls = JoinSet::new();
+        let peer = Arc::new(peer);
+        for behalf in behalves {
+            let (peer, tool, arguments) = (Arc::clone(&peer), tool.clone(), arguments.clone());
+            calls.spawn(async move {
+                let request = Request::CallTool {
+                    tool: &tool,
+                    arguments: &arguments,
+                    mirrored: &[],
+                    behalf: Some(&behalf),
+                    input: None,
+                };
+                peer.request(request, None, |_| ()).await
+            });
+            // The call is on its way before the next is made.
+            sent.recv().await.unwrap();
+        }
+        let ask = br#"{"id":"q","method":"sampling/createMessage","params":{}}"#;
+        peer.receive_during(during, Line::Whole(ask));
+        tokio::select! {
+            line = sent.recv() => line.unwrap(),
+            never = peer.answer_questions::<String>(Duration::from_secs(60)) => never,
+        }
+    }
+
+    #[tokio::test]
+    async fn no_client_gets_the_question_of_another() {
+        let of = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":"q","result":{id}}}"#);
+        assert_eq!(answered(&[7], None).await, of(7));
+        assert_eq!(answered(&[7, 7], None).await, of(7));
+        assert_eq!(answered(&[7, 8], Some(2)).await, of(8));
+        for (clients, during) in [(&[7, 8][..], None), (&[], None), (&[7, 8], Some(99))] {
+            let refused = answered(clients, during).await;
+            assert!(refused.contains(r#""code":-32000"#), "{refused}");
+        }
+    }
+}

@@ -44,8 +44,17 @@ impl Subject {
         mut config: Value,
         fixture_flags: &[&str],
     ) -> Result<Command, String> {
-        config["servers"] =
-            json!([{ "name": "fixture", "command": self.fixture, "args": fixture_flags }]);
+        config["servers"] = json!([self.server("fixture", fixture_flags)]);
+        self.serve_config(name, config)
+    }
+
+    /// The entry of a fixture server.
+    pub fn server(&self, name: &str, flags: &[&str]) -> Value {
+        json!({ "name": name, "command": self.fixture, "args": flags })
+    }
+
+    /// `onecall serve` with this configuration; `name` tells it from others.
+    pub fn serve_config(&self, name: &str, mut config: Value) -> Result<Command, String> {
         if config["execution"].is_null() {
             config["execution"] = json!({
                 "timeout_seconds": 600, "max_tool_calls": 100_000, "max_parallel_calls": 64,

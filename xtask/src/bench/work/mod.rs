@@ -11,6 +11,7 @@ mod plans;
 mod rows;
 mod sandbox;
 mod sequential;
+mod servers;
 mod start;
 
 use super::section::Section;
@@ -23,7 +24,7 @@ pub struct Work {
 }
 
 /// All of them, in the order of the report.
-pub const WORKS: [Work; 12] = [
+pub const WORKS: [Work; 13] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },
     Work { name: "parallel", measure: parallel::measure },
@@ -36,6 +37,7 @@ pub const WORKS: [Work; 12] = [
     Work { name: "sandbox", measure: sandbox::measure },
     Work { name: "crowd", measure: crowd::measure },
     Work { name: "catalog", measure: catalog::measure },
+    Work { name: "servers", measure: servers::measure },
 ];
 
 /// The smallest program that shows it ran.
