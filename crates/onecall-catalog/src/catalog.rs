@@ -83,6 +83,15 @@ impl Catalog {
         Self { tools, ..Self::default() }
     }
 
+    /// Tools that have their callable names already. Of two with the same one, the first
+    /// counts.
+    pub fn of(tools: impl IntoIterator<Item = ToolSpec>) -> Self {
+        let mut tools: Vec<_> = tools.into_iter().map(Arc::new).collect();
+        tools.sort_by(|a, b| a.callable.cmp(&b.callable));
+        tools.dedup_by(|later, earlier| later.callable == earlier.callable);
+        Self { tools, ..Self::default() }
+    }
+
     /// The tool a program calls by this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<ToolSpec>> {

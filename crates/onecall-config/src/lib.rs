@@ -44,3 +44,4 @@ pub use model::{
 pub use pattern::PatternError;
 pub use private_file::replace_private_file;
 pub use trust::{TrustError, TrustStore};
+pub use workspace::DEFAULT_MAX_BYTES as DEFAULT_WORKSPACE_BYTES;

@@ -10,7 +10,8 @@ use crate::parse::MEBIBYTE;
 use crate::path::{PathReader, is_root};
 use crate::reader::{self, Entry, Section};
 
-const DEFAULT_MAX_BYTES: u64 = 100 * MEBIBYTE;
+/// What programs may leave in a workspace that says nothing else.
+pub const DEFAULT_MAX_BYTES: u64 = 100 * MEBIBYTE;
 
 /// More than any disk holds; keeps sums of sizes far from overflow.
 const LARGEST_MAX_BYTES: u64 = 1 << 50;

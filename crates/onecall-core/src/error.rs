@@ -15,6 +15,15 @@ pub enum ToolError {
         /// What happened, in the server's words or ours.
         message: String,
     },
+    /// The call did not get as far as the tool: it is unknown where tools are executed, or
+    /// does not take these arguments. Nothing was done; the program goes on.
+    #[error("'{name}' failed: {message}")]
+    NotUnderstood {
+        /// The tool as the program named it.
+        name: CallableName,
+        /// What is wrong with the call.
+        message: String,
+    },
     /// Policy keeps the tool away from programs.
     #[error("'{name}' is not available in execute_program")]
     NotAvailable {

@@ -153,6 +153,9 @@ pub enum Failure {
         /// The limit it ran into.
         limit: Duration,
     },
+    /// Whoever asked for it did not want it any more, and it was killed.
+    #[error("Cancelled: the program was cancelled")]
+    Cancelled,
     /// It filled the workspace and was killed.
     #[error("OSError: the workspace is over its quota of {max_bytes} bytes")]
     WorkspaceFull {
@@ -197,6 +200,7 @@ impl Failure {
         let kind = match self {
             Self::Raised { error, .. } | Self::Refused { error, .. } => return error.clone(),
             Self::TimedOut { .. } => "TimeoutError",
+            Self::Cancelled => "Cancelled",
             Self::WorkspaceFull { .. } => "OSError",
             Self::WorkerDied { .. } => "WorkerDied",
             Self::EngineUnavailable { .. } => "EngineUnavailable",

@@ -18,8 +18,10 @@ use crate::zygote::ZygoteCommand;
 /// What engines are made of.
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
-    /// This program. Run with `python-zygote`, `cpython-zygote` or
-    /// `typescript-zygote` and one more argument, it must run the zygote's body on that argument.
+    /// What the zygotes are started from: this program itself, if it begins with
+    /// [`run_if_zygote`](crate::run_if_zygote), or an installed `onecall`. Run with
+    /// `python-zygote`, `cpython-zygote` or `typescript-zygote` and one more argument, it
+    /// must run the zygote's body on that argument.
     pub executable: PathBuf,
     /// How programs are locked in.
     pub mode: Mode,
@@ -29,6 +31,16 @@ pub struct EngineSettings {
     pub python: Option<PathBuf>,
     /// The one directory that programs may use.
     pub workspace: Option<Workspace>,
+}
+
+impl EngineSettings {
+    /// The embedded interpreter or the system's, whichever a program needs, behind every
+    /// wall, without any file.
+    #[must_use]
+    pub fn new(executable: PathBuf) -> Self {
+        let (mode, choice) = (Mode::Required, EngineChoice::Auto);
+        Self { executable, mode, choice, python: None, workspace: None }
+    }
 }
 
 /// A worker that keeps the variables of its programs. It is killed when this is dropped.

@@ -23,6 +23,8 @@ mod worker;
 mod workspace;
 mod zygote;
 
+use std::process::ExitCode;
+
 pub use cpython::run_zygote as run_cpython_zygote;
 pub use engines::{EngineSettings, Engines, Session};
 pub use examination::{Attempt, Examination, ExaminedWall};
@@ -31,3 +33,18 @@ pub use pool::EngineError;
 pub use python::run_zygote as run_python_zygote;
 pub use typescript::run_zygote as run_typescript_zygote;
 pub use worker::ProgramOutput;
+
+/// Runs the body of a zygote if an engine has started this process as one. A program
+/// that gives engines itself as its `executable` calls this before anything else in
+/// `main`, and ends with the code that it gets.
+#[must_use]
+pub fn run_if_zygote() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1).map(std::ffi::OsString::into_string);
+    let (body, plan) = (arguments.next()?.ok()?, arguments.next()?.ok()?);
+    match body.as_str() {
+        "python-zygote" => Some(run_python_zygote(&plan)),
+        "cpython-zygote" => Some(run_cpython_zygote(&plan)),
+        "typescript-zygote" => Some(run_typescript_zygote(&plan)),
+        _ => None,
+    }
+}

@@ -12,7 +12,6 @@ use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::directory::Directory;
-use crate::file::save;
 use crate::revision;
 use crate::rules::Rules;
 use crate::sessions::Sessions;
@@ -127,10 +126,7 @@ impl Gateway {
     /// Keeps the text of a program under a name of its own, if programs have a folder that
     /// they may write to. An error says why it could not be kept.
     pub fn save(&self, program: &Program, name: &str) -> Result<Option<PathBuf>, String> {
-        match self.engines.writable_folder() {
-            Some(folder) => save(folder, name, &program.code).map(Some),
-            None => Ok(None),
-        }
+        self.rules().runtime.save(program, name)
     }
 
     /// Looks up and checks everything in a plan; nothing of it is run.

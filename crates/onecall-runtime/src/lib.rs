@@ -28,4 +28,4 @@ pub use reload::Reloaded;
 pub use report::report;
 pub use review::Preview;
 pub use runtime::Runtime;
-pub use transcript::Transcript;
+pub use transcript::{Transcript, call_id};

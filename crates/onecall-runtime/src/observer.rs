@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onecall_core::{CallableName, Caller, Shown, ToolCall, ToolError, ToolValue};
+use onecall_core::{BoxFuture, CallableName, Caller, Shown, ToolCall, ToolError, ToolValue};
 
 /// Hears of a program's steps as they happen.
 pub trait Observer: Send + Sync {
@@ -20,6 +20,11 @@ pub trait Observer: Send + Sync {
     fn stderr(&self, _bytes: &[u8]) {}
     /// The program showed something.
     fn shown(&self, _shown: &Shown) {}
+    /// Ends if the program is not wanted any more. It is killed then, and what it has done
+    /// so far is told as its outcome; nothing is told of a program whose future is dropped.
+    fn called_off(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// An observer that does not care.

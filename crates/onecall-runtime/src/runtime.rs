@@ -1,6 +1,7 @@
 //! Runs programs within their limits.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,10 +13,11 @@ use serde_json::value::RawValue;
 
 use crate::capture::Capture;
 use crate::directory::{Directory, Resolved};
+use crate::file::save;
 use crate::layers::{Discovery, Observed, Parallel, Quota};
 use crate::plan::PlanHost;
 use crate::review::{self, Preview};
-use crate::sessions::Sessions;
+use crate::sessions::{Sessions, Visit};
 use crate::{Observer, Plan, PlanAnswer, report};
 
 /// However little output is allowed, a traceback may be this long: without it
@@ -46,6 +48,12 @@ impl Runtime {
         Self { directory, ..self }
     }
 
+    /// The same, with other limits of sessions.
+    #[must_use]
+    pub fn with_session_limits(self, limits: SessionLimits) -> Self {
+        self.with_sessions(Arc::new(Sessions::new(limits)))
+    }
+
     /// The same, with these sessions.
     pub(crate) fn with_sessions(self, sessions: Arc<Sessions>) -> Self {
         Self { sessions, ..self }
@@ -57,40 +65,69 @@ impl Runtime {
         &self.limits
     }
 
+    /// Keeps the text of a program under a name of its own, if programs have a folder that
+    /// they may write to. An error says why it could not be kept.
+    pub fn save(&self, program: &Program, name: &str) -> Result<Option<PathBuf>, String> {
+        match self.engines.writable_folder() {
+            Some(folder) => save(folder, name, &program.code).map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// Runs one program to its end. Dropping the future kills the program and
     /// cancels its calls.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
+        self.run_with(self.host.as_ref(), self.directory.as_ref(), program, observer).await
+    }
+
+    /// The same with tools of its own: `host` executes them, `directory` knows them.
+    pub async fn run_with(
+        &self,
+        host: &dyn ToolHost,
+        directory: &dyn Directory,
+        program: &Program,
+        observer: &dyn Observer,
+    ) -> Outcome {
         let mut limits = self.limits.clone();
         limits.timeout = program.timeout.unwrap_or(limits.timeout);
-        let refusal = review::refusal(program, self.host.as_ref(), self.directory.as_ref());
-        match tokio::time::timeout(limits.timeout, refusal).await {
-            Ok(None) => {}
-            Ok(Some(failure)) => return Outcome::not_started(failure, limits.timeout),
-            Err(_) => {
-                let failure = Failure::TimedOut { limit: limits.timeout };
-                return Outcome::not_started(failure, limits.timeout);
-            }
-        }
-        let parallel = Parallel::new(self.host.as_ref(), limits.max_parallel_calls);
-        let quota = Quota::new(&parallel, limits.max_tool_calls);
-        let observed = Observed::new(&quota, observer, program.detail);
-        let discovery = Discovery::new(&observed, self.directory.as_ref());
-        let Some(request) = &program.session else {
-            let mut alone = Session::default();
-            return self
-                .run_on(&discovery, program, &limits, &mut alone, &observed, observer)
-                .await;
+        let admitted = tokio::select! {
+            admitted = self.admit(host, directory, program, &limits) => admitted,
+            () = observer.called_off() => Err(Failure::Cancelled),
         };
-        let mut visit = match self.sessions.enter(request).await {
+        let mut visit = match admitted {
             Ok(visit) => visit,
             Err(failure) => return Outcome::not_started(failure, limits.timeout),
         };
-        let mut none = Session::default();
-        let session = visit.session().unwrap_or(&mut none);
+        let parallel = Parallel::new(host, limits.max_parallel_calls);
+        let quota = Quota::new(&parallel, limits.max_tool_calls);
+        let observed = Observed::new(&quota, observer, program.detail);
+        let discovery = Discovery::new(&observed, directory);
+        let mut alone = Session::default();
+        let session = visit.as_mut().and_then(Visit::session).unwrap_or(&mut alone);
         let mut outcome =
             self.run_on(&discovery, program, &limits, session, &observed, observer).await;
-        outcome.remarks.extend(visit.leave());
+        outcome.remarks.extend(visit.and_then(Visit::leave));
         outcome
+    }
+
+    /// Looks at a program before it runs, and waits for its session if it is to have one.
+    async fn admit(
+        &self,
+        host: &dyn ToolHost,
+        directory: &dyn Directory,
+        program: &Program,
+        limits: &Limits,
+    ) -> Result<Option<Visit>, Failure> {
+        let refusal = review::refusal(program, host, directory);
+        match tokio::time::timeout(limits.timeout, refusal).await {
+            Ok(None) => {}
+            Ok(Some(failure)) => return Err(failure),
+            Err(_) => return Err(Failure::TimedOut { limit: limits.timeout }),
+        }
+        match &program.session {
+            Some(request) => self.sessions.enter(request).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Tells what a program can call, and runs nothing of it.
@@ -154,14 +191,17 @@ impl Runtime {
     ) -> Outcome {
         let started = Instant::now();
         let mut capture = Capture::new(limits.max_output_bytes, observer);
-        let result = self.engines.run_in(session, program, limits, host, &mut capture).await;
+        let result = tokio::select! {
+            result = self.engines.run_in(session, program, limits, host, &mut capture) => result,
+            () = observer.called_off() => Err(Failure::Cancelled),
+        };
         let duration = started.elapsed();
         let longest = limits.max_output_bytes.max(SHORTEST_LIMIT);
         let result = result.map_err(|failure| shorten(failure, longest));
         let (stdout, stderr, shown) = capture.finish();
         let mut calls = observed.calls();
         if result.is_err() {
-            self.mark_harmless(&mut calls).await;
+            mark_harmless(&mut calls, host).await;
         }
         let (value, result) = match result {
             Ok(value) => (value.and_then(|json| RawValue::from_string(json).ok()), Ok(())),
@@ -170,24 +210,24 @@ impl Runtime {
         let (remarks, timeout) = (Vec::new(), limits.timeout);
         Outcome { result, stdout, stderr, shown, value, calls, remarks, duration, timeout }
     }
+}
 
-    /// Finds out which calls changed nothing.
-    async fn mark_harmless(&self, calls: &mut Calls) {
-        let mut known = HashMap::new();
-        for record in &mut calls.records {
-            let harmless = match known.get(&record.name) {
-                Some(harmless) => *harmless,
-                None => {
-                    let harmless = match self.host.resolve(&record.name).await {
-                        Resolution::Callable(spec) => spec.annotations.read_only_hint == Some(true),
-                        Resolution::Blocked | Resolution::Unknown { .. } => false,
-                    };
-                    known.insert(record.name.clone(), harmless);
-                    harmless
-                }
-            };
-            record.harmless = harmless;
-        }
+/// Finds out which calls changed nothing.
+async fn mark_harmless(calls: &mut Calls, host: &dyn ToolHost) {
+    let mut known = HashMap::new();
+    for record in &mut calls.records {
+        let harmless = match known.get(&record.name) {
+            Some(harmless) => *harmless,
+            None => {
+                let harmless = match host.resolve(&record.name).await {
+                    Resolution::Callable(spec) => spec.annotations.read_only_hint == Some(true),
+                    Resolution::Blocked | Resolution::Unknown { .. } => false,
+                };
+                known.insert(record.name.clone(), harmless);
+                harmless
+            }
+        };
+        record.harmless = harmless;
     }
 }
 

@@ -71,6 +71,17 @@ impl<'a> Transcript<'a> {
     /// Of a program that may have a file.
     #[must_use]
     pub fn new(outcome: &'a Outcome, file_path: Option<&'a str>) -> Self {
+        Self::with_call_ids(outcome, file_path, "call")
+    }
+
+    /// The same, with ids of calls that begin with `prefix`: where several programs run
+    /// at once, it tells them apart.
+    #[must_use]
+    pub fn with_call_ids(
+        outcome: &'a Outcome,
+        file_path: Option<&'a str>,
+        prefix: &str,
+    ) -> Self {
         let records = &outcome.calls.records;
         let displayed = |shown: &'a onecall_core::Shown| Displayed {
             data: &shown.data,
@@ -82,8 +93,11 @@ impl<'a> Transcript<'a> {
             timeout_limit_seconds: outcome.timeout.as_secs_f64(),
             stdout: whole(&outcome.stdout),
             stderr: whole(&outcome.stderr),
-            tool_calls: records.iter().map(Call::of).collect(),
-            tool_results: records.iter().filter_map(CallResult::of).collect(),
+            tool_calls: records.iter().map(|record| Call::of(record, prefix)).collect(),
+            tool_results: records
+                .iter()
+                .filter_map(|record| CallResult::of(record, prefix))
+                .collect(),
             return_value: outcome.value.as_deref(),
             error: outcome.result.as_ref().err().map(|failure| {
                 let summary = failure.summary();
@@ -107,13 +121,13 @@ impl<'a> Transcript<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn of(record: &'a CallRecord) -> Self {
+    fn of(record: &'a CallRecord, prefix: &str) -> Self {
         let args = record.is_whole.then(|| RawValue::from_string(record.arguments.clone()).ok());
         let unknown = || to_raw_value(&record.arguments).unwrap_or_default();
         Self {
             tool_name: record.name.as_str(),
             args: args.flatten().unwrap_or_else(unknown),
-            tool_call_id: identifier(record),
+            tool_call_id: call_id(prefix, record.id),
             parsed: record.end.as_ref().is_none_or(|end| end.sent),
             has_error: record.end.as_ref().is_none_or(|end| end.answer.is_err()),
             start_seconds: seconds(record.started),
@@ -123,7 +137,7 @@ impl<'a> Call<'a> {
 }
 
 impl<'a> CallResult<'a> {
-    fn of(record: &'a CallRecord) -> Option<Self> {
+    fn of(record: &'a CallRecord, prefix: &str) -> Option<Self> {
         let end = record.end.as_ref()?;
         let observation = match &end.answer {
             Ok(Observation::Value(ToolValue::Json(json))) => Kept::Json(json),
@@ -137,12 +151,14 @@ impl<'a> CallResult<'a> {
             Err(message) => Kept::Text(message),
         };
         let has_error = end.answer.is_err();
-        Some(Self { tool_call_id: identifier(record), observation, has_error })
+        Some(Self { tool_call_id: call_id(prefix, record.id), observation, has_error })
     }
 }
 
-fn identifier(record: &CallRecord) -> String {
-    format!("call_{}", record.id)
+/// What a call is named in a transcript with this prefix.
+#[must_use]
+pub fn call_id(prefix: &str, id: u64) -> String {
+    format!("{prefix}_{id}")
 }
 
 fn whole(output: &Output) -> String {

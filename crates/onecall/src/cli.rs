@@ -55,6 +55,14 @@ pub(crate) struct RunArguments {
     pub(crate) timeout: Option<Duration>,
 }
 
+/// What `onecall exec` takes.
+#[derive(Args, Debug)]
+pub(crate) struct ExecArguments {
+    /// A folder that programs may read and write, and where those with a filename are kept
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve MCP on stdin and stdout; this is what an agent's client starts
@@ -79,6 +87,18 @@ Examples:
 Exit codes: 0 it ran to its end, 1 it failed, 2 it could not be started, 124 it ran out of time,
 130 it was interrupted")]
     Run(RunArguments),
+    /// Run programs for a host that executes their tools itself, in lines of JSON
+    #[command(after_help = "\
+A host writes {\"type\":\"execute\",\"id\":\"1\",\"code\":\"print(tools.now())\"} to stdin, answers
+the tool_call that appears on stdout with a tool_result, and reads the outcome. docs/exec.md has
+every message. The configuration gives limits, engine, sandbox and workspace; its servers are not
+started. Closing stdin ends everything.
+
+Example:
+  onecall exec --workspace ./programs
+
+Exit codes: 0 the host closed stdin or went away, or a signal came; 2 it could not be started")]
+    Exec(ExecArguments),
     /// Carry out a plan: one tool, whose arguments come from other tools
     #[command(after_help = "\
 A plan is the JSON of the arguments of the tool `proxy`: target_tool, tool_args, and optionally
@@ -223,7 +243,7 @@ pub(crate) enum ToolsCommand {
 }
 
 /// Longer than a year is not meant.
-const LONGEST_TIMEOUT: f64 = 31_536_000.0;
+pub(crate) const LONGEST_TIMEOUT: f64 = 31_536_000.0;
 
 fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {

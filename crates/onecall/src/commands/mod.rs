@@ -2,6 +2,7 @@
 
 mod check;
 mod doctor;
+mod exec;
 mod login;
 mod pin;
 mod proxy;
@@ -50,6 +51,7 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(http) => serve::serve(http, global),
         Command::Run(arguments) => run::run(&arguments, global),
+        Command::Exec(arguments) => exec::exec(&arguments, global),
         Command::Proxy { file, explain } => proxy::proxy(&file, explain, global),
         Command::Doctor => doctor::doctor(global),
         Command::Tools { command: Some(ToolsCommand::Show { name }), .. } => {

@@ -1,0 +1,329 @@
+//! The messages of the protocol; `docs/exec.md` is their reference.
+
+use std::time::Duration;
+
+use onecall_core::{
+    CallableName, Detail, EngineChoice, Program, ServerName, SessionRequest, ToolAnnotations,
+    ToolName, ToolSpec,
+};
+use onecall_runtime::Transcript;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::cli::{LONGEST_TIMEOUT, engine};
+
+/// What changes when an old host could not understand us any more.
+pub(super) const PROTOCOL: u32 = 1;
+
+/// Characters of the id of a program.
+const LONGEST_ID: usize = 256;
+
+/// Names that are taken by what programs ask about tools.
+const RESERVED: &str = "onecall__";
+
+/// Languages that programs can be written in.
+const LANGUAGES: [&str; 1] = ["python"];
+
+/// What the host says.
+#[derive(Debug)]
+pub(super) enum Incoming {
+    /// Run a program.
+    Execute(Box<Execute>),
+    /// A tool call's answer.
+    ToolResult { tool_call_id: String, answer: Answer },
+    /// End a program.
+    Cancel { id: String },
+}
+
+/// A program to run.
+#[derive(Debug)]
+pub(super) struct Execute {
+    pub(super) id: String,
+    pub(super) program: Program,
+    /// Nothing if any name may be a tool.
+    pub(super) tools: Option<Vec<ToolSpec>>,
+    pub(super) filename: Option<String>,
+}
+
+/// How a tool call ended.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) observation: Box<RawValue>,
+    pub(super) end: CallEnd,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CallEnd {
+    /// It gave a value.
+    Succeeded,
+    /// It gave an error.
+    Failed,
+    /// It was not made: the host does not know the tool or cannot read its arguments.
+    NotParsed,
+}
+
+/// A line that says nothing we could do.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Misunderstood {
+    /// The program it is about, if that can be told.
+    pub(super) id: Option<String>,
+    pub(super) message: String,
+}
+
+/// What we say.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Outgoing<'a> {
+    Ready {
+        version: &'a str,
+        protocol: u32,
+    },
+    ToolCall {
+        id: &'a str,
+        tool_call_id: &'a str,
+        tool_name: &'a str,
+        args: &'a RawValue,
+    },
+    ToolCancelled {
+        id: &'a str,
+        tool_call_id: &'a str,
+    },
+    Outcome {
+        id: &'a str,
+        #[serde(flatten)]
+        transcript: Transcript<'a>,
+    },
+    Error {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        message: &'a str,
+    },
+}
+
+#[derive(Deserialize)]
+struct Kind<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExecuteFields<'a> {
+    #[serde(rename = "type")]
+    _kind: IgnoredAny,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    code: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tools: Option<&'a RawValue>,
+    #[serde(borrow)]
+    timeout: Option<&'a RawValue>,
+    #[serde(borrow)]
+    filename: Option<&'a RawValue>,
+    #[serde(borrow)]
+    session: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reset: Option<&'a RawValue>,
+    #[serde(borrow)]
+    engine: Option<&'a RawValue>,
+    #[serde(borrow)]
+    language: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ToolResultFields<'a> {
+    #[serde(rename = "type")]
+    _kind: IgnoredAny,
+    #[serde(borrow)]
+    tool_call_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    observation: Option<&'a RawValue>,
+    #[serde(borrow)]
+    has_error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    parsed: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CancelFields<'a> {
+    #[serde(rename = "type")]
+    _kind: IgnoredAny,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+}
+
+/// A tool as MCP defines one; what else a definition has is not ours to judge.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Definition {
+    name: String,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    input_schema: Option<Map<String, Value>>,
+    #[serde(default)]
+    output_schema: Option<Map<String, Value>>,
+    #[serde(default)]
+    annotations: Option<ToolAnnotations>,
+}
+
+/// Reads one line.
+pub(super) fn read(line: &[u8]) -> Result<Incoming, Misunderstood> {
+    let unknown = |message: String| Misunderstood { id: None, message };
+    let text = str::from_utf8(line).map_err(|_| unknown("a line that is not UTF-8".to_owned()))?;
+    if !text.trim_ascii_start().starts_with('{') {
+        return Err(unknown("a line that is not a JSON object".to_owned()));
+    }
+    let Kind { kind, id } = serde_json::from_str(text)
+        .map_err(|error| unknown(format!("a line that is not a JSON object: {error}")))?;
+    let about = |message: String| Misunderstood { id: text_of(id), message };
+    let Some(kind) = text_of(kind) else {
+        return Err(about("'type' must be a string: execute, tool_result or cancel".to_owned()));
+    };
+    let read = match kind.as_str() {
+        "execute" => execute(text),
+        "tool_result" => tool_result(text),
+        "cancel" => parse(text).and_then(|CancelFields { id, .. }| {
+            Ok(Incoming::Cancel { id: required(id, "id", "a string")? })
+        }),
+        _ => {
+            let kind: String = kind.chars().take(LONGEST_ID).collect();
+            let known = "it is execute, tool_result or cancel";
+            return Err(about(format!("unknown type '{kind}': {known}")));
+        }
+    };
+    read.map_err(|message| about(format!("{kind}: {message}")))
+}
+
+/// The call whose answer a line begins to give that is too long to be read.
+pub(super) fn answered_call(head: &[u8]) -> Option<String> {
+    let head = String::from_utf8_lossy(head);
+    let (_, rest) = head.split_once("\"tool_call_id\"")?;
+    let rest = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    Some(rest.split_once('"')?.0.to_owned())
+}
+
+fn execute(text: &str) -> Result<Incoming, String> {
+    let fields: ExecuteFields<'_> = parse(text)?;
+    let id: String = required(fields.id, "id", "a string")?;
+    if id.is_empty() || id.chars().count() > LONGEST_ID {
+        return Err(format!("'id' must have 1 to {LONGEST_ID} characters"));
+    }
+    let language: Option<String> = optional(fields.language, "language", "a string")?;
+    if language.is_some_and(|it| !LANGUAGES.contains(&it.as_str())) {
+        return Err(format!("'language' must be one of {}", LANGUAGES.join(", ")));
+    }
+    let session: Option<String> = optional(fields.session, "session", "a string")?;
+    let reset = optional(fields.reset, "reset", "true or false")?.unwrap_or(false);
+    if reset && session.is_none() {
+        return Err("'reset' must be given together with 'session'".to_owned());
+    }
+    let program = Program {
+        engine: optional(fields.engine, "engine", "a string")?.map(engine_named).transpose()?,
+        timeout: fields.timeout.map(timeout).transpose()?,
+        // One process has one host, whose sessions they all are.
+        session: session.map(|name| SessionRequest { client: 0, name, reset }),
+        detail: Detail::Whole,
+        ..Program::new(required::<String>(fields.code, "code", "a string")?)
+    };
+    let tools = fields.tools.map(tools).transpose()?;
+    let filename = optional(fields.filename, "filename", "a string")?;
+    Ok(Incoming::Execute(Box::new(Execute { id, program, tools, filename })))
+}
+
+fn tool_result(text: &str) -> Result<Incoming, String> {
+    let fields: ToolResultFields<'_> = parse(text)?;
+    let tool_call_id = required(fields.tool_call_id, "tool_call_id", "a string")?;
+    let has_error = optional(fields.has_error, "has_error", "true or false")?.unwrap_or(false);
+    let parsed = optional(fields.parsed, "parsed", "true or false")?.unwrap_or(true);
+    let end = match (parsed, has_error) {
+        (false, _) => CallEnd::NotParsed,
+        (true, true) => CallEnd::Failed,
+        (true, false) => CallEnd::Succeeded,
+    };
+    let observation = fields.observation.unwrap_or(RawValue::NULL).to_owned();
+    Ok(Incoming::ToolResult { tool_call_id, answer: Answer { observation, end } })
+}
+
+fn tools(given: &RawValue) -> Result<Vec<ToolSpec>, String> {
+    let given: Vec<&RawValue> = serde_json::from_str(given.get())
+        .map_err(|_| "'tools' must be a list of tool definitions".to_owned())?;
+    let mut tools = Vec::<ToolSpec>::new();
+    let mut taken = std::collections::HashSet::new();
+    for (position, definition) in given.into_iter().enumerate() {
+        let definition: Definition = serde_json::from_str(definition.get())
+            .map_err(|error| format!("'tools[{position}]' is no tool definition: {error}"))?;
+        let name = definition.name;
+        if name.is_empty() || name.chars().count() > LONGEST_ID || name.starts_with(RESERVED) {
+            return Err(format!(
+                "the name of 'tools[{position}]' must have 1 to {LONGEST_ID} characters and not \
+                 begin with {RESERVED}"
+            ));
+        }
+        if !taken.insert(name.clone()) {
+            return Err(format!("two of the 'tools' are named '{name}'"));
+        }
+        tools.push(ToolSpec {
+            callable: CallableName::new(name.as_str()),
+            server: ServerName::new("host"),
+            tool: ToolName::new(name),
+            description: definition.description,
+            input_schema: Value::Object(definition.input_schema.unwrap_or_default()),
+            output_schema: definition.output_schema.map(Value::Object),
+            annotations: definition.annotations.unwrap_or_default(),
+        });
+    }
+    Ok(tools)
+}
+
+fn timeout(given: &RawValue) -> Result<Duration, String> {
+    match serde_json::from_str::<f64>(given.get()) {
+        Ok(seconds) if seconds > 0.0 && seconds <= LONGEST_TIMEOUT => {
+            Ok(Duration::from_secs_f64(seconds))
+        }
+        _ => Err(format!(
+            "'timeout' must be a number of seconds above 0 and at most {LONGEST_TIMEOUT}"
+        )),
+    }
+}
+
+fn engine_named(name: String) -> Result<EngineChoice, String> {
+    engine(&name).ok_or_else(|| {
+        let names = EngineChoice::NAMES.map(|(name, _)| name).join(", ");
+        format!("'engine' must be one of {names}")
+    })
+}
+
+fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+fn required<'a, T: Deserialize<'a>>(
+    given: Option<&'a RawValue>,
+    name: &str,
+    wanted: &str,
+) -> Result<T, String> {
+    optional(given, name, wanted)?.ok_or_else(|| format!("'{name}' is missing"))
+}
+
+fn optional<'a, T: Deserialize<'a>>(
+    given: Option<&'a RawValue>,
+    name: &str,
+    wanted: &str,
+) -> Result<Option<T>, String> {
+    let read = given.map(|given| serde_json::from_str(given.get())).transpose();
+    read.map_err(|_| format!("'{name}' must be {wanted}"))
+}
+
+/// A string, if it is one and no longer than an id.
+fn text_of(given: Option<&RawValue>) -> Option<String> {
+    let text: String = serde_json::from_str(given?.get()).ok()?;
+    (text.chars().count() <= LONGEST_ID).then_some(text)
+}

@@ -1,0 +1,193 @@
+//! `onecall exec`: runs programs for a host that executes their tools itself. The two
+//! speak lines of JSON on standard input and output.
+
+mod calls;
+mod lines;
+mod message;
+mod outbox;
+mod peer;
+mod runs;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use onecall_config::{Config, DEFAULT_WORKSPACE_BYTES};
+use onecall_core::{
+    BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue, Workspace,
+    WorkspaceAccess,
+};
+use onecall_engine::Engines;
+use onecall_runtime::{Runtime, Transcript};
+use rmcp::transport::io::stdio_pipes;
+use tokio::io::AsyncRead;
+use tokio::signal::unix::{SignalKind, signal};
+
+use self::calls::Calls;
+use self::lines::{Line, Lines};
+use self::message::{Answer, CallEnd, Execute, Incoming, Misunderstood, Outgoing, PROTOCOL};
+use self::outbox::Outbox;
+use self::peer::Peer;
+use self::runs::{Admitted, Runs};
+use crate::cli::{ExecArguments, Global};
+use crate::setup;
+
+/// The longest message: what a worker takes, and what surrounds it.
+const MAX_LINE: usize = 64 * 1024 * 1024;
+
+/// How long the host has to read what is left when it wants nothing more.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Serves the host until it closes stdin or goes away, or a signal arrives.
+pub(crate) fn exec(arguments: &ExecArguments, global: &Global) -> anyhow::Result<ExitCode> {
+    let mut config = setup::load(global)?.config;
+    if let Some(folder) = &arguments.workspace {
+        let path = std::path::absolute(folder)
+            .with_context(|| format!("the workspace '{}' cannot be used", folder.display()))?;
+        let max_bytes = match config.workspace.map(|workspace| workspace.access) {
+            Some(WorkspaceAccess::ReadWrite { max_bytes }) => max_bytes,
+            _ => DEFAULT_WORKSPACE_BYTES,
+        };
+        let access = WorkspaceAccess::ReadWrite { max_bytes };
+        config.workspace = Some(Workspace { path, access });
+    }
+    let runtime = setup::tokio_runtime()?;
+    let served = runtime.block_on(serve(&config));
+    // A thread that still reads stdin would hold up the end of the process.
+    runtime.shutdown_background();
+    served.map(|()| ExitCode::SUCCESS)
+}
+
+async fn serve(config: &Config) -> anyhow::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
+    let engines = Arc::new(setup::engines(config, setup::this_executable()?)?);
+    let warming = tokio::spawn(warm_up(Arc::clone(&engines)));
+    let runtime = Runtime::new(engines, Arc::new(Nobody), config.execution.clone())
+        .with_session_limits(config.sessions);
+    let (outbox, waiting) = Outbox::new();
+    let version = env!("CARGO_PKG_VERSION");
+    outbox.put_at_once(&Outgoing::Ready { version, protocol: PROTOCOL });
+    let (stdin, stdout) = stdio_pipes();
+    let mut writing = tokio::spawn(waiting.write_to(stdout));
+    let conversation =
+        Arc::new(Conversation { runtime, outbox, calls: Calls::default(), runs: Runs::default() });
+    tokio::select! {
+        () = conversation.listen(stdin) => {}
+        // The host does not read any more, which it tells us by going.
+        _ = &mut writing => return Ok(()),
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    conversation.runs.close();
+    warming.abort();
+    // The last program to end leaves nobody who could send anything.
+    drop(conversation);
+    _ = tokio::time::timeout(FAREWELL, writing).await;
+    Ok(())
+}
+
+/// Starts the engine, so that the first program need not wait for it. Where that fails,
+/// programs will be told the same.
+async fn warm_up(engines: Arc<Engines>) {
+    if let Err(error) = engines.warm_up().await {
+        tracing::error!("no program can run: {error}");
+    }
+}
+
+/// Everything that programs and messages of one host share.
+struct Conversation {
+    runtime: Runtime,
+    outbox: Outbox,
+    calls: Calls,
+    runs: Runs,
+}
+
+impl Conversation {
+    /// Does what the host says, until it has nothing more to say.
+    async fn listen(self: &Arc<Self>, source: impl AsyncRead + Unpin) {
+        let mut lines = Lines::new(source, MAX_LINE);
+        // An error on a pipe means what its end means: nothing more will come.
+        while let Ok(Some(line)) = lines.next().await {
+            let heard = match line {
+                Line::Whole(line) if line.trim_ascii().is_empty() => Ok(()),
+                Line::Whole(line) => self.hear(line),
+                Line::TooLong(head) => self.skip(head),
+            };
+            if let Err(Misunderstood { id, message }) = heard {
+                let error = Outgoing::Error { id: id.as_deref(), message: &message };
+                self.outbox.put(self.outbox.reserve_error(&error).await);
+            }
+        }
+    }
+
+    fn hear(self: &Arc<Self>, line: &[u8]) -> Result<(), Misunderstood> {
+        match message::read(line)? {
+            Incoming::Execute(execute) => {
+                let id = execute.id.clone();
+                let about = |message| Misunderstood { id: Some(id.clone()), message };
+                let Execute { program, filename, .. } = &*execute;
+                let admitted = self.runs.admit(&id, line.len()).map_err(about)?;
+                let file = match filename {
+                    Some(name) => self.runtime.save(program, name),
+                    None => Ok(None),
+                };
+                let file = file.map_err(|message| {
+                    self.runs.remove(&id);
+                    about(message)
+                })?;
+                let file = file.map(|path| path.display().to_string());
+                tokio::spawn(Arc::clone(self).run(*execute, file, admitted));
+                Ok(())
+            }
+            Incoming::ToolResult { tool_call_id, answer } => self
+                .calls
+                .answer(&tool_call_id, answer)
+                .map_err(|message| Misunderstood { id: None, message }),
+            Incoming::Cancel { id } => {
+                self.runs.cancel(&id).map_err(|message| Misunderstood { id: Some(id), message })
+            }
+        }
+    }
+
+    /// A line that is too long hurts the call that it was to answer.
+    fn skip(&self, head: &[u8]) -> Result<(), Misunderstood> {
+        let message = format!("a line of more than {} MiB", MAX_LINE >> 20);
+        if let Some(id) = message::answered_call(head)
+            && let Ok(observation) = serde_json::value::to_raw_value(&message)
+        {
+            let answer = Answer { observation, end: CallEnd::Failed };
+            _ = self.calls.answer(&id, answer);
+        }
+        Err(Misunderstood { id: None, message })
+    }
+
+    async fn run(self: Arc<Self>, execute: Execute, file: Option<String>, admitted: Admitted) {
+        let Execute { id, program, tools, .. } = execute;
+        let Admitted { number, wish } = admitted;
+        let prefix = format!("call_{number}");
+        let peer =
+            Peer::new(&id, prefix.clone(), tools, self.calls.clone(), self.outbox.clone());
+        let outcome = self.runtime.run_with(&peer, &peer, &program, &wish).await;
+        drop(peer);
+        let transcript = Transcript::with_call_ids(&outcome, file.as_deref(), &prefix);
+        let reserved = self.outbox.reserve(&Outgoing::Outcome { id: &id, transcript }).await;
+        // Whoever has read the outcome may use the id again.
+        self.runs.remove(&id);
+        self.outbox.put(reserved);
+    }
+}
+
+/// The host of programs that are given none; there are no such programs here.
+struct Nobody;
+
+impl ToolHost for Nobody {
+    fn resolve<'a>(&'a self, _name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+        Box::pin(async { Resolution::Unknown { nearest: Vec::new() } })
+    }
+
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        Box::pin(async move { Err(ToolError::NotAvailable { name: call.name }) })
+    }
+}
