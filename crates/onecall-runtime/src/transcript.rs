@@ -77,11 +77,7 @@ impl<'a> Transcript<'a> {
     /// The same, with ids of calls that begin with `prefix`: where several programs run
     /// at once, it tells them apart.
     #[must_use]
-    pub fn with_call_ids(
-        outcome: &'a Outcome,
-        file_path: Option<&'a str>,
-        prefix: &str,
-    ) -> Self {
+    pub fn with_call_ids(outcome: &'a Outcome, file_path: Option<&'a str>, prefix: &str) -> Self {
         let records = &outcome.calls.records;
         let displayed = |shown: &'a onecall_core::Shown| Displayed {
             data: &shown.data,

@@ -167,8 +167,7 @@ impl Conversation {
         let Execute { id, program, tools, .. } = execute;
         let Admitted { number, wish } = admitted;
         let prefix = format!("call_{number}");
-        let peer =
-            Peer::new(&id, prefix.clone(), tools, self.calls.clone(), self.outbox.clone());
+        let peer = Peer::new(&id, prefix.clone(), tools, self.calls.clone(), self.outbox.clone());
         let outcome = self.runtime.run_with(&peer, &peer, &program, &wish).await;
         drop(peer);
         let transcript = Transcript::with_call_ids(&outcome, file.as_deref(), &prefix);
