@@ -9,6 +9,7 @@
 
 mod bench;
 mod cargo;
+mod client;
 mod conformance;
 mod demo;
 mod fuzz;

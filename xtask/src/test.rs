@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::cargo::{self, cargo, output};
+use crate::client;
 use crate::conformance;
 use crate::interop;
 
@@ -32,6 +33,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     test.envs(interop::install());
     cargo::run(test)?;
     if arguments.is_empty() {
+        client::test()?;
         conformance::run()?;
     }
     if !has_python {

@@ -93,7 +93,7 @@ pub(super) enum Outgoing<'a> {
     Outcome {
         id: &'a str,
         #[serde(flatten)]
-        transcript: Transcript<'a>,
+        transcript: &'a Transcript<'a>,
     },
     Error {
         #[serde(skip_serializing_if = "Option::is_none")]

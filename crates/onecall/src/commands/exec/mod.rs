@@ -171,7 +171,7 @@ impl Conversation {
         let outcome = self.runtime.run_with(&peer, &peer, &program, &wish).await;
         drop(peer);
         let transcript = Transcript::with_call_ids(&outcome, file.as_deref(), &prefix);
-        let reserved = self.outbox.reserve(&Outgoing::Outcome { id: &id, transcript }).await;
+        let reserved = self.outbox.reserve(&Outgoing::Outcome { id: &id, transcript: &transcript }).await;
         // Whoever has read the outcome may use the id again.
         self.runs.remove(&id);
         self.outbox.put(reserved);

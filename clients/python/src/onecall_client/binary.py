@@ -1,0 +1,27 @@
+"""Finds the `onecall` to start."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Optional
+
+from .errors import BinaryNotFound
+
+VARIABLE = "ONECALL_BIN"
+
+
+def find_binary(given: Optional[os.PathLike] = None) -> str:
+    """The executable: as given, else `$ONECALL_BIN`, else on `PATH`."""
+    wanted, source = given, "the argument 'binary'"
+    if wanted is None:
+        wanted, source = os.environ.get(VARIABLE) or None, f"${VARIABLE}"
+    if wanted is None:
+        wanted, source = "onecall", "PATH"
+    found = shutil.which(os.fspath(wanted))
+    if found is None:
+        raise BinaryNotFound(
+            f"no executable {os.fspath(wanted)!r} (from {source}): install onecall, "
+            f"or name it with the argument 'binary' or ${VARIABLE}"
+        )
+    return found

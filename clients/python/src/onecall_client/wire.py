@@ -1,0 +1,43 @@
+"""Lines of JSON, as onecall reads and writes them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+# Python refuses to read longer integers at once.
+_DIGITS = 4000
+
+
+def encode(message: dict) -> bytes:
+    """One line. What is not JSON is a ValueError or a TypeError."""
+    text = json.dumps(message, allow_nan=False, separators=(",", ":"), default=_plain)
+    return text.encode("ascii") + b"\n"
+
+
+def decode(line: bytes) -> Any:
+    """What a line says, with integers of any size."""
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return json.loads(line, parse_int=_long_integer)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    raise TypeError(f"a value of type {type(value).__name__} is not JSON")
+
+
+def _long_integer(digits: str) -> int:
+    if len(digits) <= _DIGITS:
+        return int(digits)
+    sign, digits = (-1, digits[1:]) if digits.startswith("-") else (1, digits)
+    number = 0
+    for start in range(0, len(digits), _DIGITS):
+        part = digits[start : start + _DIGITS]
+        number = number * 10 ** len(part) + int(part)
+    return sign * number
