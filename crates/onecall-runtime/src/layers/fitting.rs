@@ -34,7 +34,8 @@ impl ToolHost for Fitting {
                     Ok(None) => {}
                     Ok(Some(arguments)) => call.arguments = arguments,
                     Err(misfits) => {
-                        return Err(ToolError::failed(&call.name, told(&spec, &misfits)));
+                        let message = told(&spec, &misfits);
+                        return Err(ToolError::NotUnderstood { name: call.name, message });
                     }
                 }
             }

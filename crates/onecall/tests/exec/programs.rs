@@ -104,9 +104,14 @@ fn calls_that_do_not_fit_never_reach_the_host() {
                 print(error)
         ";
     let outcome = host.run(code, tools.clone());
-    let said = "'greet' failed: 'name' is missing\n\
-                'greet' failed: name: 5 is of type integer, not string\n\
-                'greet' failed: times: \"y\" is of type string, not integer\n";
+    let failed = "'greet' failed: it was not called, because its arguments do not fit:";
+    let signature = "await greet(name: str, times: int | None = None) -> Any";
+    let misfits = [
+        "'name' is missing",
+        "name: 5 is of type integer, not string",
+        "times: \"y\" is of type string, not integer",
+    ];
+    let said = misfits.map(|misfit| format!("{failed}\n  {misfit}\n  {signature}\n")).concat();
     assert_eq!(outcome["stdout"], said);
     assert_eq!(outcome["tool_calls"][0]["parsed"], false);
     let unknown = host.run("await gret(name='Ada')", tools.clone());

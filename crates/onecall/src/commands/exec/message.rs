@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use onecall_core::{
-    CallableName, Detail, EngineChoice, Program, ServerName, SessionRequest, ToolAnnotations,
-    ToolName, ToolSpec,
+    CallableName, ClientId, Detail, EngineChoice, Program, ServerName, SessionRequest,
+    ToolAnnotations, ToolName, ToolSpec,
 };
 use onecall_runtime::Transcript;
 use serde::de::IgnoredAny;
@@ -229,7 +229,7 @@ fn execute(text: &str) -> Result<Incoming, String> {
         engine: optional(fields.engine, "engine", "a string")?.map(engine_named).transpose()?,
         timeout: fields.timeout.map(timeout).transpose()?,
         // One process has one host, whose sessions they all are.
-        session: session.map(|name| SessionRequest { client: 0, name, reset }),
+        session: session.map(|name| SessionRequest { client: ClientId(0), name, reset }),
         detail: Detail::Whole,
         ..Program::new(required::<String>(fields.code, "code", "a string")?)
     };

@@ -19,6 +19,7 @@ use onecall_core::{
     WorkspaceAccess,
 };
 use onecall_engine::Engines;
+use onecall_runtime::layers::Fitting;
 use onecall_runtime::{Runtime, Transcript};
 use rmcp::transport::io::stdio_pipes;
 use tokio::io::AsyncRead;
@@ -167,11 +168,13 @@ impl Conversation {
         let Execute { id, program, tools, .. } = execute;
         let Admitted { number, wish } = admitted;
         let prefix = format!("call_{number}");
-        let peer = Peer::new(&id, prefix.clone(), tools, self.calls.clone(), self.outbox.clone());
-        let outcome = self.runtime.run_with(&peer, &peer, &program, &wish).await;
-        drop(peer);
+        let (calls, outbox) = (self.calls.clone(), self.outbox.clone());
+        let peer = Arc::new(Peer::new(&id, prefix.clone(), tools, calls, outbox));
+        let host = Fitting::new(peer.clone());
+        let outcome = self.runtime.run_with(&host, &*peer, &program, &wish).await;
         let transcript = Transcript::with_call_ids(&outcome, file.as_deref(), &prefix);
-        let reserved = self.outbox.reserve(&Outgoing::Outcome { id: &id, transcript: &transcript }).await;
+        let reserved =
+            self.outbox.reserve(&Outgoing::Outcome { id: &id, transcript: &transcript }).await;
         // Whoever has read the outcome may use the id again.
         self.runs.remove(&id);
         self.outbox.put(reserved);

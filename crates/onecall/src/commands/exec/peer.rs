@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onecall_catalog::{Catalog, Known, misfits};
+use onecall_catalog::Catalog;
 use onecall_core::{
     BoxFuture, CallableName, Resolution, ServerName, ToolAnnotations, ToolCall, ToolError,
     ToolHost, ToolName, ToolSpec, ToolValue,
 };
 use onecall_runtime::{Directory, Found, call_id};
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::calls::Calls;
 use super::message::{Answer, CallEnd, Outgoing};
@@ -54,29 +54,15 @@ impl Peer {
 
     /// Keeps a call from the host that it should not be troubled with.
     fn check(&self, call: &ToolCall) -> Result<(), ToolError> {
-        let not_understood =
-            |message: String| ToolError::NotUnderstood { name: call.name.clone(), message };
         if !self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(call.id) {
-            return Err(not_understood("its id was used before".to_owned()));
+            let message = "its id was used before".to_owned();
+            return Err(ToolError::NotUnderstood { name: call.name.clone(), message });
         }
         let Tools::Listed(tools) = &self.tools else { return Ok(()) };
-        let Some(spec) = tools.get(call.name.as_str()) else {
-            return Err(ToolError::NotAvailable { name: call.name.clone() });
-        };
-        // Arguments that do not fit a `Value` are the host's to judge.
-        let Ok(arguments) = serde_json::from_str::<Value>(call.arguments.get()) else {
-            return Ok(());
-        };
-        let misfits = misfits(&spec.input_schema, &Known::Value(arguments));
-        if misfits.is_empty() {
-            return Ok(());
+        match tools.get(call.name.as_str()) {
+            Some(_) => Ok(()),
+            None => Err(ToolError::NotAvailable { name: call.name.clone() }),
         }
-        let shown = |path: &str, message: &str| match path.strip_prefix('.') {
-            Some(path) => format!("{path}: {message}"),
-            None => message.to_owned(),
-        };
-        let shown: Vec<_> = misfits.iter().map(|it| shown(&it.path, &it.message)).collect();
-        Err(not_understood(shown.join("; ")))
     }
 
     async fn ask(&self, call: ToolCall) -> Result<ToolValue, ToolError> {
