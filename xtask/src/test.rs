@@ -58,7 +58,8 @@ pub fn conformance() -> Result<(), String> {
 /// The tests run these binaries, and building them is not a test's business.
 fn build() -> Result<(), String> {
     let mut build = cargo("build");
-    build.args(["--package", "onecall", "--package", "testkit", "--bins"]);
+    // All of the workspace, as for the tests: a part of it would be built with other features.
+    build.args(["--workspace", "--bins"]);
     cargo::run(build)
 }
 
