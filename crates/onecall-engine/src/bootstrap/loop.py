@@ -115,10 +115,11 @@ def _read(timeout, wanted=None):
             _next_turn()
 
 
-def _await_turn(turn, timeout):
+def _await_turn(turn, timeout, wanted=None):
     """Waits while another thread reads: it hands over what is ours, and then its place."""
     _turns.add(turn)
-    if not _read(0):
+    # It may have done so before it could see that we wait.
+    if wanted not in _unclaimed and not _read(0):
         turn.wait(timeout)
     _turns.discard(turn)
     turn.clear()
@@ -131,7 +132,7 @@ def wait_for(call_id):
         while True:
             answer = _read(None, call_id)
             if answer is False:
-                _await_turn(turn, None)
+                _await_turn(turn, None, call_id)
                 answer = _unclaimed.pop(call_id, True)
             if answer is not True:
                 return answer
