@@ -60,6 +60,7 @@ class Client:
         session: Optional[str] = None,
         reset: Optional[bool] = None,
         engine: Optional[str] = None,
+        language: Optional[str] = None,
     ) -> Outcome:
         """Runs a program to its end, however it ends. Cancelling this kills it.
 
@@ -73,6 +74,7 @@ class Client:
             "session": session,
             "reset": reset,
             "engine": engine,
+            "language": language,
         }
         fields = {name: value for name, value in fields.items() if value is not None}
         loop = asyncio.get_running_loop()

@@ -202,6 +202,24 @@ fn an_error_of_the_host_is_a_tool_error() {
 }
 
 #[test]
+fn a_program_may_be_typescript() {
+    let mut host = Host::new();
+    let code = "const name: string = 'Ada';
+console.log(await greet({ name }), await tools.greet({ name }));";
+    host.start("1", code, json!({ "language": "typescript", "tools": [greet()] }));
+    for answer in ["Hi", "Hello"] {
+        let call = host.expect("tool_call");
+        assert_eq!(call["args"], json!({ "name": "Ada" }));
+        host.answer(&call, json!(answer));
+    }
+    assert_eq!(host.expect("outcome")["stdout"], "Hi Hello\n");
+    host.start("2", "1", json!({ "language": "typescript", "engine": "cpython" }));
+    let error = host.expect("error");
+    let said = "execute: an engine can be chosen for Python only; leave it out";
+    assert_eq!([&error["id"], &error["message"]], ["2", said]);
+}
+
+#[test]
 fn sessions_keep_variables() {
     let mut host = Host::new();
     host.run("x = 41", json!({ "session": "s" }));

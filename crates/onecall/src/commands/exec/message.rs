@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use onecall_core::{
-    CallableName, ClientId, Detail, EngineChoice, Program, ServerName, SessionRequest,
+    CallableName, ClientId, Detail, EngineChoice, Language, Program, ServerName, SessionRequest,
     ToolAnnotations, ToolName, ToolSpec,
 };
 use onecall_runtime::Transcript;
@@ -22,9 +22,6 @@ const LONGEST_ID: usize = 256;
 
 /// Names that are taken by what programs ask about tools.
 const RESERVED: &str = "onecall__";
-
-/// Languages that programs can be written in.
-const LANGUAGES: [&str; 1] = ["python"];
 
 /// What the host says.
 #[derive(Debug)]
@@ -216,17 +213,16 @@ fn execute(text: &str) -> Result<Incoming, String> {
     if id.is_empty() || id.chars().count() > LONGEST_ID {
         return Err(format!("'id' must have 1 to {LONGEST_ID} characters"));
     }
-    let language: Option<String> = optional(fields.language, "language", "a string")?;
-    if language.is_some_and(|it| !LANGUAGES.contains(&it.as_str())) {
-        return Err(format!("'language' must be one of {}", LANGUAGES.join(", ")));
-    }
+    let language = optional(fields.language, "language", "a string")?;
+    let language = language.map(language_named).transpose()?.unwrap_or_default();
+    let engine = optional(fields.engine, "engine", "a string")?.map(engine_named).transpose()?;
     let session: Option<String> = optional(fields.session, "session", "a string")?;
     let reset = optional(fields.reset, "reset", "true or false")?.unwrap_or(false);
     if reset && session.is_none() {
         return Err("'reset' must be given together with 'session'".to_owned());
     }
     let program = Program {
-        engine: optional(fields.engine, "engine", "a string")?.map(engine_named).transpose()?,
+        engine: language.engine(engine)?,
         timeout: fields.timeout.map(timeout).transpose()?,
         // One process has one host, whose sessions they all are.
         session: session.map(|name| SessionRequest { client: ClientId(0), name, reset }),
@@ -292,6 +288,13 @@ fn timeout(given: &RawValue) -> Result<Duration, String> {
             "'timeout' must be a number of seconds above 0 and at most {LONGEST_TIMEOUT}"
         )),
     }
+}
+
+fn language_named(name: String) -> Result<Language, String> {
+    Language::named(&name).ok_or_else(|| {
+        let names = Language::NAMES.map(|(name, _)| name).join(", ");
+        format!("'language' must be one of {names}")
+    })
 }
 
 fn engine_named(name: String) -> Result<EngineChoice, String> {
