@@ -18,6 +18,9 @@ const CALLABLE: &str = "mcp__";
 /// Neither a tool nor `tools` can be meant without one of these.
 const SIGNS_OF_TOOLS: [&str; 2] = [CALLABLE, "tools"];
 
+/// So that nobody is afraid to run the program again.
+const UNTOUCHED: &str = "[Nothing was executed]";
+
 /// What a program may do, without having done any of it.
 #[derive(Debug)]
 pub struct Preview {
@@ -68,9 +71,8 @@ pub(crate) async fn refusal(
         message: first.message.clone(),
         line: u64::try_from(first.line).ok(),
     };
-    let mut text: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    text.push("[Nothing was executed]".to_owned());
-    Some(Failure::Refused { text: text.join("\n"), error })
+    let text: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    Some(Failure::Refused { text: format!("{UNTOUCHED}\n{}", text.join("\n")), error })
 }
 
 async fn meaning(name: &str, host: &dyn ToolHost, directory: &dyn Directory) -> Option<Resolution> {

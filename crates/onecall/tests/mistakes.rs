@@ -62,10 +62,10 @@ fn a_wrong_argument() {
 #[test]
 fn a_misspelt_tool() {
     assert_snapshot!(failure("def ask():\n    return mcp__fixture__ech(value=1)\nawait ask()"), @r#"
+    [Nothing was executed]
       File "<program>", line 2
         return mcp__fixture__ech(value=1)
     NameError: name 'mcp__fixture__ech' is not defined. Did you mean: 'mcp__fixture__echo'?
-    [Nothing was executed]
     "#);
     assert_snapshot!(failure("print(nothing_like_it)"), @r#"
     Traceback (most recent call last):
@@ -79,11 +79,11 @@ fn a_misspelt_tool() {
 #[test]
 fn a_call_that_nobody_awaits() {
     assert_snapshot!(failure("print('a')\nmcp__fixture__add(a=1, b=2)\nprint('b')"), @r#"
+    [Nothing was executed]
       File "<program>", line 2
         mcp__fixture__add(a=1, b=2)
     RuntimeError: mcp__fixture__add() is never awaited, so it does not run
         await mcp__fixture__add(a: float, b: float) -> float
-    [Nothing was executed]
     "#);
 }
 

@@ -120,10 +120,10 @@ fn a_blocked_tool_can_be_one_of_many() {
 fn a_blocked_tool_is_blocked_uncaught_too() {
     let mut gateway = gateway(&json!({ "block": ["mcp__fixture__add"] }));
     insta::assert_snapshot!(gateway.fails("x = 1\nprint(await mcp__fixture__add(a=1, b=2))"), @r#"
+    [Nothing was executed]
       File "<program>", line 2
         print(await mcp__fixture__add(a=1, b=2))
     ToolError: 'mcp__fixture__add' is not available in execute_program
-    [Nothing was executed]
     "#);
 }
 

@@ -22,6 +22,7 @@ fn all_mistakes_are_told_at_once_and_nothing_is_executed() {
         tools.nothing_like_it()
     ";
     assert_snapshot!(gateway.fails(code), @r#"
+    [Nothing was executed]
       File "<program>", line 2
         total = await mcp__fixture__add(a=1, b='two')
     TypeError: mcp__fixture__add(): b: "two" is of type string, not number
@@ -44,7 +45,6 @@ fn all_mistakes_are_told_at_once_and_nothing_is_executed() {
       File "<program>", line 8
         tools.nothing_like_it()
     AttributeError: there is no tool 'nothing_like_it'
-    [Nothing was executed]
     "#);
     assert_eq!(received.calls("add"), 0);
 }
@@ -129,11 +129,11 @@ fn the_command_line_has_dry_runs_too() {
     [Dry run: nothing was executed]
     mcp__fixture__add: read-only; at most once, line 1
     [It would not run]
+    [Nothing was executed]
       File "<program>", line 1
         await mcp__fixture__add(1)
     TypeError: mcp__fixture__add(): 'b' is missing
         await mcp__fixture__add(a: float, b: float) -> float
-    [Nothing was executed]
     "#);
 }
 
