@@ -14,7 +14,7 @@ for region, task in tasks.items():
 try:
     async with asyncio.TaskGroup() as tg:
         tg.create_task(sales_total("North"))
-        tg.create_task(sales_total("Nowhere"))
+        tg.create_task(mcp__fixture__fail(message="unknown region 'Nowhere'"))
 except* ToolError as group:
     for error in group.exceptions:
         print("failed:", error)
