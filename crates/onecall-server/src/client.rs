@@ -19,6 +19,9 @@ use serde_json::value::{RawValue, to_raw_value};
 /// its own, which nearly always comes first.
 const LONGEST: Duration = Duration::from_secs(600);
 
+/// All clients of a revision in which every request stands for itself.
+pub(crate) const ANYBODY: ClientId = ClientId(0);
+
 /// A number for a client that none before it had.
 pub(crate) fn next_id() -> ClientId {
     static NEXT: AtomicU64 = AtomicU64::new(1);

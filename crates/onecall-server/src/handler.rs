@@ -7,7 +7,7 @@ use onecall_runtime::{Gateway, PlanAnswer, PlanRequest, Transcript, report};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     InitializeRequestParams, InitializeResult, JsonObject, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    ProtocolVersion, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -44,12 +44,21 @@ impl Handler {
         self.definitions.iter().any(|definition| definition.name == tool)
     }
 
+    /// Whose sessions a program may use.
+    fn owner(&self, context: &RequestContext<RoleServer>) -> ClientId {
+        match context.protocol_version() {
+            // Clients that keep nothing cannot be told apart.
+            Some(version) if version >= ProtocolVersion::V_2026_07_28 => client::ANYBODY,
+            _ => self.client,
+        }
+    }
+
     async fn execute(
         &self,
         arguments: Arguments<'_>,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, String> {
-        let program = arguments.program(self.client)?;
+        let program = arguments.program(self.owner(&context))?;
         if arguments.flag("dry_run")? {
             let preview = self.gateway.preview(&program).await;
             let text = preview.to_string();

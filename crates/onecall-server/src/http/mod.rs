@@ -114,6 +114,8 @@ impl HttpFace {
 
     /// Serves until SIGINT or SIGTERM arrives; then stops every bridged server.
     pub async fn serve(self, gateway: Arc<Gateway>) -> Result<(), HttpFaceError> {
+        // Before anything is waited for: servers are told of it when they start.
+        gateway.audience().expect_several();
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let front = Arc::new(Front::new(self.names, self.token, Arc::clone(&gateway)));

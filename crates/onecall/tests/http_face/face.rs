@@ -150,7 +150,8 @@ pub fn initialize() -> String {
     json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string()
 }
 
-fn call(id: u64, code: &str, meta: &Value) -> Value {
+/// A `tools/call` that runs a program.
+pub fn call(id: u64, code: &str, meta: &Value) -> Value {
     let arguments = json!({ "code": code });
     let params = json!({ "name": "execute_program", "arguments": arguments, "_meta": meta });
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
