@@ -125,7 +125,7 @@ class Tools:
             raise AttributeError(name)
         found = _value("onecall__find", {"name": name})
         if "name" not in found:
-            raise AttributeError(found["problem"], name=name, obj=self)
+            raise AttributeError(found["problem"])
         tool = self._call(found["name"], found["parameters"])
         documentation = found["documentation"]
         is_awaited = inspect.iscoroutinefunction(tool)
