@@ -73,6 +73,15 @@ impl StartError {
         }
     }
 
+    /// Whether it tells the user to log in, for the first time or with more rights.
+    pub fn advises_login(&self) -> bool {
+        let lacks_scope = matches!(
+            self,
+            Self::Request { source: RequestError::Http(HttpError::NeedsScope { .. }), .. }
+        );
+        lacks_scope || self.needs_login()
+    }
+
     /// Whether the server refused our first message in the way that one with the
     /// older HTTP transport does.
     pub fn may_be_older_transport(&self) -> bool {

@@ -75,8 +75,11 @@ struct Implementation {
 /// awaits it allows.
 pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, StartError> {
     let result = match initialize(peer).await {
-        // What it said to the handshake is the better reason if this fails too.
-        Err(refusal) if refusal.may_be_stateless() => discover(peer).await.map_err(|_| refusal)?,
+        // What it said to the handshake is the better reason if this fails too, unless
+        // it is one that a login helps against.
+        Err(refusal) if refusal.may_be_stateless() => discover(peer)
+            .await
+            .map_err(|error| if error.advises_login() { error } else { refusal })?,
         result => result?,
     };
     let protocol = plain(&result.protocol_version, MAX_SHOWN);

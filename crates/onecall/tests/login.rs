@@ -201,6 +201,19 @@ fn scopes_are_those_that_the_server_asks_for() {
 }
 
 #[test]
+fn a_server_may_greet_those_without_a_login() {
+    for face in ["events", "stateless"] {
+        let flags = ["--guard", "late", "--face", face];
+        let world = World::with(AuthorizationServer::start(), &flags, json!({}));
+        assert!(world.check().ends_with(NEEDED), "{face}: {}", world.check());
+        let (_, ended) = world.log_in();
+        assert_eq!(ended.code, Some(0), "{face}: {ended:?}");
+        assert_eq!(world.authority.asked("/authorize")[0].fields["scope"], "read", "{face}");
+        assert!(world.check().contains("35 ready"), "{face}: {}", world.check());
+    }
+}
+
+#[test]
 fn a_server_without_a_login_says_what_to_do() {
     let (mut gateway, authority, _server) = World::new().gateway();
     let error = format!("'mcp__far__add' failed: server 'far' {NEEDED}");
@@ -221,7 +234,7 @@ fn a_server_without_a_login_says_what_to_do() {
     assert_eq!(gateway.prints("print(await mcp__far__add(1, 2))"), "3\n");
     // In vain, for the login, and with it: nobody was asked again and again.
     let received = std::fs::read_to_string(gateway.home.path("received")).unwrap();
-    assert_eq!(received.matches("\"initialize\"").count(), 3);
+    assert_eq!(received.matches("\"method\":\"initialize\"").count(), 3);
     assert_no_secrets(&authority, &gateway.session.client().stderr());
 }
 

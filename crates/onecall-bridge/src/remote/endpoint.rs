@@ -15,7 +15,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::failure::{HttpError, Words};
+use super::mirror;
 use super::oauth::{Login, Token, Wanted};
+use super::session::SESSION_ID;
 use crate::error::{RequestError, StartError};
 use crate::plain::plain;
 use crate::request::{Era, Request};
@@ -214,13 +216,35 @@ impl Endpoint {
         for method in methods {
             let body = (*method == Method::POST).then_some(&hello);
             let response = self.send(method, &headers, body, None).await?;
-            match response.status() {
-                StatusCode::UNAUTHORIZED => return Ok(Some(Wanted::of(response.headers()))),
-                status if status.is_success() => return Ok(None),
-                _ => {}
+            if response.status() == StatusCode::UNAUTHORIZED {
+                return Ok(Some(Wanted::of(response.headers())));
+            }
+            if *method == Method::POST
+                && let Some(wanted) = self.wanted_later(&response).await
+            {
+                return Ok(Some(wanted));
+            }
+            if response.status().is_success() {
+                return Ok(None);
             }
         }
         Ok(None)
+    }
+
+    /// What a server that greets everybody wants of those who ask for more.
+    async fn wanted_later(&self, greeting: &Response) -> Option<Wanted> {
+        let (request, era, mut headers) = if greeting.status().is_success() {
+            let session = greeting.headers().get(SESSION_ID).cloned();
+            let headers = session.map(|id| (SESSION_ID, id)).into_iter().collect();
+            (Request::ListTools { cursor: None }, Era::Handshake, headers)
+        } else {
+            (Request::Discover, Era::Stateless, mirror::headers(&Request::Discover))
+        };
+        headers.extend([(ACCEPT, JSON_OR_EVENTS), (CONTENT_TYPE, JSON)]);
+        let line = request.line(2, era);
+        let response = self.send(&Method::POST, &headers, Some(&line), None).await.ok()?;
+        let is_refused = response.status() == StatusCode::UNAUTHORIZED;
+        is_refused.then(|| Wanted::of(response.headers()))
     }
 
     /// Sends a request with the token of a login, if there is one. The response is a
