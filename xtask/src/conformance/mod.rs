@@ -3,6 +3,7 @@
 
 mod client;
 mod install;
+mod login;
 mod server;
 mod suite;
 
@@ -25,6 +26,8 @@ struct Revision {
     server: &'static [&'static str],
     /// What chooses the revision for a client scenario.
     client: &'static [&'static str],
+    /// Revisions before, of which it has client scenarios: there still are such servers.
+    earlier: &'static [&'static str],
 }
 
 const REVISIONS: [Revision; 2] = [
@@ -34,6 +37,7 @@ const REVISIONS: [Revision; 2] = [
         version: "0.1.16",
         server: &["--suite", "all"],
         client: &[],
+        earlier: &["2025-03-26"],
     },
     Revision {
         name: "2026-07-28",
@@ -41,6 +45,7 @@ const REVISIONS: [Revision; 2] = [
         version: "0.2.0-alpha.12",
         server: &["--requirements", "2026-07-28"],
         client: &["--spec-version", "2026-07-28"],
+        earlier: &[],
     },
 ];
 
@@ -65,49 +70,8 @@ pub fn run() -> Result<(), String> {
 }
 
 fn client_leg(suite: &Suite) -> Result<Vec<String>, String> {
-    let left_out = left_out()?;
-    let mut failures = Vec::new();
-    let mut skipped = vec![0; left_out.len()];
-    for scenario in suite.client_scenarios()? {
-        match left_out.iter().position(|pattern| pattern.matches(&scenario)) {
-            Some(index) => skipped[index] += 1,
-            None => failures.extend(suite.run(&Leg::Client { scenario: &scenario })),
-        }
-    }
-    for (pattern, count) in left_out.iter().zip(skipped) {
-        let LeftOut { pattern, reason } = pattern;
-        eprintln!("skipped: {count} client scenarios {pattern} of {}: {reason}", suite.revision());
-    }
-    Ok(failures)
-}
-
-/// A line of `left-out.txt`.
-struct LeftOut {
-    pattern: String,
-    reason: String,
-}
-
-impl LeftOut {
-    fn matches(&self, scenario: &str) -> bool {
-        match self.pattern.strip_suffix('*') {
-            Some(beginning) => scenario.starts_with(beginning),
-            None => scenario == self.pattern,
-        }
-    }
-}
-
-fn left_out() -> Result<Vec<LeftOut>, String> {
-    let file = expectations().join("left-out.txt");
-    let text = std::fs::read_to_string(&file)
-        .map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
-    let entries = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-    let entry = |line: &str| match line.split_once(' ') {
-        Some((pattern, reason)) => {
-            Ok(LeftOut { pattern: pattern.to_owned(), reason: reason.trim().to_owned() })
-        }
-        None => Err(format!("{}: '{line}' gives no reason", file.display())),
-    };
-    entries.map(entry).collect()
+    let scenarios = suite.client_scenarios()?;
+    Ok(scenarios.iter().filter_map(|scenario| suite.run(&Leg::Client { scenario })).collect())
 }
 
 /// Where it is written down what may fail.

@@ -31,11 +31,7 @@ impl<'a> Suite<'a> {
         Self { installed, revision }
     }
 
-    pub fn revision(&self) -> &str {
-        self.revision.name
-    }
-
-    /// The names of the client scenarios that this revision has.
+    /// The names of the client scenarios of this revision, and of those before.
     pub fn client_scenarios(&self) -> Result<Vec<String>, String> {
         let mut list = self.command();
         let output = list.arg("list").output();
@@ -44,7 +40,8 @@ impl<'a> Suite<'a> {
         let of_clients = text.lines().skip_while(|line| !line.starts_with("Client scenarios"));
         let scenario = |line: &str| {
             let (name, revisions) = line.strip_prefix("  - ")?.split_once(' ')?;
-            revisions.contains(self.revision.name).then(|| name.to_owned())
+            let mut ours = self.revision.earlier.iter().chain([&self.revision.name]);
+            ours.any(|revision| revisions.contains(revision)).then(|| name.to_owned())
         };
         let found: Vec<String> =
             of_clients.skip(1).take_while(|line| !line.is_empty()).filter_map(scenario).collect();
