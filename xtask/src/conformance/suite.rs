@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Installed, Revision, expectations};
+use crate::cargo::output;
 
 /// No run of the suite takes longer, unless it hangs.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -57,7 +58,8 @@ impl<'a> Suite<'a> {
                 "server".to_owned()
             }
             Leg::Client { scenario } => {
-                let ourselves = std::env::current_exe().unwrap_or_default();
+                // Not by asking for our own path: the file may have been built anew meanwhile.
+                let ourselves = output("debug").join("xtask");
                 let client = format!("{} {CLIENT_COMMAND}", ourselves.display());
                 command.args(["client", "--command", &client, "--scenario", scenario]);
                 command.args(self.revision.client);
