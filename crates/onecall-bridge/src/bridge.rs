@@ -16,7 +16,7 @@ use crate::fleet::{Fleet, FleetChange, Yard};
 use crate::guard::Guard;
 use crate::local::LocalTools;
 use crate::pins::Quarantined;
-use crate::server::Server;
+use crate::server::{CallError, Server};
 use crate::setting::Setting;
 use crate::snapshot::{self, Snapshot, ToolWatch};
 use crate::status::ServerStatus;
@@ -211,18 +211,17 @@ impl Bridge {
         self.snapshot.borrow().clone()
     }
 
-    /// The server that may have this tool and has not told, because nobody has
-    /// logged in.
-    fn logged_out(&self, name: &CallableName) -> Option<Arc<Server>> {
+    /// The server that may have this tool and could not tell.
+    fn unheard(&self, name: &CallableName) -> Option<Arc<Server>> {
         let may_have = |server: &&Arc<Server>| {
-            name.as_str().starts_with(&name_prefix(server.name())) && server.waits_for_login()
+            name.as_str().starts_with(&name_prefix(server.name())) && server.is_unheard()
         };
         self.fleet().servers().find(may_have).cloned()
     }
 
     /// Why there is no such tool.
     fn absence(&self, name: &CallableName) -> String {
-        if let Some(server) = self.logged_out(name) {
+        if let Some(server) = self.unheard(name) {
             return server.not_running();
         }
         match self.fleet().removed_owner(name.as_str()) {
@@ -265,7 +264,7 @@ impl ToolHost for Bridge {
                 Some(Found::Tool(spec, _) | Found::Local(spec, _)) => Resolution::Callable(spec),
                 // Its calls say what is the matter with it.
                 Some(Found::Quarantined(tool)) => Resolution::Callable(tool.spec),
-                None => match self.logged_out(name) {
+                None => match self.unheard(name) {
                     Some(server) => Resolution::Callable(Arc::new(stand_in(name, server.name()))),
                     None => {
                         let catalog = Arc::clone(&self.snapshot.borrow().catalog);
@@ -287,10 +286,17 @@ impl ToolHost for Bridge {
                 Some(Found::Quarantined(tool)) => {
                     return Err(ToolError::Quarantined { name: call.name, why: tool.to_string() });
                 }
-                None => return Err(ToolError::failed(&call.name, self.absence(&call.name))),
+                None => {
+                    let message = self.absence(&call.name);
+                    return Err(ToolError::NeverSent { name: call.name, message });
+                }
             };
-            let value = server.call(&spec, &call).await;
-            value.map_err(|message| ToolError::failed(&call.name, message))
+            server.call(&spec, &call).await.map_err(|error| match error {
+                CallError::Failed(message) => ToolError::failed(&call.name, message),
+                CallError::NeverLeft(message) => {
+                    ToolError::NeverSent { name: call.name.clone(), message }
+                }
+            })
         })
     }
 }

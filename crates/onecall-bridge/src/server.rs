@@ -6,6 +6,8 @@ mod call;
 mod changes;
 mod offer;
 
+pub(crate) use call::CallError;
+
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -327,8 +329,14 @@ impl Server {
         }
     }
 
+    /// Whether it is down and has never told which tools it has.
+    pub fn is_unheard(&self) -> bool {
+        let now = self.lock();
+        matches!(now.state, ServerState::Failed { .. }) && now.listed.is_empty()
+    }
+
     /// Whether nothing is known about it, because nobody has logged in.
-    pub fn waits_for_login(&self) -> bool {
+    fn waits_for_login(&self) -> bool {
         let state = &self.lock().state;
         matches!(state, ServerState::Failed { next_start: NextStart::AfterLogin, .. })
     }

@@ -24,6 +24,14 @@ pub enum ToolError {
         /// What is wrong with the call.
         message: String,
     },
+    /// The tool's server cannot be reached, and has not heard of the call.
+    #[error("'{name}' failed: {message}")]
+    NeverSent {
+        /// The tool as the program named it.
+        name: CallableName,
+        /// Why not.
+        message: String,
+    },
     /// Policy keeps the tool away from programs.
     #[error("'{name}' is not available in execute_program")]
     NotAvailable {

@@ -85,7 +85,11 @@ async fn meaning(name: &str, host: &dyn ToolHost, directory: &dyn Directory) -> 
         Found::Blocked => Some(Resolution::Blocked),
         // Calls say what is the matter with a tool in quarantine.
         Found::Ambiguous(_) | Found::Quarantined(_) => None,
-        Found::Unknown(nearest) => Some(Resolution::Unknown { nearest }),
+        // Or something that is no tool of a server.
+        Found::Unknown(nearest) => match host.resolve(&CallableName::new(name)).await {
+            Resolution::Unknown { .. } => Some(Resolution::Unknown { nearest }),
+            known => Some(known),
+        },
     }
 }
 

@@ -102,6 +102,7 @@ fn one_that_cannot_be_started_says_so_when_it_is_needed() {
     assert_eq!(gateway.prints("print(1)"), "1\n");
     assert!(!gateway.session.client().stderr().contains("not available"));
     let failure = gateway.fails("await mcp__bad__add(1, 2)");
-    assert!(failure.contains("NameError: name 'mcp__bad__add' is not defined"), "{failure}");
+    let told = "ToolError: 'mcp__bad__add' failed: server 'bad' is not running: ";
+    assert!(failure.contains(told), "{failure}");
     gateway.wait_for_log(&["WARN", "server=bad", "command '/no/such/command' was not found"]);
 }

@@ -21,13 +21,15 @@ fn assert_good(gateway: &mut Gateway) {
     assert_eq!(listed.iter().filter(|name| name.starts_with("mcp__good__")).count(), 35);
 }
 
-/// A server that never came up has no tools, and its reason is in the log.
+/// A server that never came up has no tools, and its reason is in the log and in the
+/// errors of calls.
 fn assert_unavailable(gateway: &mut Gateway, reason: &str) {
     assert_good(gateway);
     assert!(gateway.callable_tools().iter().all(|name| !name.starts_with("mcp__bad__")));
     gateway.wait_for_log(&["WARN", "server=bad", reason]);
     let failure = gateway.fails("await mcp__bad__add(1, 2)");
-    assert!(failure.contains("NameError: name 'mcp__bad__add' is not defined"), "{failure}");
+    let told = "ToolError: 'mcp__bad__add' failed: server 'bad' is not running: ";
+    assert!(failure.lines().last().unwrap_or_default().starts_with(told), "{failure}");
 }
 
 #[test]

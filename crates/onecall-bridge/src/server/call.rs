@@ -18,9 +18,10 @@ use crate::status::{NextStart, ServerState};
 const IMMINENT: Duration = Duration::from_secs(2);
 
 /// Why a call has no value; the text is what the program reads.
-enum CallError {
+pub(crate) enum CallError {
     /// The server has not seen the call.
     NeverLeft(String),
+    /// It may have.
     Failed(String),
 }
 
@@ -55,7 +56,7 @@ impl Server {
     ///
     /// A call that never left is made once more, if the tool says that this does no
     /// harm and the server is about to be up again.
-    pub async fn call(&self, spec: &ToolSpec, call: &ToolCall) -> Result<ToolValue, String> {
+    pub async fn call(&self, spec: &ToolSpec, call: &ToolCall) -> Result<ToolValue, CallError> {
         let mut answer = self.call_once(spec, call).await;
         if matches!(answer, Err(CallError::NeverLeft(_)))
             && is_repeatable(spec)
@@ -63,9 +64,7 @@ impl Server {
         {
             answer = self.call_once(spec, call).await;
         }
-        answer.map_err(|error| match error {
-            CallError::NeverLeft(message) | CallError::Failed(message) => message,
-        })
+        answer
     }
 
     async fn call_once(&self, spec: &ToolSpec, call: &ToolCall) -> Result<ToolValue, CallError> {
