@@ -105,15 +105,19 @@ def _execute(source, file, condition, value):
     )
     if condition:
         _stop_without_modules(code, condition)
-    try:
-        if code.co_flags & inspect.CO_COROUTINE:
-            with asyncio.Runner(loop_factory=_onecall_loop.Loop) as runner:
-                runner.run(_await_module(code, module.__dict__))
-        else:
-            exec(code, module.__dict__)
-    finally:
-        if value:
-            value.take_from(module.__dict__)
+    # Nothing is to be done here when that fails: CPython 3.11 cannot enter a `finally` without
+    # memory, and tries forever.
+    if code.co_flags & inspect.CO_COROUTINE:
+        _run_coroutine(code, module.__dict__)
+    else:
+        exec(code, module.__dict__)
+    if value:
+        value.take_from(module.__dict__)
+
+
+def _run_coroutine(code, namespace):
+    with asyncio.Runner(loop_factory=_onecall_loop.Loop) as runner:
+        runner.run(_await_module(code, namespace))
 
 
 class Value:
