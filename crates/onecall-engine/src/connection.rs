@@ -8,7 +8,7 @@ use std::io;
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 
-use crate::protocol::{FromWorker, ProtocolError, ToWorker, frame_length};
+use crate::protocol::{FromWorker, ProtocolError, ToWorker, announced_length, frame_length};
 
 /// Room for one read.
 const READ_SIZE: usize = 64 * 1024;
@@ -77,7 +77,9 @@ impl Connection {
             self.start = 0;
         }
         let (mut reader, writer) = self.stream.split();
-        self.incoming.reserve(READ_SIZE);
+        // Room for all of a long frame at once: to grow step by step takes twice as much.
+        let missing = announced_length(&self.incoming).saturating_sub(self.incoming.len());
+        self.incoming.reserve_exact(missing.max(READ_SIZE));
         tokio::select! {
             received = reader.read_buf(&mut self.incoming), if listening => Ok(received? > 0),
             ready = writer.writable(), if writing => {

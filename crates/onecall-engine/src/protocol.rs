@@ -170,6 +170,12 @@ pub(crate) fn frame_length(bytes: &[u8]) -> Result<Option<usize>, ProtocolError>
     }
 }
 
+/// How long the first frame in `bytes` says it is, if it says so and may be as long.
+pub(crate) fn announced_length(bytes: &[u8]) -> usize {
+    let length = bytes.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length));
+    usize::try_from(length).ok().filter(|length| *length <= MAX_FRAME).map_or(0, |it| it + 4)
+}
+
 impl<'a> FromWorker<'a> {
     /// Decodes one whole frame, header included.
     pub(crate) fn decode(frame: &'a [u8]) -> Result<Self, ProtocolError> {
