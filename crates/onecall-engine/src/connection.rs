@@ -77,9 +77,13 @@ impl Connection {
             self.start = 0;
         }
         let (mut reader, writer) = self.stream.split();
-        // Room for all of a long frame at once: to grow step by step takes twice as much.
-        let missing = announced_length(&self.incoming).saturating_sub(self.incoming.len());
-        self.incoming.reserve_exact(missing.max(READ_SIZE));
+        let arrived = self.incoming.len();
+        if self.incoming.capacity() - arrived < READ_SIZE {
+            // Twice as much, but no more than the frame needs. It is believed only as far as
+            // it has come.
+            let missing = announced_length(&self.incoming).saturating_sub(arrived);
+            self.incoming.reserve_exact(missing.min(arrived).max(READ_SIZE));
+        }
         tokio::select! {
             received = reader.read_buf(&mut self.incoming), if listening => Ok(received? > 0),
             ready = writer.writable(), if writing => {
