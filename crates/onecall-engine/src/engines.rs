@@ -147,10 +147,6 @@ impl Engines {
         session.engine = choice;
         let engine = match choice {
             EngineChoice::CPython => self.cpython().await.map_err(|error| error.failure())?,
-            EngineChoice::TypeScript if program.session.is_some() => {
-                let message = "only Python programs can have a session";
-                return Err(Failure::refused("ValueError", message));
-            }
             EngineChoice::TypeScript => &self.typescript,
             EngineChoice::Auto | EngineChoice::Python => &self.python,
         };

@@ -62,10 +62,20 @@ fn push_effects(text: &mut String, calls: &Calls) {
         return;
     }
     push_line(text, "[Tool calls that may have had effects]");
-    let hidden = effects.len().saturating_sub(2 * NAMED);
-    for (position, call) in effects.iter().enumerate() {
+    let mut lines = Vec::<(String, usize)>::new();
+    for line in effects.into_iter().map(shown) {
+        match lines.last_mut() {
+            Some((last, times)) if *last == line => *times += 1,
+            _ => lines.push((line, 1)),
+        }
+    }
+    let hidden = lines.len().saturating_sub(2 * NAMED);
+    for (position, (line, times)) in lines.iter().enumerate() {
         if position < NAMED || position >= NAMED + hidden {
-            push_line(text, &shown(call));
+            push_line(text, line);
+            if *times > 1 {
+                text.push_str(&format!(", {times} times"));
+            }
         } else if position == NAMED {
             push_line(text, &format!("... and {hidden} more"));
         }

@@ -102,9 +102,7 @@ impl Preview {
     ) -> Self {
         let code = &program.code;
         if program.engine == Some(EngineChoice::TypeScript) {
-            let message = "only Python programs can be looked at without running them";
-            let refusal = Some(Failure::refused("ValueError", message));
-            return Self { tools: BTreeMap::new(), may_call_others: false, refusal };
+            return Self { tools: BTreeMap::new(), may_call_others: true, refusal: None };
         }
         let Some(uses) = calls_of(code) else {
             let refusal = check_program(code, &|_: &str| None).first().map(|finding| {
@@ -144,7 +142,9 @@ impl fmt::Display for Preview {
             write!(f, "\n{name}: {tool}")?;
         }
         if self.may_call_others {
-            f.write_str("\nIt may call other tools too: it computes names or hands `tools` on.")?;
+            f.write_str(
+                "\nIt may call any tool: it is not in Python, computes names or hands `tools` on.",
+            )?;
         }
         match &self.refusal {
             Some(failure) => write!(f, "\n[It would not run]\n{failure}"),

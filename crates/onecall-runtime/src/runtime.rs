@@ -125,6 +125,9 @@ impl Runtime {
             Err(_) => return Err(Failure::TimedOut { limit: limits.timeout }),
         }
         match &program.session {
+            Some(_) if program.engine == Some(EngineChoice::TypeScript) => {
+                Err(Failure::refused("ValueError", "only Python programs can have a session"))
+            }
             Some(request) => self.sessions.enter(request).await.map(Some),
             None => Ok(None),
         }

@@ -106,7 +106,7 @@ print(tools.add(1, 2), await mcp__fixture__add(1, 2))
     ");
     assert_snapshot!(dry_run(&mut gateway, "f = getattr(tools, input())").text, @"
     [Dry run: nothing was executed]
-    It may call other tools too: it computes names or hands `tools` on.
+    It may call any tool: it is not in Python, computes names or hands `tools` on.
     ");
     let answer = dry_run(&mut gateway, "x = (1");
     assert!(answer.is_error);
@@ -149,9 +149,7 @@ fn a_failure_names_the_calls_that_may_have_had_effects() {
     assert_snapshot!(gateway.fails(code), @r#"
     TimeoutError: Execution exceeded 2s limit
     [Tool calls that may have had effects]
-    mcp__fixture__counter({})
-    mcp__fixture__counter({})
-    mcp__fixture__counter({})
+    mcp__fixture__counter({}), 3 times
     [Tool calls completed: 4]
     "#);
 }

@@ -199,3 +199,11 @@ fn another_engine_needs_another_session() {
     let auto = gateway.session.call_tool("execute_program", on("auto", "print(x + 1)"));
     assert_eq!(printed(&auto), "2\n");
 }
+
+#[test]
+fn a_program_that_cannot_have_a_session_loses_none() {
+    let mut gateway = gateway(&json!({}));
+    let arguments = json!({ "code": "1", "session": "a", "language": "typescript" });
+    let refused = gateway.session.call_tool("execute_program", arguments);
+    assert_eq!(failed(&refused), "ValueError: only Python programs can have a session");
+}
