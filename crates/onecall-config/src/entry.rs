@@ -336,7 +336,7 @@ fn names_user(url: &str) -> bool {
     rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
 }
 
-fn is_http_url(url: &str) -> bool {
+pub(crate) fn is_http_url(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https")

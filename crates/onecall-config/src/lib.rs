@@ -2,10 +2,12 @@
 //! A configuration that comes out of here is complete and valid; everything wrong
 //! with a file is reported at once, each problem with its line and a suggestion.
 
+mod cache;
 mod document;
 mod entry;
 mod error;
 mod expand;
+mod generate;
 mod json;
 mod limits;
 mod load;
@@ -22,11 +24,15 @@ mod private_file;
 mod reader;
 mod recursion;
 mod server;
+mod store;
+mod telemetry;
 mod trust;
 mod workspace;
 mod yaml;
 
+pub use cache::{CacheConfig, CacheScope};
 pub use error::{ConfigError, ConfigErrors, Problem};
+pub use generate::GenerateConfig;
 pub use limits::ServerLimits;
 pub use load::{Loaded, load};
 pub use local_tools::{
@@ -38,10 +44,12 @@ pub use locate::{
     read_file,
 };
 pub use model::{
-    Config, OAuth, OptionalTool, ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig,
-    StdioTransport, ToolPattern, ToolPolicy, Transport,
+    Config, OAuth, OptionalTool, OutputTypes, ProxyPolicy, RemoteTransport, Sandbox, Secret,
+    ServerConfig, StdioTransport, ToolPattern, ToolPolicy, Transport,
 };
 pub use pattern::PatternError;
 pub use private_file::replace_private_file;
+pub use store::{Records, StoreConfig};
+pub use telemetry::Telemetry;
 pub use trust::{TrustError, TrustStore};
 pub use workspace::DEFAULT_MAX_BYTES as DEFAULT_WORKSPACE_BYTES;

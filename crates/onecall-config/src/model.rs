@@ -8,8 +8,12 @@ use std::time::Duration;
 
 use onecall_core::{EngineChoice, Limits, ServerName, SessionLimits, Workspace};
 
+use crate::cache::CacheConfig;
+use crate::generate::GenerateConfig;
 use crate::limits::ServerLimits;
 use crate::local_tools::LocalTool;
+use crate::store::{Records, StoreConfig};
+use crate::telemetry::Telemetry;
 
 /// Everything a configuration file can say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +28,8 @@ pub struct Config {
     pub sessions: SessionLimits,
     /// Tools of ours that agents are not shown unless they are named here.
     pub expose: Vec<OptionalTool>,
+    /// Bridged tools that agents are shown as they are, beside ours.
+    pub expose_tools: Vec<ToolPattern>,
     /// What is taken from one server.
     pub limits: ServerLimits,
     /// What to do where the kernel cannot lock a program in completely.
@@ -39,6 +45,30 @@ pub struct Config {
     pub proxy: ProxyPolicy,
     /// Tools that need no server, in the order of the file.
     pub local_tools: Vec<LocalTool>,
+    /// Whether what tools answer tells their output types.
+    pub output_types: OutputTypes,
+    /// How generated files are sorted.
+    pub generate: GenerateConfig,
+    /// How much of each run is kept.
+    pub records: Records,
+    /// Where, and for how long.
+    pub store: StoreConfig,
+    /// Whether agents are told what a program saved them.
+    pub report_savings: bool,
+    /// How answers of tools are used again, if they are.
+    pub cache: Option<CacheConfig>,
+    /// Where spans are sent.
+    pub telemetry: Telemetry,
+}
+
+/// Where the types of what tools answer come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputTypes {
+    /// From the server, or else from the answers themselves.
+    #[default]
+    Learned,
+    /// From the server alone.
+    Declared,
 }
 
 /// A tool of ours that agents are shown on request.

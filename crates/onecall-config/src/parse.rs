@@ -4,15 +4,21 @@ use std::path::Path;
 
 use onecall_core::{EngineChoice, Limits, SessionLimits};
 
+use crate::cache::read_cache;
 use crate::document::{self, Node};
 use crate::error::{ConfigErrors, Problem, Report};
 use crate::expand::Environment;
+use crate::generate::read_generate;
 use crate::limits::read_server_limits;
 use crate::local_tools::read_local_tools;
-use crate::model::{Config, OptionalTool, ProxyPolicy, Sandbox, ToolPattern, ToolPolicy};
+use crate::model::{
+    Config, OptionalTool, OutputTypes, ProxyPolicy, Sandbox, ToolPattern, ToolPolicy,
+};
 use crate::path::PathReader;
 use crate::reader::{self, Section};
 use crate::server::{ServerReader, Shape};
+use crate::store::{Records, read_store};
+use crate::telemetry::read_telemetry;
 use crate::workspace::read_workspace;
 
 pub(crate) const MEBIBYTE: u64 = 1024 * 1024;
@@ -77,6 +83,7 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         "execution",
         "sessions",
         "expose",
+        "expose_tools",
         "limits",
         "sandbox",
         "engine",
@@ -84,6 +91,13 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         "workspace",
         "proxy",
         "local_tools",
+        "learn_output_types",
+        "generate",
+        "records",
+        "store",
+        "report_savings",
+        "cache",
+        "telemetry",
     ];
     let Some(top) = Section::open(document, "the configuration", &keys, report) else {
         return Config::default();
@@ -108,6 +122,8 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
     let execution = top.get("execution").and_then(|node| read_limits(node, report));
     let sessions = top.get("sessions").and_then(|node| read_sessions(node, report));
     let expose = top.get("expose").and_then(|node| read_expose(node, report));
+    let expose_tools =
+        top.get("expose_tools").and_then(|node| read_patterns(node, "'expose_tools'", report));
     let limits = top.get("limits").and_then(|node| read_server_limits(node, report));
     let sandbox = top
         .get("sandbox")
@@ -119,12 +135,29 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
     let proxy = top.get("proxy").and_then(|node| read_proxy(node, report));
     let workspace = top.entry("workspace").and_then(|entry| read_workspace(entry, paths, report));
     let local_tools = top.entry("local_tools").map(|entry| read_local_tools(entry, paths, report));
+    let mut flag = |key: &str| {
+        top.get(key).and_then(|node| reader::boolean(node, &format!("'{key}'"), report))
+    };
+    let output_types = match flag("learn_output_types") {
+        Some(false) => OutputTypes::Declared,
+        Some(true) | None => OutputTypes::Learned,
+    };
+    let report_savings = flag("report_savings").unwrap_or(false);
+    let generate = top.get("generate").and_then(|node| read_generate(node, report));
+    let records = top
+        .get("records")
+        .and_then(|node| reader::choice(node, "'records'", "a choice", &Records::NAMES, report));
+    let store = top.get("store").and_then(|node| read_store(node, paths, report));
+    let cache = top.get("cache").and_then(|node| read_cache(node, report));
+    let telemetry =
+        top.get("telemetry").and_then(|node| read_telemetry(node, paths.environment, report));
     Config {
         servers,
         tools: tools.unwrap_or_default(),
         execution: execution.unwrap_or_default(),
         sessions: sessions.unwrap_or_default(),
         expose: expose.unwrap_or_default(),
+        expose_tools: expose_tools.unwrap_or_default(),
         limits: limits.unwrap_or_default(),
         sandbox: sandbox.unwrap_or_default(),
         engine: engine.unwrap_or_default(),
@@ -132,6 +165,13 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         workspace,
         proxy: proxy.unwrap_or_default(),
         local_tools: local_tools.unwrap_or_default(),
+        output_types,
+        generate: generate.unwrap_or_default(),
+        records: records.unwrap_or_default(),
+        store: store.unwrap_or_default(),
+        report_savings,
+        cache,
+        telemetry: telemetry.unwrap_or_default(),
     }
 }
 
@@ -195,7 +235,11 @@ fn read_policy(node: &Node, report: &mut Report) -> Option<ToolPolicy> {
     }
 }
 
-fn read_patterns(node: &Node, what: &str, report: &mut Report) -> Option<Vec<ToolPattern>> {
+pub(crate) fn read_patterns(
+    node: &Node,
+    what: &str,
+    report: &mut Report,
+) -> Option<Vec<ToolPattern>> {
     let mut patterns = Vec::new();
     for item in reader::list(node, what, report)? {
         let Some(text) = reader::written(item, &format!("a pattern of {what}"), report) else {

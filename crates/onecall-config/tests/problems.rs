@@ -98,6 +98,33 @@ fn logins() {
 }
 
 #[test]
+fn what_is_remembered_and_reused() {
+    assert_rows(&[
+        ("records: all", "1:10: 'all' is not a choice; it can be off, metadata, full"),
+        (
+            "cache: {scope: proces}",
+            "1:16: 'proces' is not a scope; it can be run, process, shared\n  help: did you mean 'process'?",
+        ),
+        (
+            "cache: {ttls: {a-b: 1}}",
+            "1:16: a tool pattern may hold only letters, digits, '_' and '*': 'a-b' of 'ttls' in cache",
+        ),
+        (
+            "telemetry: {otlp: \"localhost:4318\"}",
+            "1:19: 'otlp' in telemetry must be an http:// or https:// address\n  help: a collector usually listens on http://localhost:4318",
+        ),
+        (
+            "store: {keep_days: 0}",
+            "1:20: 'keep_days' in store must be a whole number from 1 to 36500",
+        ),
+        (
+            "generate: {categories: {a: querry}}",
+            "1:28: 'querry' is not a category; it can be query, mutation, validation, other\n  help: did you mean 'query'?",
+        ),
+    ]);
+}
+
+#[test]
 fn keys() {
     assert_rows(&[
         (
@@ -110,7 +137,7 @@ fn keys() {
         ),
         (
             "zzz: 1",
-            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, expose, limits, sandbox, engine, python, workspace, proxy, local_tools",
+            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, expose, expose_tools, limits, sandbox, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, report_savings, cache, telemetry",
         ),
         (
             "execution:\n  timeout: 3",
@@ -623,6 +650,6 @@ loging: true
     c.yaml:25:3: 'max_bytes' is for a read-write workspace, but this one is read-only
       help: remove it, or add 'mode: read-write'
     c.yaml:26:1: unknown key 'loging' in the configuration
-      help: valid keys are servers, mcpServers, tools, execution, sessions, expose, limits, sandbox, engine, python, workspace, proxy, local_tools
+      help: valid keys are servers, mcpServers, tools, execution, sessions, expose, expose_tools, limits, sandbox, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, report_savings, cache, telemetry
     "#);
 }

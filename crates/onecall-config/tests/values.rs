@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    Config, OAuth, RemoteTransport, Sandbox, Secret, ServerConfig, ServerLimits, StdioTransport,
+    CacheConfig, CacheScope, Config, GenerateConfig, OAuth, OutputTypes, Records, RemoteTransport,
+    Sandbox, Secret, ServerConfig, ServerLimits, StdioTransport, StoreConfig, Telemetry,
     ToolPattern, ToolPolicy, Transport,
 };
-use onecall_core::{EngineChoice, Limits, ServerName, Workspace, WorkspaceAccess};
+use onecall_core::{Category, EngineChoice, Limits, ServerName, Workspace, WorkspaceAccess};
 
 fn environment(name: &str) -> Option<String> {
     match name {
@@ -425,4 +426,69 @@ servers:
     Stdio(StdioTransport { command: "x", args: [1 hidden], env: {"K": [secret]}, cwd: None })
     Auto(RemoteTransport { host: "h.example:1", headers: {"K": [secret]}, .. })
     "#);
+}
+
+#[test]
+fn what_is_remembered_and_reused() {
+    let pattern = |text| ToolPattern::parse(text).unwrap();
+    let plain = Config::default;
+    let cache = CacheConfig::default;
+    let rows = [
+        ("records: off", Config { records: Records::Off, ..plain() }),
+        ("records: full", Config { records: Records::Full, ..plain() }),
+        ("report_savings: true", Config { report_savings: true, ..plain() }),
+        ("learn_output_types: false", Config { output_types: OutputTypes::Declared, ..plain() }),
+        (
+            "expose_tools: [mcp__a__*]",
+            Config { expose_tools: vec![pattern("mcp__a__*")], ..plain() },
+        ),
+        (
+            "store: {path: state.db, keep_days: 2, max_mb: 3}",
+            Config {
+                store: StoreConfig {
+                    path: Some("/etc/onecall/state.db".into()),
+                    keep: Duration::from_secs(2 * 86_400),
+                    max_bytes: 3 << 20,
+                },
+                ..plain()
+            },
+        ),
+        ("cache: {}", Config { cache: Some(cache()), ..plain() }),
+        (
+            "cache: {scope: run, include: [a], exclude: [b], ttl_seconds: 5, ttls: {c: 7}, max_mb: 1}",
+            Config {
+                cache: Some(CacheConfig {
+                    scope: CacheScope::Run,
+                    include: vec![pattern("a")],
+                    exclude: vec![pattern("b")],
+                    ttl: Duration::from_secs(5),
+                    ttls: vec![(pattern("c"), Duration::from_secs(7))],
+                    max_bytes: 1 << 20,
+                }),
+                ..plain()
+            },
+        ),
+        (
+            "telemetry: {otlp: \"http://${HOST}\"}",
+            Config {
+                telemetry: Telemetry { otlp: Some("http://localhost:8080".into()) },
+                ..plain()
+            },
+        ),
+        (
+            "generate: {categories: {mcp__a__x: query, \"*\": other}}",
+            Config {
+                generate: GenerateConfig {
+                    categories: vec![
+                        (pattern("mcp__a__x"), Category::Query),
+                        (pattern("*"), Category::Other),
+                    ],
+                },
+                ..plain()
+            },
+        ),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(parse(text), expected, "{text}");
+    }
 }

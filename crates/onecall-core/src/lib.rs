@@ -5,6 +5,7 @@
 //! words without learning where a tool lives or how a program runs.
 
 mod caller;
+mod category;
 mod error;
 mod host;
 mod name;
@@ -13,6 +14,7 @@ mod program;
 mod tool;
 
 pub use caller::{Abilities, Caller, ClientId, Question, Refusal, Subject};
+pub use category::Category;
 pub use error::ToolError;
 pub use host::{BoxFuture, Resolution, ToolHost};
 pub use name::{CallableName, ServerName, ToolName};

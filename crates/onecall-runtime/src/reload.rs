@@ -38,6 +38,15 @@ impl Gateway {
             engine,
             python,
             workspace,
+            expose_tools,
+            output_types,
+            // Only `onecall generate` asks.
+            generate: _,
+            records,
+            store,
+            report_savings,
+            cache,
+            telemetry,
         } = config;
         let mut reloaded = Reloaded::default();
         let differs = [
@@ -48,6 +57,13 @@ impl Gateway {
             (sessions != current.sessions, "sessions"),
             (expose != current.expose, "expose"),
             (limits != current.limits, "limits"),
+            (expose_tools != current.expose_tools, "expose_tools"),
+            (output_types != current.output_types, "learn_output_types"),
+            (records != current.records, "records"),
+            (store != current.store, "store"),
+            (report_savings != current.report_savings, "report_savings"),
+            (cache != current.cache, "cache"),
+            (telemetry != current.telemetry, "telemetry"),
         ];
         reloaded.needs_restart.extend(differs.iter().filter(|it| it.0).map(|it| it.1));
         let differs = [

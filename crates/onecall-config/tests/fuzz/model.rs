@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    CommandTool, Config, FileAction, FilesTool, LocalTool, LocalWork, OAuth, OptionalTool,
-    ProxyPolicy, RemoteTransport, Sandbox, Secret, ServerConfig, ServerLimits, StdioTransport,
-    ToolPattern, ToolPolicy, Transport,
+    CacheConfig, CacheScope, CommandTool, Config, FileAction, FilesTool, LocalTool, LocalWork,
+    OAuth, OptionalTool, OutputTypes, ProxyPolicy, Records, RemoteTransport, Sandbox, Secret,
+    ServerConfig, ServerLimits, StdioTransport, StoreConfig, ToolPattern, ToolPolicy, Transport,
 };
 use onecall_core::{
     EngineChoice, Limits, ServerName, SessionLimits, ToolAnnotations, ToolName, Workspace,
@@ -90,14 +90,15 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
         optional("workspace", workspace()),
         optional("proxy", proxy()),
         optional("sessions", sessions()),
-        optional("expose", expose()),
+        (optional("expose", expose()), memory()),
         optional("local_tools", local_tools()),
     );
     let parts = parts.prop_map(|parts| {
         let (servers, tools, (execution, limits), sandbox, engine) =
             (parts.0, parts.1, parts.2, parts.3, parts.4);
         let (python, workspace, proxy, sessions, expose, local_tools) =
-            (parts.5, parts.6, parts.7, parts.8, parts.9, parts.10);
+            (parts.5, parts.6, parts.7, parts.8, parts.9.0, parts.10);
+        let memory = parts.9.1;
         let entries = [
             servers.0,
             tools.0,
@@ -110,6 +111,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
             proxy.0,
             sessions.0,
             expose.0,
+            memory.0,
             local_tools.0,
         ];
         let meant = Config {
@@ -125,6 +127,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
             sessions: sessions.1.unwrap_or_default(),
             expose: expose.1.unwrap_or_default(),
             local_tools: local_tools.1.unwrap_or_default(),
+            ..memory.1
         };
         (entries.concat(), meant)
     });
@@ -151,6 +154,51 @@ fn expose() -> impl Strategy<Value = (Tree, Vec<OptionalTool>)> {
     Just(OptionalTool::NAMES).prop_map(|names| {
         let written = names.iter().map(|(name, _)| word(name)).collect();
         (Tree::List(written), names.map(|(_, tool)| tool).to_vec())
+    })
+}
+
+/// What is remembered, reused and reported, and which tools are shown.
+fn memory() -> impl Strategy<Value = Part<Config>> {
+    let cache = (select(CacheScope::NAMES.to_vec()), seconds(), 1_u64..=65_536).prop_map(
+        |((name, scope), (written, ttl), mebibytes)| {
+            let entries = vec![
+                entry("scope", text(name)),
+                entry("ttl_seconds", written),
+                entry("max_mb", word(mebibytes)),
+            ];
+            let max_bytes = mebibytes * 1024 * 1024;
+            (Tree::Mapping(entries), CacheConfig { scope, ttl, max_bytes, ..Default::default() })
+        },
+    );
+    let store = (1_u64..=36_500, 1_u64..=1_048_576).prop_map(|(days, mebibytes)| {
+        let entries = vec![entry("keep_days", word(days)), entry("max_mb", word(mebibytes))];
+        let keep = Duration::from_secs(days * 86_400);
+        let max_bytes = mebibytes * 1024 * 1024;
+        (Tree::Mapping(entries), StoreConfig { path: None, keep, max_bytes })
+    });
+    let records = select(Records::NAMES.to_vec()).prop_map(|(name, value)| (text(name), value));
+    let flag = || any::<bool>().prop_map(|value| (word(value), value));
+    let parts = (
+        optional("cache", cache),
+        optional("store", store),
+        optional("records", records),
+        optional("report_savings", flag()),
+        optional("learn_output_types", flag()),
+    );
+    parts.prop_map(|(cache, store, records, report_savings, learned)| {
+        let entries = [cache.0, store.0, records.0, report_savings.0, learned.0].concat();
+        let meant = Config {
+            cache: cache.1,
+            store: store.1.unwrap_or_default(),
+            records: records.1.unwrap_or_default(),
+            report_savings: report_savings.1.unwrap_or_default(),
+            output_types: match learned.1 {
+                Some(false) => OutputTypes::Declared,
+                Some(true) | None => OutputTypes::Learned,
+            },
+            ..Config::default()
+        };
+        (entries, meant)
     })
 }
 

@@ -1,0 +1,36 @@
+//! How generated files are sorted into folders.
+
+use onecall_core::Category;
+
+use crate::document::Node;
+use crate::error::{Problem, Report};
+use crate::model::ToolPattern;
+use crate::reader::{self, Section};
+
+/// How generated files are sorted into folders.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GenerateConfig {
+    /// Categories of tools whose name and annotations say something else; the first
+    /// pattern that fits counts.
+    pub categories: Vec<(ToolPattern, Category)>,
+}
+
+pub(crate) fn read_generate(node: &Node, report: &mut Report) -> Option<GenerateConfig> {
+    let section = Section::open(node, "generate", &["categories"], report)?;
+    let mut categories = Vec::new();
+    let entries = section
+        .get("categories")
+        .and_then(|node| reader::entries(node, "'categories' in generate", report));
+    for entry in entries.unwrap_or_default() {
+        let what = format!("'{}' of 'categories' in generate", entry.key);
+        match ToolPattern::parse(entry.key) {
+            Ok(pattern) => {
+                let names = &Category::NAMES;
+                let category = reader::choice(entry.value, &what, "a category", names, report);
+                categories.extend(category.map(|category| (pattern, category)));
+            }
+            Err(error) => report.add(Problem::new(entry.at, format!("{error}: {what}"))),
+        }
+    }
+    Some(GenerateConfig { categories })
+}

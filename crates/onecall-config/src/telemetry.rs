@@ -1,0 +1,34 @@
+//! Where spans are sent.
+
+use crate::document::Node;
+use crate::entry::is_http_url;
+use crate::error::{Problem, Report};
+use crate::expand::{Environment, expand};
+use crate::reader::{self, Section};
+
+/// Where spans are sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Telemetry {
+    /// The address of a collector that takes OTLP over HTTP; what the `OTEL_` variables say
+    /// if absent.
+    pub otlp: Option<String>,
+}
+
+pub(crate) fn read_telemetry(
+    node: &Node,
+    environment: &Environment<'_>,
+    report: &mut Report,
+) -> Option<Telemetry> {
+    let section = Section::open(node, "telemetry", &["otlp"], report)?;
+    let Some(node) = section.get("otlp") else { return Some(Telemetry::default()) };
+    let what = "'otlp' in telemetry";
+    let text = reader::text(node, what, report)?;
+    let url = reader::expanded(node, what, expand(text, environment), report)?;
+    if !is_http_url(&url) {
+        let message = format!("{what} must be an http:// or https:// address");
+        let help = "a collector usually listens on http://localhost:4318";
+        report.add(Problem::new(node.at, message).with_help(help));
+        return None;
+    }
+    Some(Telemetry { otlp: Some(url) })
+}

@@ -1,0 +1,1 @@
+//! What outlives a process: run records, learned shapes of results, cached answers.
