@@ -7,8 +7,7 @@ use crate::error::{Problem, Report};
 use crate::model::ToolPattern;
 use crate::parse::{MEBIBYTE, read_patterns};
 use crate::reader::{self, Section};
-
-const KEYS: [&str; 6] = ["scope", "include", "exclude", "ttl_seconds", "ttls", "max_mb"];
+use crate::schema::CACHE;
 
 /// How answers are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +58,7 @@ impl CacheScope {
 }
 
 pub(crate) fn read_cache(node: &Node, report: &mut Report) -> Option<CacheConfig> {
-    let section = Section::open(node, "cache", &KEYS, report)?;
+    let section = Section::open(node, "cache", CACHE, report)?;
     let mut cache = CacheConfig::default();
     if let Some(node) = section.get("scope") {
         let what = "'scope' in cache";

@@ -16,24 +16,6 @@ use crate::oauth;
 use crate::pin::pin_file;
 use crate::reader::{self, Entry, Section};
 
-pub(crate) const KEYS: [&str; 15] = [
-    "name",
-    "transport",
-    "type",
-    "command",
-    "args",
-    "env",
-    "cwd",
-    "url",
-    "headers",
-    "oauth",
-    "disabled",
-    "lazy",
-    "pin",
-    "connect_timeout_seconds",
-    "call_timeout_seconds",
-];
-
 pub(crate) struct EntryReader<'n> {
     /// What messages call the entry.
     pub(crate) label: String,

@@ -6,6 +6,7 @@ use crate::document::Node;
 use crate::error::{Problem, Report};
 use crate::model::ToolPattern;
 use crate::reader::{self, Section};
+use crate::schema::GENERATE;
 
 /// How generated files are sorted into folders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub struct GenerateConfig {
 }
 
 pub(crate) fn read_generate(node: &Node, report: &mut Report) -> Option<GenerateConfig> {
-    let section = Section::open(node, "generate", &["categories"], report)?;
+    let section = Section::open(node, "generate", GENERATE, report)?;
     let mut categories = Vec::new();
     let entries = section
         .get("categories")

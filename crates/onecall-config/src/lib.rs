@@ -23,6 +23,7 @@ mod pin;
 mod private_file;
 mod reader;
 mod recursion;
+mod schema;
 mod server;
 mod store;
 mod telemetry;
@@ -49,6 +50,7 @@ pub use model::{
 };
 pub use pattern::PatternError;
 pub use private_file::replace_private_file;
+pub use schema::{json_schema, reference};
 pub use store::{Records, StoreConfig};
 pub use telemetry::Telemetry;
 pub use trust::{TrustError, TrustStore};

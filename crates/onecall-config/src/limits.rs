@@ -4,15 +4,7 @@ use crate::document::Node;
 use crate::error::Report;
 use crate::parse::MEBIBYTE;
 use crate::reader::{self, Section};
-
-const KEYS: [&str; 6] = [
-    "max_message_mb",
-    "max_result_mb",
-    "max_tools",
-    "max_pages",
-    "max_schema_depth",
-    "max_description_chars",
-];
+use crate::schema::LIMITS;
 
 /// What is taken from one server. Whatever is more costs that server alone: a call fails,
 /// a list is cut short, a schema or a description is cut off.
@@ -46,7 +38,7 @@ impl Default for ServerLimits {
 }
 
 pub(crate) fn read_server_limits(node: &Node, report: &mut Report) -> Option<ServerLimits> {
-    let section = Section::open(node, "limits", &KEYS, report)?;
+    let section = Section::open(node, "limits", LIMITS, report)?;
     let mut number = |key: &str, range, unit: u64| {
         let what = format!("'{key}' in limits");
         let number =

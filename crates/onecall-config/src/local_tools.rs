@@ -20,9 +20,9 @@ use crate::entry::EntryReader;
 use crate::error::{Problem, Report};
 use crate::path::{PathReader, is_root};
 use crate::reader::{self, Entry, Section};
+use crate::schema::LOCAL_TOOL;
 use crate::server::written_name;
 
-const COMMON_KEYS: [&str; 5] = ["name", "description", "read_only", "destructive", "idempotent"];
 const FILES_KEYS: [&str; 2] = ["builtin", "root"];
 
 /// The tools in the order of the file.
@@ -60,8 +60,7 @@ impl ToolReader<'_> {
             Some(name) => format!("local tool '{name}'"),
             None => "this local tool".to_owned(),
         };
-        let keys = [&COMMON_KEYS[..], &command::KEYS, &FILES_KEYS].concat();
-        let section = Section::open(node, &label, &keys, self.report)?;
+        let section = Section::open(node, &label, LOCAL_TOOL, self.report)?;
         let at = key.map_or(node.at, |entry| entry.at);
         let entry = EntryReader { label, at, section, environment: self.paths.environment };
         let name = self.name(&entry, key);

@@ -5,8 +5,7 @@ use crate::error::{Problem, Report};
 use crate::expand::{Environment, expand};
 use crate::model::{OAuth, Secret};
 use crate::reader::{self, Section};
-
-const KEYS: [&str; 4] = ["client_id", "client_secret", "scopes", "redirect_port"];
+use crate::schema::OAUTH;
 
 /// What stands under `oauth`, called `what` in messages.
 pub(crate) fn read(
@@ -15,7 +14,7 @@ pub(crate) fn read(
     environment: &Environment<'_>,
     report: &mut Report,
 ) -> Option<OAuth> {
-    let section = Section::open(node, what, &KEYS, report)?;
+    let section = Section::open(node, what, OAUTH, report)?;
     let label = |key: &str| format!("'{key}' in {what}");
     let mut value = |key: &str| {
         let (node, what) = (section.get(key)?, label(key));

@@ -16,6 +16,7 @@ use crate::model::{
 };
 use crate::path::PathReader;
 use crate::reader::{self, Section};
+use crate::schema::{CONFIGURATION, EXECUTION, PROXY, SESSIONS, TOOLS};
 use crate::server::{ServerReader, Shape};
 use crate::store::{Records, read_store};
 use crate::telemetry::read_telemetry;
@@ -76,30 +77,7 @@ fn not_utf8(valid: &str) -> Problem {
 }
 
 fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> Config {
-    let keys = [
-        "servers",
-        "mcpServers",
-        "tools",
-        "execution",
-        "sessions",
-        "expose",
-        "expose_tools",
-        "limits",
-        "sandbox",
-        "engine",
-        "python",
-        "workspace",
-        "proxy",
-        "local_tools",
-        "learn_output_types",
-        "generate",
-        "records",
-        "store",
-        "report_savings",
-        "cache",
-        "telemetry",
-    ];
-    let Some(top) = Section::open(document, "the configuration", &keys, report) else {
+    let Some(top) = Section::open(document, "the configuration", CONFIGURATION, report) else {
         return Config::default();
     };
     let mut reader = ServerReader::new(paths.environment, report);
@@ -176,7 +154,7 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
 }
 
 fn read_sessions(node: &Node, report: &mut Report) -> Option<SessionLimits> {
-    let section = Section::open(node, "sessions", &["max", "idle_seconds"], report)?;
+    let section = Section::open(node, "sessions", SESSIONS, report)?;
     let mut limits = SessionLimits::default();
     if let Some(node) = section.get("max") {
         let max = reader::whole_number(node, "'max' in sessions", 0..=200, report)?;
@@ -198,7 +176,7 @@ fn read_expose(node: &Node, report: &mut Report) -> Option<Vec<OptionalTool>> {
 }
 
 fn read_proxy(node: &Node, report: &mut Report) -> Option<ProxyPolicy> {
-    let section = Section::open(node, "proxy", &["dynamic_servers", "allowed_hosts"], report)?;
+    let section = Section::open(node, "proxy", PROXY, report)?;
     let mut policy = ProxyPolicy::default();
     if let Some(node) = section.get("dynamic_servers") {
         policy.dynamic_servers = reader::boolean(node, "'dynamic_servers' in proxy", report)?;
@@ -215,7 +193,7 @@ fn read_proxy(node: &Node, report: &mut Report) -> Option<ProxyPolicy> {
 }
 
 fn read_policy(node: &Node, report: &mut Report) -> Option<ToolPolicy> {
-    let section = Section::open(node, "tools", &["allow", "block"], report)?;
+    let section = Section::open(node, "tools", TOOLS, report)?;
     match (section.entry("allow"), section.entry("block")) {
         (None, None) => None,
         (Some(allow), None) => {
@@ -258,14 +236,7 @@ pub(crate) fn read_patterns(
 }
 
 fn read_limits(node: &Node, report: &mut Report) -> Option<Limits> {
-    let keys = [
-        "timeout_seconds",
-        "max_output_bytes",
-        "memory_mb",
-        "max_tool_calls",
-        "max_parallel_calls",
-    ];
-    let section = Section::open(node, "execution", &keys, report)?;
+    let section = Section::open(node, "execution", EXECUTION, report)?;
     let mut limits = Limits::default();
     let timeout = section.get("timeout_seconds");
     if let Some(timeout) =

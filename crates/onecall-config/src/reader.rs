@@ -8,8 +8,9 @@ use std::time::Duration;
 use crate::document::{Node, Position, Scalar, ScalarKind, Value, given_twice};
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, ExpandError, expand_path};
+use crate::schema::Key;
 
-const MAX_SECONDS: u64 = 86_400;
+pub(crate) const MAX_SECONDS: u64 = 86_400;
 
 /// One key of a mapping with its value.
 pub(crate) struct Entry<'n> {
@@ -62,14 +63,19 @@ impl<'n> Section<'n> {
     pub(crate) fn open(
         node: &'n Node,
         what: &str,
-        valid: &[&str],
+        keys: &[Key],
         report: &mut Report,
     ) -> Option<Self> {
         let entries = entries(node, what, report)?;
+        let valid: Vec<&str> = keys.iter().map(|key| key.name).collect();
         for entry in entries.iter().filter(|entry| !valid.contains(&entry.key)) {
-            let help = match nearest(entry.key, valid) {
+            let help = match nearest(entry.key, &valid) {
                 Some(key) => format!("did you mean '{key}'?"),
-                None => format!("valid keys are {}", valid.join(", ")),
+                None => {
+                    let told: Vec<_> =
+                        valid.iter().copied().filter(|key| !key.starts_with('$')).collect();
+                    format!("valid keys are {}", told.join(", "))
+                }
             };
             let message = format!("unknown key '{}' in {what}", entry.key);
             report.add(Problem::new(entry.at, message).with_help(help));

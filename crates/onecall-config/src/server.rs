@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use onecall_core::ServerName;
 
 use crate::document::{Node, Position, Scalar, Value};
-use crate::entry::{EntryReader, KEYS};
+use crate::entry::EntryReader;
 use crate::error::{Problem, Report};
 use crate::expand::Environment;
 use crate::model::ServerConfig;
 use crate::reader::{self, Entry, Section};
+use crate::schema::SERVER;
 
 /// What the servers may be written as.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +49,7 @@ impl<'r> ServerReader<'r> {
             Some(name) => format!("server '{name}'"),
             None => "this server".to_owned(),
         };
-        let section = Section::open(node, &label, &KEYS, self.report)?;
+        let section = Section::open(node, &label, SERVER, self.report)?;
         let at = key.map_or(node.at, |entry| entry.at);
         let entry = EntryReader { label, at, section, environment: self.environment };
         let name = entry.name(key, self.report);

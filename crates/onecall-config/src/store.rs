@@ -8,6 +8,7 @@ use crate::error::Report;
 use crate::parse::MEBIBYTE;
 use crate::path::PathReader;
 use crate::reader::{self, Section};
+use crate::schema::STORE;
 
 /// How much of a run is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub(crate) fn read_store(
     paths: &PathReader<'_>,
     report: &mut Report,
 ) -> Option<StoreConfig> {
-    let section = Section::open(node, "store", &["path", "keep_days", "max_mb"], report)?;
+    let section = Section::open(node, "store", STORE, report)?;
     let mut store = StoreConfig::default();
     if let Some(node) = section.get("path") {
         store.path = paths.absolute(node, "'path' in store", report);

@@ -5,6 +5,7 @@ use crate::entry::is_http_url;
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, expand};
 use crate::reader::{self, Section};
+use crate::schema::TELEMETRY;
 
 /// Where spans are sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(crate) fn read_telemetry(
     environment: &Environment<'_>,
     report: &mut Report,
 ) -> Option<Telemetry> {
-    let section = Section::open(node, "telemetry", &["otlp"], report)?;
+    let section = Section::open(node, "telemetry", TELEMETRY, report)?;
     let Some(node) = section.get("otlp") else { return Some(Telemetry::default()) };
     let what = "'otlp' in telemetry";
     let text = reader::text(node, what, report)?;

@@ -9,6 +9,7 @@ use crate::error::{Problem, Report};
 use crate::parse::MEBIBYTE;
 use crate::path::{PathReader, is_root};
 use crate::reader::{self, Entry, Section};
+use crate::schema::WORKSPACE;
 
 /// What programs may leave in a workspace that says nothing else.
 pub const DEFAULT_MAX_BYTES: u64 = 100 * MEBIBYTE;
@@ -32,8 +33,7 @@ pub(crate) fn read_workspace(
     paths: &PathReader<'_>,
     report: &mut Report,
 ) -> Option<Workspace> {
-    let keys = ["path", "mode", "max_bytes"];
-    let section = Section::open(given.value, "workspace", &keys, report)?;
+    let section = Section::open(given.value, "workspace", WORKSPACE, report)?;
     let path = match section.get("path") {
         Some(node) => read_path(node, paths, report),
         None => {

@@ -5,13 +5,17 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use onecall_core::{EngineChoice, Language};
 
 use crate::http::HttpOptions;
 
+/// What `--version` says: enough for a report that something is wrong.
+const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ONECALL_BUILD"), ")");
+
 /// Many tools, one call: runs programs over your other MCP servers.
 #[derive(Debug, Parser)]
-#[command(version, about, propagate_version = true, max_term_width = 100)]
+#[command(version, long_version = LONG_VERSION, about, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "Try it without any setup:\n  onecall demo")]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -206,6 +210,37 @@ Example:
     /// Show on built-in data what a program saves
     #[command(after_help = "Example:\n  onecall demo")]
     Demo,
+    /// Print the schema of the configuration, for editors
+    #[command(after_help = "\
+With the line `# yaml-language-server: $schema=onecall.schema.json` at the top of a configuration,
+editors complete and check it.
+
+Example:
+  onecall schema > onecall.schema.json")]
+    Schema {
+        /// Print it as tables of Markdown instead
+        #[arg(long)]
+        markdown: bool,
+    },
+    /// Print what a shell needs to complete commands and options
+    #[command(after_help = "\
+Examples:
+  onecall completions bash > ~/.local/share/bash-completion/completions/onecall
+  onecall completions zsh > ~/.zfunc/_onecall
+  onecall completions fish > ~/.config/fish/completions/onecall.fish")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write man pages
+    #[command(after_help = "\
+Examples:
+  onecall man | man -l -
+  onecall man ~/.local/share/man/man1")]
+    Man {
+        /// Write a page for each command here; without it, onecall's own page is printed
+        folder: Option<PathBuf>,
+    },
     /// Body of the process that forks program workers
     #[command(hide = true)]
     PythonZygote {

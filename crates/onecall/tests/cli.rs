@@ -221,8 +221,21 @@ fn every_command_explains_itself_with_an_example() {
     assert_eq!(
         commands,
         [
-            "serve", "run", "exec", "proxy", "doctor", "tools", "check", "pin", "trust", "login",
-            "logout", "demo"
+            "serve",
+            "run",
+            "exec",
+            "proxy",
+            "doctor",
+            "tools",
+            "check",
+            "pin",
+            "trust",
+            "login",
+            "logout",
+            "demo",
+            "schema",
+            "completions",
+            "man"
         ]
     );
     let mut paths: Vec<Vec<String>> = Vec::new();

@@ -4,9 +4,11 @@ mod check;
 mod doctor;
 mod exec;
 mod login;
+mod manual;
 mod pin;
 mod proxy;
 mod run;
+mod schema;
 mod serve;
 mod tools;
 mod trust;
@@ -67,6 +69,11 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         }
         Command::Logout { server } => login::logout(&server, global),
         Command::Demo => demo::demo(),
+        Command::Schema { markdown } => {
+            schema::schema(if markdown { schema::Form::Markdown } else { schema::Form::JsonSchema })
+        }
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { folder } => manual::man(folder.as_deref()),
         Command::DemoServer => demo::serve(),
         Command::PythonZygote { .. }
         | Command::CpythonZygote { .. }
