@@ -91,6 +91,14 @@ Examples:
 Exit codes: 0 it ran to its end, 1 it failed, 2 it could not be started, 124 it ran out of time,
 130 it was interrupted")]
     Run(RunArguments),
+    /// Type programs and see what they do
+    #[command(after_help = "\
+Variables stay from one program to the next; Tab completes tools and their arguments. :help lists
+what else there is.
+
+Example:
+  onecall repl")]
+    Repl,
     /// Run programs for a host that executes their tools itself, in lines of JSON
     #[command(after_help = "\
 A host writes {\"type\":\"execute\",\"id\":\"1\",\"code\":\"print(tools.now())\"} to stdin, answers

@@ -5,6 +5,7 @@ mod commands;
 mod comparison;
 mod demo;
 mod http;
+mod layout;
 mod logging;
 mod reload;
 mod setup;

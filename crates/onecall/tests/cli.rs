@@ -223,6 +223,7 @@ fn every_command_explains_itself_with_an_example() {
         [
             "serve",
             "run",
+            "repl",
             "exec",
             "proxy",
             "doctor",

@@ -7,6 +7,7 @@ mod login;
 mod manual;
 mod pin;
 mod proxy;
+mod repl;
 mod run;
 mod schema;
 mod serve;
@@ -53,6 +54,7 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(http) => serve::serve(http, global),
         Command::Run(arguments) => run::run(&arguments, global),
+        Command::Repl => repl::repl(global),
         Command::Exec(arguments) => exec::exec(&arguments, global),
         Command::Proxy { file, explain } => proxy::proxy(&file, explain, global),
         Command::Doctor => doctor::doctor(global),

@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use onecall_core::{Caller, Detail, Failure, Language, Outcome, Program, ToolCall};
+use onecall_core::{
+    CallableName, Caller, Detail, Failure, Language, Outcome, Program, ToolCall, ToolError,
+    ToolValue,
+};
 use onecall_runtime::{Observer, Transcript};
 
 use crate::cli::{Global, RunArguments, engine};
@@ -55,7 +58,7 @@ pub(crate) fn run(arguments: &RunArguments, global: &Global) -> anyhow::Result<E
     live.finish();
     runtime.shutdown_background();
     let Some(outcome) = outcome? else {
-        say(&format!("onecall: interrupted after {}", tool_calls(live.calls_started())));
+        say(&format!("onecall: interrupted after {}", live.calls_made()));
         return Ok(ExitCode::from(EXIT_INTERRUPTED));
     };
     if arguments.json {
@@ -159,7 +162,9 @@ pub(crate) struct Live {
 struct State {
     stdout: Readable,
     stderr: Readable,
+    /// Tool calls that have begun, and those of them that have ended.
     calls: u64,
+    ended: u64,
     /// Why a part of stdout went nowhere, if one did.
     lost_output: Option<io::Error>,
 }
@@ -169,7 +174,7 @@ impl Live {
         let spinner = if io::stderr().is_terminal() {
             ProgressBar::new_spinner()
                 .with_style(ProgressStyle::default_spinner())
-                .with_message("starting")
+                .with_message("running")
         } else {
             ProgressBar::hidden()
         };
@@ -178,6 +183,7 @@ impl Live {
             stdout: Readable::new(io::stdout().is_terminal()),
             stderr: Readable::new(io::stderr().is_terminal()),
             calls: 0,
+            ended: 0,
             lost_output: None,
         };
         Self { echo, state: Mutex::new(state), spinner }
@@ -187,14 +193,25 @@ impl Live {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn calls_started(&self) -> u64 {
-        self.with_state(|state| state.calls)
+    /// How many tool calls were begun, in words.
+    pub(crate) fn calls_made(&self) -> String {
+        tool_calls(self.with_state(|state| state.calls))
     }
 
     /// Why output was lost, unless its reader simply had enough of it.
     fn lost_output(&self) -> Option<io::Error> {
         let error = self.with_state(|state| state.lost_output.take());
         error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
+    }
+
+    fn show_calls(&self, latest: &CallableName) {
+        if self.spinner.is_hidden() {
+            return;
+        }
+        let (calls, ended) = self.with_state(|state| (state.calls, state.ended));
+        let running = calls.saturating_sub(ended);
+        self.spinner
+            .set_message(format!("{} done, {running} running: {latest}", tool_calls(ended)));
     }
 
     pub(crate) fn finish(&self) {
@@ -204,11 +221,13 @@ impl Live {
 
 impl Observer for Live {
     fn call_started(&self, call: &ToolCall) {
-        let calls = self.with_state(|state| {
-            state.calls += 1;
-            state.calls
-        });
-        self.spinner.set_message(format!("call {calls}: {}", call.name));
+        self.with_state(|state| state.calls += 1);
+        self.show_calls(&call.name);
+    }
+
+    fn call_ended(&self, name: &CallableName, _: &Result<ToolValue, ToolError>) {
+        self.with_state(|state| state.ended += 1);
+        self.show_calls(name);
     }
 
     fn caller(&self) -> Option<Arc<dyn Caller>> {

@@ -54,7 +54,7 @@ pub(crate) fn show(name: &str, global: &Global) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn table(tools: &[Arc<ToolSpec>]) -> String {
+pub(crate) fn table(tools: &[Arc<ToolSpec>]) -> String {
     let width = tools.iter().map(|spec| spec.callable.as_str().len()).max().unwrap_or_default();
     let mut table = String::new();
     for spec in tools {

@@ -1,0 +1,148 @@
+//! `onecall repl`: programs typed one after the other, over the real tools.
+
+mod completion;
+mod editor;
+mod input;
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use onecall_catalog::python_signature;
+use onecall_config::Directories;
+use onecall_core::{ClientId, Detail, Outcome, Program, SessionRequest};
+use onecall_runtime::Gateway;
+use serde_json::Value;
+
+use self::completion::Vocabulary;
+use self::editor::{Keyboard, Typed};
+use crate::cli::Global;
+use crate::commands::run::{Echo, Live};
+use crate::commands::{say, tools};
+use crate::layout::laid_out;
+use crate::setup;
+use crate::terminal::{Readable, print};
+
+/// Tools that `:tools WORDS` shows.
+const SEARCH_RESULTS: usize = 20;
+
+const HELP: &str = "\
+Type Python; tools are async functions: await mcp__server__tool(argument=1)
+Variables stay, the value of a last expression is shown, Tab completes tools and arguments.
+  :tools WORDS   find tools           :show NAME   one tool's signature and description
+  :reset         forget variables     :quit        leave (or Ctrl-D)";
+
+/// Reads programs until there are no more.
+pub(crate) fn repl(global: &Global) -> anyhow::Result<ExitCode> {
+    let config = setup::load(global)?.config;
+    let runtime = setup::tokio_runtime()?;
+    runtime.block_on(async {
+        let gateway = setup::gateway(config)?;
+        let result = converse(&gateway).await;
+        gateway.shutdown().await;
+        result
+    })
+}
+
+async fn converse(gateway: &Gateway) -> anyhow::Result<ExitCode> {
+    let tools = gateway.tools().await;
+    if io::stdin().is_terminal() {
+        say(&format!("onecall: {} tools. :help tells more, :quit leaves.", tools.len()));
+    }
+    let mut keyboard = Some(Keyboard::new(Vocabulary::new(tools), history())?);
+    // The first program begins anew too, whatever was there.
+    let mut fresh = true;
+    loop {
+        let mut reader = keyboard.take().context("the terminal is gone")?;
+        // Reading blocks, and servers have to be heard meanwhile.
+        let (reader, typed) = tokio::task::spawn_blocking(move || {
+            let typed = reader.read();
+            (reader, typed)
+        })
+        .await?;
+        let reader = keyboard.insert(reader);
+        let text = match typed? {
+            Typed::Text(text) => text,
+            Typed::Nothing => continue,
+            Typed::End => break,
+        };
+        match text.trim().split_once(' ').unwrap_or((text.trim(), "")) {
+            ("", _) => {}
+            (":quit" | ":q" | "exit" | "quit" | "exit()" | "quit()", _) => break,
+            (":help" | ":h" | "help", "") => say(HELP),
+            (":reset", _) => {
+                fresh = true;
+                say("onecall: the next program starts with no variables");
+            }
+            (":tools", words) => {
+                print(&tools::table(&gateway.search(words, SEARCH_RESULTS).await))?;
+            }
+            (":show", name) => show(gateway, name.trim()).await?,
+            (command, _) if command.starts_with(':') => {
+                say(&format!("onecall: there is no {command}; :help lists what there is"));
+            }
+            _ => fresh = execute(gateway, text, fresh).await?,
+        }
+        if let Err(problem) = reader.keep_history() {
+            tracing::warn!("{problem}");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs one program; says whether the next one must begin anew.
+async fn execute(gateway: &Gateway, code: String, fresh: bool) -> anyhow::Result<bool> {
+    let session = SessionRequest { client: ClientId(0), name: "repl".to_owned(), reset: fresh };
+    let program = Program { session: Some(session), detail: Detail::Whole, ..Program::new(code) };
+    let live = Live::new(Echo::Output);
+    let outcome = tokio::select! {
+        outcome = gateway.run(&program, &live) => Some(outcome),
+        _ = tokio::signal::ctrl_c() => None,
+    };
+    live.finish();
+    let Some(outcome) = outcome else {
+        say(&format!("onecall: interrupted after {}; the variables are gone", live.calls_made()));
+        return Ok(true);
+    };
+    conclude(&outcome)?;
+    Ok(false)
+}
+
+fn conclude(outcome: &Outcome) -> anyhow::Result<()> {
+    let readable = Readable::new(io::stderr().is_terminal());
+    if let Err(failure) = &outcome.result {
+        say(&readable.text(&failure.to_string()));
+    }
+    if let Some(value) = &outcome.value
+        && let Ok(value) = serde_json::from_str::<Value>(value.get())
+        && !value.is_null()
+    {
+        print(&laid_out(&value))?;
+    }
+    for remark in &outcome.remarks {
+        say(&readable.text(&format!("onecall: {remark}")));
+    }
+    Ok(())
+}
+
+async fn show(gateway: &Gateway, name: &str) -> anyhow::Result<()> {
+    match gateway.inspect(name).await {
+        Ok(spec) => {
+            let description = spec.description.as_deref().unwrap_or_default();
+            Ok(print(&format!("{}\n{}\n", python_signature(&spec), description.trim()))?)
+        }
+        Err(not_found) => {
+            say(&not_found.to_string());
+            Ok(())
+        }
+    }
+}
+
+/// Where what was typed is remembered.
+fn history() -> Option<PathBuf> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let state = Directories::from_environment(&environment).state?.join("onecall");
+    std::fs::create_dir_all(&state).ok()?;
+    Some(state.join("history"))
+}
