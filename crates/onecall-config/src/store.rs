@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::document::Node;
 use crate::error::Report;
+use crate::locate::Directories;
 use crate::parse::MEBIBYTE;
 use crate::path::PathReader;
 use crate::reader::{self, Section};
@@ -38,6 +39,15 @@ pub struct StoreConfig {
     pub keep: Duration,
     /// What the runs may take; the oldest go first.
     pub max_bytes: u64,
+}
+
+impl StoreConfig {
+    /// The file: the configured one, or that in the user's state directory, if there is one.
+    #[must_use]
+    pub fn file(&self, directories: &Directories) -> Option<PathBuf> {
+        let usual = || directories.state.as_ref().map(|state| state.join("onecall/onecall.db"));
+        self.path.clone().or_else(usual)
+    }
 }
 
 const DAY: u64 = 86_400;

@@ -104,6 +104,8 @@ pub struct CallRecord {
     pub harmless: bool,
     /// Since the start of the program.
     pub started: Duration,
+    /// Whether its answer was one that had been given before.
+    pub cached: bool,
     /// How it ended; `None` if the program ended first.
     pub end: Option<CallEnd>,
 }

@@ -3,11 +3,13 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use onecall_bridge::{Audience, Bridge, Guard, Quarantined, ServerStatus, Setting};
 use onecall_config::{Config, OptionalTool};
 use onecall_core::{CallableName, Limits, Outcome, Program, ToolSpec, WorkspaceAccess};
 use onecall_engine::Engines;
+use onecall_store::Writer;
 use thiserror::Error;
 use tokio::sync::watch;
 
@@ -18,6 +20,9 @@ use crate::sessions::Sessions;
 use crate::visit::Visiting;
 use crate::{Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Preview};
 
+/// How long the end waits for what is still to be stored.
+const STORING: Duration = Duration::from_secs(5);
+
 /// A running gateway.
 pub struct Gateway {
     pub(crate) bridge: Arc<Bridge>,
@@ -26,6 +31,8 @@ pub struct Gateway {
     /// For programs that begin now.
     pub(crate) rules: watch::Sender<Arc<Rules>>,
     pub(crate) sessions: Arc<Sessions>,
+    /// What outlives this process, if there is a place for it.
+    pub(crate) store: Option<Arc<Writer>>,
     /// What is in force.
     config: Mutex<Config>,
     revision: watch::Receiver<u64>,
@@ -58,7 +65,12 @@ fn did_you_mean(nearest: &[CallableName]) -> String {
 impl Gateway {
     /// Starts connecting to every server and returns at once. Must be called
     /// inside a tokio runtime.
-    pub fn start(config: Config, engines: Engines, guard: Guard) -> Arc<Self> {
+    pub fn start(
+        config: Config,
+        engines: Engines,
+        guard: Guard,
+        store: Option<Arc<Writer>>,
+    ) -> Arc<Self> {
         let setting = Setting { limits: config.limits, ..Setting::default() };
         let (servers, local) = (config.servers.clone(), config.local_tools.clone());
         let bridge = Bridge::start_in(servers, local, guard.clone(), setting);
@@ -69,7 +81,7 @@ impl Gateway {
         let (count, revision) = watch::channel(0);
         tokio::spawn(revision::count(bridge.watch(), rules.subscribe(), count));
         let config = Mutex::new(config);
-        Arc::new(Self { bridge, guard, engines, rules, sessions, config, revision })
+        Arc::new(Self { bridge, guard, engines, rules, sessions, store, config, revision })
     }
 
     /// Tells that the tools programs may call have changed, for those who remember a
@@ -213,8 +225,11 @@ impl Gateway {
         self.bridge.local_problems()
     }
 
-    /// Stops every server.
+    /// Stops every server, and writes what is still to be stored.
     pub async fn shutdown(&self) {
         self.bridge.shutdown().await;
+        if let Some(store) = self.store.clone() {
+            _ = tokio::task::spawn_blocking(move || store.close(STORING)).await;
+        }
     }
 }

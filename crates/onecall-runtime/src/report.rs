@@ -130,6 +130,7 @@ mod tests {
             is_whole: true,
             harmless,
             started: Duration::ZERO,
+            cached: false,
             end: answer.map(|answer| CallEnd { duration: Duration::ZERO, answer, sent: true }),
         }
     }

@@ -1,1 +1,25 @@
 //! What outlives a process: run records, learned shapes of results, cached answers.
+//!
+//! Everybody speaks to the trait [`Store`]; [`open`] makes the one that lives in a file of
+//! the user. Nothing here may stop a program: a method that fails gives an error to log and
+//! forget, and whoever must not wait for the disk hands the work to a [`Writer`].
+
+mod answer;
+mod error;
+mod run;
+mod shape;
+mod sqlite;
+mod store;
+mod time;
+mod writer;
+
+pub use answer::{AnswerKey, AnswerSize, Answers, MAX_ANSWER_BYTES, StoredAnswer};
+pub use error::StoreError;
+pub use run::{
+    CallFacts, Found, Retention, RunDetail, RunFilter, RunId, RunRecord, RunSummary, Runs, Tokens,
+};
+pub use shape::{ShapeKey, Shapes, StoredShape};
+pub use sqlite::open;
+pub use store::Store;
+pub use time::Timestamp;
+pub use writer::Writer;

@@ -10,6 +10,7 @@ use onecall_config::{Config, Loaded, Sandbox, Surroundings};
 use onecall_core::Workspace;
 use onecall_engine::{EngineSettings, Engines, JailMode};
 use onecall_runtime::Gateway;
+use onecall_store::Writer;
 
 use crate::cli::Global;
 
@@ -39,7 +40,14 @@ pub(crate) fn with_gateway<T>(
 /// Starts a gateway for `config`. Must be called inside a tokio runtime.
 pub(crate) fn gateway(config: Config) -> anyhow::Result<Arc<Gateway>> {
     let engines = engines(&config, this_executable()?)?;
-    Ok(Gateway::start(config, engines, guard()?))
+    let store = store(&config);
+    Ok(Gateway::start(config, engines, guard()?, store))
+}
+
+/// What outlives this process; nothing of it is touched before it is needed.
+fn store(config: &Config) -> Option<Arc<Writer>> {
+    let file = config.store.file(&Surroundings::of_process().directories)?;
+    Some(Arc::new(Writer::start(onecall_store::open(file))))
 }
 
 /// Starts the process that ends servers if this one is killed.

@@ -76,6 +76,7 @@ impl<'a> Observed<'a> {
             is_whole: kept.len() == arguments.len(),
             harmless: false,
             started: self.begun.elapsed(),
+            cached: false,
             end: None,
         });
         Some(log.calls.records.len() - 1)

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use onecall_config::{Config, ServerConfig, StdioTransport, Transport};
+use onecall_config::{Config, OutputTypes, Records, ServerConfig, StdioTransport, Transport};
 use onecall_core::{Outcome, Program, ServerName};
 use onecall_runtime::report;
 
@@ -21,7 +21,10 @@ const PROGRAM: &str = include_str!("program.py");
 /// Runs a program over the demo server and compares it with direct calls.
 pub(crate) fn demo() -> anyhow::Result<ExitCode> {
     let ledger = Ledger::default();
-    let config = Config { servers: vec![demo_server()?], ..Config::default() };
+    let servers = vec![demo_server()?];
+    // Nothing of it concerns the user.
+    let (records, output_types) = (Records::Off, OutputTypes::Declared);
+    let config = Config { servers, records, output_types, ..Config::default() };
     let runtime = setup::tokio_runtime()?;
     let outcome = runtime.block_on(async {
         let gateway = setup::gateway(config)?;

@@ -1,0 +1,77 @@
+//! Why something could not be stored or found.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// What went wrong with a store. None of it concerns a program that runs.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The file or its directory cannot be used.
+    #[error("the store '{}' cannot be used: {source}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file was written by a later onecall; it is left as it is.
+    #[error("the store '{}' has version {found}, and this onecall knows {known} at most", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The latest we know.
+        known: i64,
+    },
+    /// It has been given up for this process; that was told when it happened.
+    #[error("the store is not used: {reason}")]
+    Disabled {
+        /// Why.
+        reason: String,
+    },
+    /// The file is damaged or no store. It lies aside now, and the next call finds an empty one.
+    #[error("the store '{}' was damaged or no store at all; it is kept as '{}', and an empty one takes its place", path.display(), aside.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where it is now.
+        aside: PathBuf,
+    },
+    /// SQLite could not do what it was asked to; the store is as before.
+    #[error("the store '{}': {source}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
+    /// What was to be stored is more than one entry may hold.
+    #[error("{what} of {bytes} bytes is too large to be stored; at most {limit} are kept")]
+    TooLarge {
+        /// What it is.
+        what: &'static str,
+        /// Its size.
+        bytes: usize,
+        /// What is allowed.
+        limit: usize,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
+        Self::Sqlite { path: path.to_path_buf(), source }
+    }
+
+    pub(crate) fn unusable(path: &Path, source: io::Error) -> Self {
+        Self::Unusable { path: path.to_path_buf(), source }
+    }
+
+    /// Whether the user has been told already.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        matches!(self, Self::Disabled { .. } | Self::Damaged { .. })
+    }
+}

@@ -1,0 +1,219 @@
+//! Answers in SQLite.
+
+use onecall_core::ToolValue;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::value::RawValue;
+
+use super::{SqliteStore, count, whole};
+use crate::{
+    AnswerKey, AnswerSize, Answers, MAX_ANSWER_BYTES, StoreError, StoredAnswer, Timestamp,
+};
+
+/// Answers that are removed in one go.
+const BATCH: i64 = 256;
+
+impl Answers for SqliteStore {
+    fn answer(&self, key: &AnswerKey, now: Timestamp) -> Result<Option<StoredAnswer>, StoreError> {
+        let found = self.read(|connection| find(connection, key, now))?;
+        match found {
+            Entry::None => Ok(None),
+            Entry::Answer(answer) => Ok(Some(answer)),
+            Entry::Spoilt => {
+                self.write(|transaction| {
+                    transaction.execute("DELETE FROM answers WHERE key = ?1", params![key])
+                })?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn put_answer(
+        &self,
+        key: &AnswerKey,
+        server: &str,
+        tool: &str,
+        answer: &StoredAnswer,
+    ) -> Result<(), StoreError> {
+        let (kind, text) = written(&answer.value);
+        let bytes = text.len() + server.len() + tool.len() + key.len();
+        if bytes > MAX_ANSWER_BYTES {
+            let (what, limit) = ("an answer", MAX_ANSWER_BYTES);
+            return Err(StoreError::TooLarge { what, bytes, limit });
+        }
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.write(|transaction| {
+            transaction.execute(
+                "INSERT OR REPLACE INTO answers
+                   (key, server, tool, stored_ms, expires_ms, bytes, kind, value)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                params![
+                    key,
+                    server,
+                    tool,
+                    answer.stored_at.0,
+                    answer.expires_at.0,
+                    bytes,
+                    kind,
+                    text
+                ],
+            )?;
+            Ok(())
+        })
+    }
+
+    fn count_hits(&self, key: &AnswerKey, hits: u64) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction.execute(
+                "UPDATE answers SET hits = hits + ?2 WHERE key = ?1",
+                params![key, whole(hits)],
+            )?;
+            Ok(())
+        })
+    }
+
+    fn forget_answers(&self, chosen: &dyn Fn(&str, &str) -> bool) -> Result<u64, StoreError> {
+        self.write(|transaction| {
+            let tools: Vec<(String, String)> = transaction
+                .prepare("SELECT DISTINCT server, tool FROM answers")?
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<_>>()?;
+            let mut forgotten = 0;
+            for (server, tool) in tools.iter().filter(|(server, tool)| chosen(server, tool)) {
+                let removed = transaction.execute(
+                    "DELETE FROM answers WHERE server = ?1 AND tool = ?2",
+                    params![server, tool],
+                )?;
+                forgotten += u64::try_from(removed).unwrap_or(0);
+            }
+            Ok(forgotten)
+        })
+    }
+
+    fn evict_answers(&self, max_bytes: u64, now: Timestamp) -> Result<u64, StoreError> {
+        self.write(|transaction| {
+            let expired = "DELETE FROM answers WHERE expires_ms <= ?1";
+            let mut evicted = transaction.execute(expired, params![now.0])?;
+            while bytes(transaction)? > max_bytes {
+                let removed = transaction.execute(
+                    "DELETE FROM answers WHERE key IN
+                       (SELECT key FROM answers ORDER BY stored_ms LIMIT ?1)",
+                    params![oldest_to_remove(transaction, max_bytes)?],
+                )?;
+                if removed == 0 {
+                    break;
+                }
+                evicted += removed;
+            }
+            Ok(u64::try_from(evicted).unwrap_or(0))
+        })
+    }
+
+    fn answer_sizes(&self, now: Timestamp) -> Result<Vec<AnswerSize>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare(
+                "SELECT server, tool, count(*), sum(bytes), sum(hits) FROM answers
+                 WHERE expires_ms > ?1 GROUP BY server, tool ORDER BY server, tool",
+            )?;
+            let rows = statement.query_map(params![now.0], |row| {
+                Ok(AnswerSize {
+                    server: row.get(0)?,
+                    tool: row.get(1)?,
+                    entries: count(row.get(2)?),
+                    bytes: count(row.get(3)?),
+                    hits: count(row.get(4)?),
+                })
+            })?;
+            rows.collect()
+        })
+    }
+}
+
+/// What is found under a key.
+enum Entry {
+    None,
+    Answer(StoredAnswer),
+    /// Something that no onecall has written.
+    Spoilt,
+}
+
+fn find(connection: &Connection, key: &AnswerKey, now: Timestamp) -> rusqlite::Result<Entry> {
+    // The length comes first: what is too long is never read.
+    let size = connection
+        .query_row(
+            "SELECT length(CAST(value AS BLOB)) FROM answers WHERE key = ?1",
+            params![key],
+            |row| row.get::<_, i64>(0),
+        )
+        .optional()?;
+    match size.map(count) {
+        None => return Ok(Entry::None),
+        Some(size) if size > MAX_ANSWER_BYTES as u64 => return Ok(Entry::Spoilt),
+        Some(_) => {}
+    }
+    let found = connection
+        .query_row(
+            "SELECT kind, value, stored_ms, expires_ms FROM answers WHERE key = ?1",
+            params![key],
+            |row| Ok(read(row, now)),
+        )
+        .optional()?;
+    Ok(found.unwrap_or(Entry::None))
+}
+
+/// What a row says, if it can be believed.
+fn read(row: &Row<'_>, now: Timestamp) -> Entry {
+    let moments = || Ok::<_, rusqlite::Error>((Timestamp(row.get(2)?), Timestamp(row.get(3)?)));
+    let (Ok(kind), Ok(text), Ok((stored_at, expires_at))) =
+        (row.get::<_, String>(0), row.get::<_, String>(1), moments())
+    else {
+        return Entry::Spoilt;
+    };
+    // One from the future is no one's: the clock was set back.
+    if stored_at > now || expires_at < stored_at {
+        return Entry::Spoilt;
+    }
+    if expires_at <= now {
+        return Entry::None;
+    }
+    let value = match kind.as_str() {
+        "nothing" if text.is_empty() => Some(ToolValue::Nothing),
+        "json" => RawValue::from_string(text).ok().map(ToolValue::Json),
+        "text" => Some(ToolValue::Text(text)),
+        _ => None,
+    };
+    match value {
+        Some(value) => Entry::Answer(StoredAnswer { value, stored_at, expires_at }),
+        None => Entry::Spoilt,
+    }
+}
+
+/// The kind of a value, and its text.
+fn written(value: &ToolValue) -> (&'static str, &str) {
+    match value {
+        ToolValue::Nothing => ("nothing", ""),
+        ToolValue::Json(json) => ("json", json.get()),
+        ToolValue::Text(text) => ("text", text),
+    }
+}
+
+fn bytes(connection: &Connection) -> rusqlite::Result<u64> {
+    let sum = "SELECT coalesce(sum(bytes), 0) FROM answers";
+    connection.query_row(sum, [], |row| row.get(0)).map(count)
+}
+
+/// How many of the oldest come to what is too much, within a batch.
+fn oldest_to_remove(connection: &Connection, max_bytes: u64) -> rusqlite::Result<i64> {
+    let mut surplus = bytes(connection)?.saturating_sub(max_bytes);
+    let mut statement =
+        connection.prepare("SELECT bytes FROM answers ORDER BY stored_ms LIMIT ?1")?;
+    let mut rows = statement.query(params![BATCH])?;
+    let mut oldest = 0;
+    while let Some(row) = rows.next()? {
+        if surplus == 0 {
+            break;
+        }
+        surplus = surplus.saturating_sub(count(row.get(0)?));
+        oldest += 1;
+    }
+    Ok(oldest)
+}

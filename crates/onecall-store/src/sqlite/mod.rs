@@ -1,0 +1,175 @@
+//! The store in a file of the user, which several processes may share.
+//!
+//! It is opened when it is first used. A file that is damaged or something else is set
+//! aside and begun anew; one that cannot be used at all is told once and left alone.
+
+mod answers;
+mod aside;
+mod connection;
+mod migrations;
+mod runs;
+mod shapes;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use self::connection::{Link, Trouble};
+use crate::{Store, StoreError};
+
+/// The store in the file at `path`. Nothing is read or made yet.
+#[must_use]
+pub fn open(path: PathBuf) -> Arc<dyn Store> {
+    Arc::new(SqliteStore::new(path))
+}
+
+/// Two connections, so that who reads never waits for who writes.
+struct SqliteStore {
+    path: PathBuf,
+    reading: Mutex<Option<Link>>,
+    writing: Mutex<Option<Link>>,
+    /// Why nothing more is tried.
+    disabled: OnceLock<String>,
+}
+
+impl SqliteStore {
+    fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            reading: Mutex::default(),
+            writing: Mutex::default(),
+            disabled: OnceLock::new(),
+        }
+    }
+
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.with(&self.reading, work)
+    }
+
+    /// Does everything in `work` or nothing.
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.with(&self.writing, |connection| {
+            // Immediate, so that it waits for others at its beginning and nowhere else.
+            let transaction =
+                Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+            let done = work(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        })
+    }
+
+    fn with<T>(
+        &self,
+        place: &Mutex<Option<Link>>,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        if let Some(reason) = self.disabled.get() {
+            return Err(StoreError::Disabled { reason: reason.clone() });
+        }
+        let mut link = place.lock().unwrap_or_else(PoisonError::into_inner);
+        // Somebody may have deleted it, or set it aside.
+        if link.as_ref().is_some_and(|link| !link.is_at(&self.path)) {
+            *link = None;
+        }
+        if link.is_none() {
+            *link = Some(self.connect()?);
+        }
+        let Some(open) = link.as_ref() else {
+            return Err(StoreError::Disabled { reason: "it is not open".to_owned() });
+        };
+        let (done, file) = (work(&open.connection), open.file);
+        match done {
+            Err(source) if connection::is_damage(&source) => {
+                *link = None;
+                Err(self.set_aside(file))
+            }
+            done => done.map_err(|source| StoreError::sqlite(&self.path, source)),
+        }
+    }
+
+    fn connect(&self) -> Result<Link, StoreError> {
+        let trouble = match Link::open(&self.path) {
+            Ok(link) => return Ok(link),
+            Err(Trouble::Damaged(file)) => {
+                self.set_aside(file);
+                match Link::open(&self.path) {
+                    Ok(link) => return Ok(link),
+                    Err(trouble) => trouble,
+                }
+            }
+            Err(trouble) => trouble,
+        };
+        match trouble {
+            Trouble::Passing(source) => Err(StoreError::sqlite(&self.path, source)),
+            Trouble::Damaged(_) => Err(self.disable("it cannot be begun anew".to_owned())),
+            Trouble::Lasting(error) => Err(self.disable(error.to_string())),
+        }
+    }
+
+    /// Gives up, and says so once.
+    fn disable(&self, reason: String) -> StoreError {
+        if self.disabled.set(reason.clone()).is_ok() {
+            tracing::warn!("nothing is stored: {reason}");
+        }
+        StoreError::Disabled { reason }
+    }
+
+    /// Moves a damaged file out of the way, and says so.
+    fn set_aside(&self, file: connection::FileId) -> StoreError {
+        match aside::set_aside(&self.path, file) {
+            Ok(Some(aside)) => {
+                let error = StoreError::Damaged { path: self.path.clone(), aside };
+                tracing::warn!("{error}");
+                error
+            }
+            // Another process was faster, and has told it.
+            Ok(None) => StoreError::Damaged { path: self.path.clone(), aside: self.path.clone() },
+            Err(source) => self.disable(StoreError::unusable(&self.path, source).to_string()),
+        }
+    }
+}
+
+/// A count as SQLite has it.
+fn whole(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A count as we have it.
+fn count(whole: i64) -> u64 {
+    u64::try_from(whole).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ShapeKey, Shapes, StoredShape};
+
+    #[test]
+    fn a_full_disk_fails_one_write_and_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::new(folder.path().join("onecall.db"));
+        let put = |tool: &str, length: usize| {
+            let key = ShapeKey { server: "s".into(), tool: tool.into(), schema: "k".into() };
+            store.put_shape(&key, &StoredShape { samples: 1, shape: "x".repeat(length) })
+        };
+        let pages = |count: i64| {
+            let limit = format!("PRAGMA max_page_count = {count}");
+            store.with(&store.writing, |connection| connection.execute_batch(&limit)).unwrap();
+        };
+        put("a", 1).unwrap();
+        pages(1);
+        let error = put("b", 1_000_000).unwrap_err();
+        assert!(matches!(error, StoreError::Sqlite { .. }), "{error}");
+        pages(1_000_000);
+        put("c", 1).unwrap();
+        let tools: Vec<_> = store.shapes().unwrap().into_iter().map(|(key, _)| key.tool).collect();
+        assert_eq!(tools, ["a", "c"]);
+    }
+}

@@ -1,0 +1,57 @@
+//! Shapes in SQLite.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{SqliteStore, count, whole};
+use crate::{ShapeKey, Shapes, StoreError, StoredShape};
+
+impl Shapes for SqliteStore {
+    fn shape(&self, key: &ShapeKey) -> Result<Option<StoredShape>, StoreError> {
+        self.read(|connection| find(connection, key))
+    }
+
+    fn update_shape(
+        &self,
+        key: &ShapeKey,
+        change: &mut dyn FnMut(Option<StoredShape>) -> Option<StoredShape>,
+    ) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            if let Some(StoredShape { samples, shape }) = change(find(transaction, key)?) {
+                transaction.execute(
+                    "INSERT OR REPLACE INTO shapes (server, tool, schema, samples, shape)
+                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                    params![key.server, key.tool, key.schema, whole(samples), shape],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    fn shapes(&self) -> Result<Vec<(ShapeKey, StoredShape)>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare(
+                "SELECT samples, shape, server, tool, schema FROM shapes
+                 ORDER BY server, tool, schema",
+            )?;
+            let rows = statement.query_map([], |row| {
+                let key = ShapeKey { server: row.get(2)?, tool: row.get(3)?, schema: row.get(4)? };
+                Ok((key, stored(row)?))
+            })?;
+            rows.collect()
+        })
+    }
+}
+
+fn find(connection: &Connection, key: &ShapeKey) -> rusqlite::Result<Option<StoredShape>> {
+    connection
+        .query_row(
+            "SELECT samples, shape FROM shapes WHERE server = ?1 AND tool = ?2 AND schema = ?3",
+            params![key.server, key.tool, key.schema],
+            stored,
+        )
+        .optional()
+}
+
+fn stored(row: &Row<'_>) -> rusqlite::Result<StoredShape> {
+    Ok(StoredShape { samples: count(row.get(0)?), shape: row.get(1)? })
+}

@@ -1,0 +1,115 @@
+//! Writes for those who must not wait for the disk.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::{Store, StoreError};
+
+/// Writes that may wait.
+const QUEUE: usize = 1024;
+
+/// Bytes that they may hold.
+const QUEUE_BYTES: u64 = 128 * 1024 * 1024;
+
+type Work = Box<dyn FnOnce(&dyn Store) -> Result<(), StoreError> + Send>;
+
+/// A thread that writes, in the order in which it is told to. What finds its queue full is
+/// dropped and counted: no program waits for a slow disk.
+pub struct Writer {
+    store: Arc<dyn Store>,
+    state: Arc<State>,
+    /// Gone once it is closed.
+    queue: Mutex<Option<SyncSender<(u64, Work)>>>,
+    finished: Mutex<Receiver<()>>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting_bytes: AtomicU64,
+    dropped: AtomicU64,
+}
+
+impl Writer {
+    /// Starts the thread. Without one, everything is dropped.
+    #[must_use]
+    pub fn start(store: Arc<dyn Store>) -> Self {
+        let (queue, work) = mpsc::sync_channel(QUEUE);
+        let (finish, finished) = mpsc::sync_channel(1);
+        let state = Arc::new(State::default());
+        let (of_thread, state_of_thread) = (Arc::clone(&store), Arc::clone(&state));
+        let started = thread::Builder::new().name("store".to_owned()).spawn(move || {
+            write(of_thread.as_ref(), &state_of_thread, &work);
+            _ = finish.send(());
+        });
+        if let Err(error) = &started {
+            tracing::warn!("nothing will be stored: {error}");
+        }
+        let queue = Mutex::new(started.is_ok().then_some(queue));
+        Self { store, state, queue, finished: Mutex::new(finished) }
+    }
+
+    /// What it writes to; reading it directly waits for no write.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Has `work` done as soon as everything before it is. An error of it is logged. `bytes`
+    /// is what it holds until then.
+    pub fn submit(
+        &self,
+        bytes: usize,
+        work: impl FnOnce(&dyn Store) -> Result<(), StoreError> + Send + 'static,
+    ) {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.state.waiting_bytes.load(Ordering::Relaxed);
+        let fits = waiting.saturating_add(bytes) <= QUEUE_BYTES;
+        if let Some(queue) = queue.as_ref().filter(|_| fits) {
+            self.state.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+            if queue.try_send((bytes, Box::new(work))).is_ok() {
+                return;
+            }
+            self.state.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        if self.state.dropped.fetch_add(1, Ordering::Relaxed) == 0 {
+            tracing::warn!("the store cannot keep up; some of it will be missing");
+        }
+    }
+
+    /// How many writes were dropped.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.state.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Takes nothing more and waits until all is written, but not longer than `patience`:
+    /// whether it was.
+    pub fn close(&self, patience: Duration) -> bool {
+        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        !matches!(finished.recv_timeout(patience), Err(mpsc::RecvTimeoutError::Timeout))
+    }
+}
+
+fn write(store: &dyn Store, state: &State, queue: &Receiver<(u64, Work)>) {
+    // The same trouble is told once, not with every write.
+    let mut told = None;
+    for (bytes, work) in queue {
+        match work(store) {
+            Ok(()) => {}
+            Err(error) if error.is_known() => {}
+            Err(error) => {
+                let text = error.to_string();
+                if told.as_ref() != Some(&text) {
+                    tracing::warn!("{text}");
+                    told = Some(text);
+                }
+            }
+        }
+        state.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,389 @@
+//! The store as its users meet it: shared, damaged, outdated, in the way of others.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use onecall_core::ToolValue;
+use onecall_store::*;
+use rusqlite::Connection;
+use serde_json::value::RawValue;
+use tempfile::TempDir;
+
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.path().join("deep/er/onecall.db")
+    }
+
+    fn open(&self) -> Arc<dyn Store> {
+        open(self.file())
+    }
+
+    /// Everything beside the store that has its name.
+    fn set_aside(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.file().parent().unwrap()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names
+            .filter(|name| {
+                name.contains("damaged") && !name.ends_with("-wal") && !name.ends_with("-shm")
+            })
+            .collect()
+    }
+}
+
+fn run(id: &str, started: i64) -> RunRecord {
+    RunRecord {
+        run: RunSummary {
+            id: RunId::known(id),
+            started: Timestamp(started),
+            client: "tests".to_owned(),
+            kind: "program".to_owned(),
+            language: "python".to_owned(),
+            engine: "auto".to_owned(),
+            session: None,
+            program_hash: "00".to_owned(),
+            outcome: "ok".to_owned(),
+            error: None,
+            duration: Duration::from_micros(1_500),
+            output_bytes: 3,
+            output_truncated: false,
+            call_count: 1,
+            failed_calls: 0,
+            cached_calls: 0,
+            tokens: Some(Tokens { direct: 10, onecall: 4, estimated: true }),
+            detail: RunDetail::Full,
+        },
+        program: "print(1)".to_owned(),
+        output: Some("1\n".to_owned()),
+        calls: vec![CallFacts {
+            name: "mcp__a_b__c".to_owned(),
+            server: "a-b".to_owned(),
+            arguments_hash: "11".to_owned(),
+            arguments_bytes: 2,
+            result_bytes: 1,
+            started: Duration::from_micros(10),
+            duration: Some(Duration::from_micros(20)),
+            error: None,
+            cached: true,
+            arguments: Some("{}".to_owned()),
+            result: Some(("json".to_owned(), "1".to_owned())),
+            tokens: Some(5),
+        }],
+    }
+}
+
+fn ids(store: &dyn Store, filter: &RunFilter) -> Vec<String> {
+    store.runs(filter).unwrap().iter().map(|run| run.id.to_string()).collect()
+}
+
+fn all(store: &dyn Store) -> Vec<String> {
+    ids(store, &RunFilter::default())
+}
+
+#[test]
+fn a_run_comes_back_as_it_was() {
+    let place = Place::new();
+    let mut failed = run("b2", 2_000);
+    failed.run.outcome = "raised".to_owned();
+    failed.run.error = Some(("ValueError".to_owned(), "no".to_owned()));
+    failed.run.tokens = None;
+    failed.calls[0].name = "mcp__x__y".to_owned();
+    place.open().put_run(&run("b1", 1_000)).unwrap();
+    place.open().put_run(&failed).unwrap();
+    let store = place.open();
+    assert_eq!(store.find_run("b1").unwrap(), Found::One(Box::new(run("b1", 1_000))));
+    assert_eq!(store.find_run("b2").unwrap(), Found::One(Box::new(failed)));
+    assert_eq!(store.find_run("c").unwrap(), Found::Nothing);
+    let several = ["b2", "b1"].map(RunId::known).to_vec();
+    assert_eq!(store.find_run("b").unwrap(), Found::Several(several));
+    assert_eq!(all(store.as_ref()), ["b2", "b1"]);
+    let filtered = |filter| ids(store.as_ref(), &filter);
+    assert_eq!(filtered(RunFilter { failed: true, ..RunFilter::default() }), ["b2"]);
+    let tool = |text: &str| RunFilter { tool: Some(text.to_owned()), ..RunFilter::default() };
+    assert_eq!(filtered(tool("a_b__c")), ["b1"]);
+    assert_eq!(filtered(tool("a_b_%")), [""; 0]);
+    let since = Some(Timestamp(1_500));
+    assert_eq!(filtered(RunFilter { since, ..RunFilter::default() }), ["b2"]);
+    assert_eq!(filtered(RunFilter { limit: Some(1), ..RunFilter::default() }), ["b2"]);
+    let mut calls = Vec::new();
+    store.each_call(since, &mut |at, call| calls.push((at, call.name))).unwrap();
+    assert_eq!(calls, [(Timestamp(2_000), "mcp__x__y".to_owned())]);
+}
+
+#[test]
+fn it_belongs_to_its_owner_alone() {
+    let place = Place::new();
+    place.open().put_run(&run("a", 1)).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!(mode(&place.file()), 0o600);
+    assert_eq!(mode(place.file().parent().unwrap()), 0o700);
+    fs::set_permissions(place.file(), fs::Permissions::from_mode(0o644)).unwrap();
+    all(place.open().as_ref());
+    assert_eq!(mode(&place.file()), 0o600);
+}
+
+#[test]
+fn many_write_at_once() {
+    let place = Place::new();
+    thread::scope(|scope| {
+        for writer in 0..8 {
+            let place = &place;
+            scope.spawn(move || {
+                // Each its own connection, as in a process of its own.
+                let store = place.open();
+                for number in 0..20 {
+                    store.put_run(&run(&format!("{writer}-{number:02}"), number)).unwrap();
+                    let key = ShapeKey { server: "s".into(), tool: "t".into(), schema: "k".into() };
+                    store
+                        .update_shape(&key, &mut |known| {
+                            let samples = known.map_or(0, |known| known.samples) + 1;
+                            Some(StoredShape { samples, shape: "{}".to_owned() })
+                        })
+                        .unwrap();
+                }
+            });
+        }
+    });
+    let store = place.open();
+    assert_eq!(all(store.as_ref()).len(), 160);
+    assert_eq!(store.shapes().unwrap()[0].1.samples, 160);
+}
+
+#[test]
+fn a_file_that_is_no_store_is_set_aside() {
+    let foreign = |path: &Path| {
+        let other = Connection::open(path).unwrap();
+        other.execute_batch("CREATE TABLE theirs (x); PRAGMA user_version = 3").unwrap();
+    };
+    let text = |path: &Path| fs::write(path, "not a database at all").unwrap();
+    let makers: [&dyn Fn(&Path); 2] = [&foreign, &text];
+    for make in makers {
+        let place = Place::new();
+        fs::create_dir_all(place.file().parent().unwrap()).unwrap();
+        make(&place.file());
+        let before = fs::read(place.file()).unwrap();
+        let store = place.open();
+        store.put_run(&run("a", 1)).unwrap();
+        assert_eq!(all(place.open().as_ref()), ["a"]);
+        let [aside] = place.set_aside().try_into().unwrap();
+        let kept = fs::read(place.file().parent().unwrap().join(aside)).unwrap();
+        assert!(kept == before);
+    }
+}
+
+/// Writes enough that the file has many pages, all of them in the file itself.
+fn filled(place: &Place) {
+    let store = place.open();
+    for number in 0..50 {
+        let mut run = run(&format!("{number:03}"), number);
+        run.program = "x".repeat(5_000);
+        store.put_run(&run).unwrap();
+    }
+    drop(store);
+    let checkpoint = Connection::open(place.file()).unwrap();
+    checkpoint.pragma_update_and_check(None, "wal_checkpoint", "TRUNCATE", |_| Ok(())).unwrap();
+}
+
+#[test]
+fn a_truncated_file_is_set_aside() {
+    let place = Place::new();
+    filled(&place);
+    let bytes = fs::read(place.file()).unwrap();
+    fs::write(place.file(), &bytes[..bytes.len() / 2 - 100]).unwrap();
+    assert_eq!(all(place.open().as_ref()), [""; 0]);
+    assert_eq!(place.set_aside().len(), 1);
+}
+
+#[test]
+fn damage_that_shows_later_is_set_aside_then() {
+    let place = Place::new();
+    filled(&place);
+    let store = place.open();
+    assert_eq!(all(store.as_ref()).len(), 50);
+    let mut bytes = fs::read(place.file()).unwrap();
+    bytes[8 * 4096..].fill(0xa5);
+    fs::write(place.file(), bytes).unwrap();
+    // A process of its own, which has read nothing of it yet.
+    let other = place.open();
+    let error = other.runs(&RunFilter::default()).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    other.put_run(&run("new", 1)).unwrap();
+    assert_eq!(all(other.as_ref()), ["new"]);
+    // The first one finds the new file, too.
+    assert_eq!(all(store.as_ref()), ["new"]);
+    assert_eq!(place.set_aside().len(), 1);
+}
+
+#[test]
+fn a_deleted_file_is_begun_anew() {
+    let place = Place::new();
+    let store = place.open();
+    store.put_run(&run("a", 1)).unwrap();
+    fs::remove_dir_all(place.file().parent().unwrap()).unwrap();
+    store.put_run(&run("b", 1)).unwrap();
+    assert_eq!(all(place.open().as_ref()), ["b"]);
+}
+
+#[test]
+fn a_newer_store_is_left_alone() {
+    let place = Place::new();
+    place.open().put_run(&run("a", 1)).unwrap();
+    let newer = Connection::open(place.file()).unwrap();
+    newer.pragma_update(None, "user_version", 99).unwrap();
+    drop(newer);
+    let store = place.open();
+    let text = store.put_run(&run("b", 1)).unwrap_err().to_string();
+    assert!(text.contains("has version 99, and this onecall knows 1 at most"), "{text}");
+    assert_eq!(place.set_aside(), [""; 0]);
+}
+
+#[test]
+fn a_place_that_cannot_be_had_is_told() {
+    let place = Place::new();
+    // A file where a directory would have to be: not even root can make one there.
+    fs::write(place.0.path().join("deep"), "").unwrap();
+    let store = place.open();
+    for _ in 0..2 {
+        let error = store.put_run(&run("a", 1)).unwrap_err();
+        assert!(matches!(error, StoreError::Disabled { .. }), "{error}");
+    }
+}
+
+#[test]
+fn old_runs_and_too_many_go() {
+    let place = Place::new();
+    let store = place.open();
+    for number in 0..10 {
+        let mut run = run(&format!("{number}"), 1_000 * number);
+        run.program = "x".repeat(100_000);
+        store.put_run(&run).unwrap();
+    }
+    let now = Timestamp(10_000);
+    let retention = Retention { keep: Duration::from_secs(8), max_bytes: 1 << 30 };
+    assert_eq!(store.prune_runs(&retention, now).unwrap(), 2);
+    assert_eq!(all(store.as_ref()).len(), 8);
+    let retention = Retention { keep: Duration::from_secs(80), max_bytes: 350_000 };
+    assert_eq!(store.prune_runs(&retention, now).unwrap(), 5);
+    assert_eq!(all(store.as_ref()), ["9", "8", "7"]);
+    let mut calls = 0;
+    store.each_call(None, &mut |_, _| calls += 1).unwrap();
+    assert_eq!(calls, 3);
+}
+
+fn answer(value: ToolValue, stored: i64, expires: i64) -> StoredAnswer {
+    let (stored_at, expires_at) = (Timestamp(stored), Timestamp(expires));
+    StoredAnswer { value, stored_at, expires_at }
+}
+
+fn found(store: &dyn Store, key: u8, now: i64) -> Option<String> {
+    store.answer(&[key; 32], Timestamp(now)).unwrap().map(|answer| format!("{:?}", answer.value))
+}
+
+#[test]
+fn answers_hold_until_they_expire() {
+    let place = Place::new();
+    let store = place.open();
+    let json = RawValue::from_string("{\"a\":1}".to_owned()).unwrap();
+    store.put_answer(&[1; 32], "s", "t", &answer(ToolValue::Json(json), 10, 20)).unwrap();
+    store.put_answer(&[2; 32], "s", "u", &answer(ToolValue::Text("x".into()), 10, 20)).unwrap();
+    store.put_answer(&[3; 32], "r", "t", &answer(ToolValue::Nothing, 10, 30)).unwrap();
+    assert_eq!(found(store.as_ref(), 1, 19).unwrap(), "Json(RawValue({\"a\":1}))");
+    assert_eq!(found(store.as_ref(), 2, 19).unwrap(), "Text(\"x\")");
+    assert_eq!(found(store.as_ref(), 3, 19).unwrap(), "Nothing");
+    assert_eq!(found(store.as_ref(), 1, 20), None);
+    assert_eq!(found(store.as_ref(), 4, 19), None);
+    store.count_hits(&[2; 32], 3).unwrap();
+    let sizes = store.answer_sizes(Timestamp(19)).unwrap();
+    let shown: Vec<_> =
+        sizes.iter().map(|it| (&*it.server, &*it.tool, it.entries, it.bytes, it.hits)).collect();
+    assert_eq!(shown, [("r", "t", 1, 34, 0), ("s", "t", 1, 41, 0), ("s", "u", 1, 35, 3)]);
+    assert_eq!(store.forget_answers(&|server, tool| server == "s" && tool == "u").unwrap(), 1);
+    assert_eq!(found(store.as_ref(), 2, 19), None);
+    assert_eq!(store.evict_answers(1_000, Timestamp(20)).unwrap(), 1);
+    assert_eq!(found(store.as_ref(), 3, 20).unwrap(), "Nothing");
+}
+
+#[test]
+fn the_oldest_answers_make_room() {
+    let place = Place::new();
+    let store = place.open();
+    for number in 0..10_u8 {
+        let value = ToolValue::Text("x".repeat(1_000));
+        let answer = answer(value, i64::from(number), 100);
+        store.put_answer(&[number; 32], "s", "t", &answer).unwrap();
+    }
+    assert_eq!(store.evict_answers(3_500, Timestamp(50)).unwrap(), 7);
+    assert!(found(store.as_ref(), 6, 50).is_none() && found(store.as_ref(), 7, 50).is_some());
+    let large = answer(ToolValue::Text("x".repeat(MAX_ANSWER_BYTES)), 0, 100);
+    assert!(matches!(
+        store.put_answer(&[9; 32], "s", "t", &large),
+        Err(StoreError::TooLarge { .. })
+    ));
+}
+
+#[test]
+fn spoilt_answers_are_none_and_go() {
+    let place = Place::new();
+    let store = place.open();
+    let spoils = [
+        "kind = 'json', value = '{\"a\":'",
+        "kind = 'yaml'",
+        "kind = 'nothing', value = 'x'",
+        "stored_ms = 99",
+        "expires_ms = 1",
+        "value = CAST(x'ff00fe' AS TEXT)",
+        "value = replace(hex(zeroblob(9000000)), '00', '11')",
+    ];
+    for spoil in spoils {
+        store.put_answer(&[1; 32], "s", "t", &answer(ToolValue::Text("1".into()), 10, 20)).unwrap();
+        assert!(found(store.as_ref(), 1, 15).is_some());
+        let intruder = Connection::open(place.file()).unwrap();
+        intruder.execute_batch(&format!("UPDATE answers SET {spoil}")).unwrap();
+        assert_eq!(found(store.as_ref(), 1, 15), None, "{spoil}");
+        let left: i64 =
+            intruder.query_row("SELECT count(*) FROM answers", [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 0, "{spoil}");
+    }
+}
+
+#[test]
+fn a_writer_writes_what_it_took_before_it_ends() {
+    let place = Place::new();
+    let writer = Writer::start(place.open());
+    for number in 0..100 {
+        writer.submit(100, move |store| store.put_run(&run(&format!("{number:03}"), number)));
+    }
+    assert!(writer.close(Duration::from_secs(30)));
+    assert_eq!(all(place.open().as_ref()).len(), 100);
+    writer.submit(0, |store| store.put_run(&run("late", 1)));
+    assert_eq!(writer.dropped(), 1);
+}
+
+#[test]
+fn a_writer_drops_what_it_has_no_room_for() {
+    let place = Place::new();
+    let writer = Writer::start(place.open());
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    writer.submit(0, move |_| {
+        _ = wait.recv();
+        Ok(())
+    });
+    writer.submit(usize::MAX, |_| Ok(()));
+    for _ in 0..5_000 {
+        writer.submit(1, |_| Ok(()));
+    }
+    assert!(writer.dropped() > 3_000, "{}", writer.dropped());
+    drop(go);
+    assert!(writer.close(Duration::from_secs(30)));
+}
