@@ -10,12 +10,16 @@ const WIDTH: usize = 80;
 /// Lines that are shown; nobody reads more of them.
 const MAX_LINES: usize = 1_000;
 
-/// `value` as text that ends with a line break. A text of several lines stands as it is.
-pub(crate) fn laid_out(value: &Value) -> String {
+/// JSON as text that ends with a line break. A string of several lines stands as it is, and so
+/// does what cannot be read without a loss.
+pub(crate) fn laid_out(json: &str) -> String {
+    let Some(value) = serde_json::from_str(json).ok().filter(|_| !has_long_number(json)) else {
+        return format!("{}\n", json.trim_end());
+    };
     let mut text = String::new();
-    match value {
+    match &value {
         Value::String(lines) if lines.contains('\n') => text.push_str(lines.trim_end()),
-        _ => write(value, 0, &mut text),
+        _ => write(&value, 0, &mut text),
     }
     let count = text.lines().count();
     let mut kept: String = text.lines().take(MAX_LINES).flat_map(|line| [line, "\n"]).collect();
@@ -23,6 +27,11 @@ pub(crate) fn laid_out(value: &Value) -> String {
         _ = writeln!(kept, "… {} more lines", count - MAX_LINES);
     }
     kept
+}
+
+/// Whether it may hold a number that a float does not hold exactly.
+fn has_long_number(json: &str) -> bool {
+    json.split(|character: char| !character.is_ascii_digit()).any(|digits| digits.len() > 15)
 }
 
 fn write(value: &Value, indent: usize, text: &mut String) {
@@ -123,7 +132,7 @@ mod tests {
             "numbers": (0..40).collect::<Vec<u32>>(),
             "rows": [{ "name": "Ada", "note": "x".repeat(60) }, { "name": "Bo" }],
         });
-        assert_snapshot!(laid_out(&value), @r#"
+        assert_snapshot!(laid_out(&value.to_string()), @r#"
         {
           "id": 7,
           "point": {"x": 1.5, "y": [true, null]},
@@ -140,7 +149,9 @@ mod tests {
           ]
         }
         "#);
-        assert_snapshot!(laid_out(&json!([1, { "a": "b" }])), @r#"[1, {"a": "b"}]"#);
-        assert_eq!(laid_out(&json!("two\nlines")), "two\nlines\n");
+        assert_eq!(laid_out(r#"[1,{"a":"b"}]"#), "[1, {\"a\": \"b\"}]\n");
+        assert_eq!(laid_out("\"two\\nlines\""), "two\nlines\n");
+        assert_eq!(laid_out("[12345678901234567890123]"), "[12345678901234567890123]\n");
+        assert_eq!(laid_out("no JSON\n"), "no JSON\n");
     }
 }

@@ -13,7 +13,6 @@ use onecall_catalog::python_signature;
 use onecall_config::Directories;
 use onecall_core::{ClientId, Detail, Outcome, Program, SessionRequest};
 use onecall_runtime::Gateway;
-use serde_json::Value;
 
 use self::completion::Vocabulary;
 use self::editor::{Keyboard, Typed};
@@ -115,10 +114,9 @@ fn conclude(outcome: &Outcome) -> anyhow::Result<()> {
         say(&readable.text(&failure.to_string()));
     }
     if let Some(value) = &outcome.value
-        && let Ok(value) = serde_json::from_str::<Value>(value.get())
-        && !value.is_null()
+        && value.get() != "null"
     {
-        print(&laid_out(&value))?;
+        print(&laid_out(value.get()))?;
     }
     for remark in &outcome.remarks {
         say(&readable.text(&format!("onecall: {remark}")));
