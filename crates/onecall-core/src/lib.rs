@@ -26,4 +26,4 @@ pub use program::{
     Detail, EngineChoice, Language, Limits, Program, SessionLimits, SessionRequest, Workspace,
     WorkspaceAccess,
 };
-pub use tool::{AnswerForm, ToolAnnotations, ToolCall, ToolSpec, ToolValue};
+pub use tool::{AnswerForm, Freshness, ToolAnnotations, ToolCall, ToolSpec, ToolValue};

@@ -74,10 +74,22 @@ pub struct ToolCall {
     pub form: AnswerForm,
     /// Whom it is made for, if the server may turn to them.
     pub caller: Option<Arc<dyn Caller>>,
+    /// Whether an earlier answer will do.
+    pub freshness: Freshness,
+}
+
+/// Whether a call may be answered with what the tool has answered before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Freshness {
+    /// It may, where answers are kept.
+    #[default]
+    Any,
+    /// The tool itself is to answer, now.
+    New,
 }
 
 /// What is wanted of the answer to a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AnswerForm {
     /// The value it stands for.
     #[default]

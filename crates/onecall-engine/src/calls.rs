@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use onecall_core::{AnswerForm, BoxFuture, CallableName, ToolCall, ToolError, ToolHost, ToolValue};
+use onecall_core::{
+    AnswerForm, BoxFuture, CallableName, Freshness, ToolCall, ToolError, ToolHost, ToolValue,
+};
 use serde_json::value::RawValue;
 
 /// Calls of one program that the gateway holds at once, under way or waiting for
@@ -42,6 +44,7 @@ impl<'a> Calls<'a> {
         id: u64,
         name: &str,
         arguments: &str,
+        freshness: Freshness,
         host: &'a dyn ToolHost,
     ) -> Result<(), &'static str> {
         if self.held.contains_key(&id) {
@@ -53,8 +56,8 @@ impl<'a> Calls<'a> {
         }
         let arguments = RawValue::from_string(arguments.to_owned())
             .map_err(|_| "arguments that are not JSON")?;
-        let form = AnswerForm::Value;
-        let call = ToolCall { id, name: CallableName::new(name), arguments, form, caller: None };
+        let (name, form) = (CallableName::new(name), AnswerForm::Value);
+        let call = ToolCall { id, name, arguments, form, caller: None, freshness };
         let future: BoxFuture<'a, Answered> = Box::pin(async move { (id, host.call(call).await) });
         let (abort, registration) = AbortHandle::new_pair();
         self.running.push(Abortable::new(future, registration));

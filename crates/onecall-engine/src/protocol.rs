@@ -5,6 +5,7 @@
 //! foreign code, so decoding trusts nothing: every size has a cap, and a frame
 //! that does not parse is a [`ProtocolError`] that ends the worker.
 
+use onecall_core::Freshness;
 use onecall_jail::ProgramLimits;
 use serde::Deserialize;
 use thiserror::Error;
@@ -21,7 +22,7 @@ pub(crate) enum FromWorker<'a> {
     /// It waits for a program.
     Ready,
     /// The program calls a tool.
-    Call { id: u64, name: &'a str, arguments: &'a str },
+    Call { id: u64, name: &'a str, arguments: &'a str, freshness: Freshness },
     /// The program no longer waits for a call.
     CancelCall { id: u64 },
     /// The program used a name that Python does not know.
@@ -45,6 +46,7 @@ pub(crate) enum FromWorker<'a> {
 mod kind {
     pub(super) const READY: u8 = b'r';
     pub(super) const CALL: u8 = b'c';
+    pub(super) const CALL_FRESH: u8 = b'f';
     pub(super) const CANCEL_CALL: u8 = b'x';
     pub(super) const RESOLVE: u8 = b'n';
     pub(super) const STDOUT: u8 = b'o';
@@ -182,14 +184,16 @@ impl<'a> FromWorker<'a> {
         let (kind, payload) = split(frame)?;
         Ok(match kind {
             kind::READY => Self::Ready,
-            kind::CALL => {
+            kind::CALL | kind::CALL_FRESH => {
                 let (id, rest) = take_u64(kind, payload)?;
                 let (length, rest) =
                     rest.split_first_chunk::<2>().ok_or(ProtocolError::TooShort(kind))?;
                 let (name, arguments) = rest
                     .split_at_checked(usize::from(u16::from_le_bytes(*length)))
                     .ok_or(ProtocolError::TooShort(kind))?;
-                Self::Call { id, name: text(kind, name)?, arguments: text(kind, arguments)? }
+                let freshness = if kind == kind::CALL { Freshness::Any } else { Freshness::New };
+                let (name, arguments) = (text(kind, name)?, text(kind, arguments)?);
+                Self::Call { id, name, arguments, freshness }
             }
             kind::CANCEL_CALL => Self::CancelCall { id: take_u64(kind, payload)?.0 },
             kind::RESOLVE => Self::Resolve { name: text(kind, payload)? },
@@ -211,12 +215,16 @@ impl<'a> FromWorker<'a> {
     pub(crate) fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match self {
             Self::Ready => put(buffer, kind::READY, &[]),
-            Self::Call { id, name, arguments } => {
+            Self::Call { id, name, arguments, freshness } => {
                 let length = u16::try_from(name.len())
                     .map_err(|_| ProtocolError::TooLong(name.len()))?
                     .to_le_bytes();
                 let parts = [&id.to_le_bytes()[..], &length, name.as_bytes(), arguments.as_bytes()];
-                put(buffer, kind::CALL, &parts)
+                let kind = match freshness {
+                    Freshness::Any => kind::CALL,
+                    Freshness::New => kind::CALL_FRESH,
+                };
+                put(buffer, kind, &parts)
             }
             Self::CancelCall { id } => put(buffer, kind::CANCEL_CALL, &[&id.to_le_bytes()]),
             Self::Resolve { name } => put(buffer, kind::RESOLVE, &[name.as_bytes()]),
@@ -341,7 +349,18 @@ mod tests {
     fn frames_of_a_worker_survive_the_way() {
         let frames = [
             FromWorker::Ready,
-            FromWorker::Call { id: 7, name: "mcp__a__b", arguments: r#"{"x":1}"# },
+            FromWorker::Call {
+                id: 7,
+                name: "mcp__a__b",
+                arguments: r#"{"x":1}"#,
+                freshness: Freshness::Any,
+            },
+            FromWorker::Call {
+                id: 8,
+                name: "mcp__a__b",
+                arguments: "{}",
+                freshness: Freshness::New,
+            },
             FromWorker::CancelCall { id: u64::MAX },
             FromWorker::Resolve { name: "mcp__a__ü" },
             FromWorker::Stdout(b"\xff\x00"),

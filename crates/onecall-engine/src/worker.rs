@@ -270,8 +270,8 @@ impl Worker {
                     match frame {
                         FromWorker::Stdout(bytes) => output.stdout(bytes),
                         FromWorker::Stderr(bytes) => output.stderr(bytes),
-                        FromWorker::Call { id, name, arguments } => {
-                            if let Err(what) = calls.start(id, name, arguments, host) {
+                        FromWorker::Call { id, name, arguments, freshness } => {
+                            if let Err(what) = calls.start(id, name, arguments, freshness, host) {
                                 return Break(Err(broke_protocol(what)));
                             }
                         }

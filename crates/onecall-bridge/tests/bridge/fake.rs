@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use onecall_bridge::{Bridge, Guard, ServerState};
 use onecall_config::{Secret, ServerConfig, StdioTransport, Transport};
-use onecall_core::{AnswerForm, CallableName, ServerName, ToolCall, ToolHost, ToolValue};
+use onecall_core::{
+    AnswerForm, CallableName, Freshness, ServerName, ToolCall, ToolHost, ToolValue,
+};
 use serde_json::value::RawValue;
 
 /// Answers the handshake, lists the tools in `$TOOLS` and runs `CALL` for every
@@ -78,7 +80,14 @@ pub async fn call(bridge: &Bridge, name: &str) -> String {
 pub async fn call_with(bridge: &Bridge, name: &str, arguments: &str) -> String {
     let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
     let form = AnswerForm::Value;
-    let call = ToolCall { id: 1, name: CallableName::new(name), arguments, form, caller: None };
+    let call = ToolCall {
+        id: 1,
+        name: CallableName::new(name),
+        arguments,
+        form,
+        caller: None,
+        freshness: Freshness::Any,
+    };
     match bridge.call(call).await {
         Ok(ToolValue::Nothing) => "nothing".to_owned(),
         Ok(ToolValue::Json(json)) => json.get().to_owned(),

@@ -22,12 +22,13 @@ macro_rules! module {
 }
 
 /// The modules, each after those it imports. The last one is the zygote's body.
-pub(crate) const MODULES: [Module; 8] = [
+pub(crate) const MODULES: [Module; 9] = [
     module!("warm"),
     module!("output"),
     module!("display"),
     module!("loop"),
     module!("tools"),
+    module!("cache"),
     module!("plan"),
     module!("program"),
     module!("zygote"),

@@ -14,6 +14,7 @@ import traceback
 import types
 
 import _onecall as wire
+import _onecall_cache
 import _onecall_display
 import _onecall_loop
 import _onecall_output
@@ -90,6 +91,7 @@ def _module():
     module.__file__ = PROGRAM
     module.__builtins__ = _onecall_tools.names()
     module.__builtins__["display"] = _onecall_display.display
+    module.__builtins__["cache"] = _onecall_cache.cache
     sys.modules["__main__"] = module
     return module
 

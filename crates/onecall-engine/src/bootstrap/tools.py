@@ -24,20 +24,20 @@ call_ids = itertools.count(1)
 _not_begun = {}
 
 
-async def _call(key, name, arguments):
+async def _call(key, name, arguments, fresh):
     _not_begun.pop(key, None)
-    send(key, name, arguments)
+    send(key, name, arguments, fresh)
     _, succeeded, value = await events.get_running_loop().answer(key)
     if succeeded:
         return value
     raise ToolError(reason(name, succeeded, value))
 
 
-def send(key, name, arguments):
-    """Sends a call whose answer is then waited for."""
+def send(key, name, arguments, fresh=False):
+    """Sends a call whose answer is then waited for; a `fresh` one is not answered from a cache."""
     expect(key)
     try:
-        wire.call(key, name, arguments)
+        wire.call(key, name, arguments, fresh)
     except BaseException:
         forget(key)
         raise
@@ -92,21 +92,25 @@ def _function(name, call):
     return mark(tool)
 
 
-def _callable(name, parameters):
-    return _function(
-        name,
-        lambda key, args, kwargs: _call(key, name, _arguments(name, parameters, args, kwargs)),
-    )
+def _callable(name, parameters, fresh=False):
+    def call(key, args, kwargs):
+        return _call(key, name, _arguments(name, parameters, args, kwargs), fresh)
+
+    tool = _function(name, call)
+    tool._onecall_fresh = lambda: _callable(name, parameters, fresh=True)
+    return tool
 
 
 def _blocked(name):
-    return _function(name, lambda key, _args, _kwargs: _refuse(key, name))
+    tool = _function(name, lambda key, _args, _kwargs: _refuse(key, name))
+    tool._onecall_fresh = lambda: tool
+    return tool
 
 
-def _value(name, arguments):
+def _value(name, arguments, fresh=False):
     """Calls a tool and waits for the value right here."""
     key = next(call_ids)
-    send(key, name, arguments)
+    send(key, name, arguments, fresh)
     _, succeeded, value = wait_for(key)
     if succeeded:
         return value
@@ -150,12 +154,13 @@ def _search(query, limit=10):
     return _value("onecall__search", {"query": query, "limit": limit})
 
 
-def _waiting(name, parameters):
+def _waiting(name, parameters, fresh=False):
     def tool(*args, **kwargs):
-        return _value(name, _arguments(name, parameters, args, kwargs))
+        return _value(name, _arguments(name, parameters, args, kwargs), fresh)
 
     tool.__name__ = tool.__qualname__ = name
     tool.__module__ = None
+    tool._onecall_fresh = lambda: _waiting(name, parameters, fresh=True)
     return tool
 
 

@@ -227,8 +227,9 @@ def lacks(modules):
     _connection.flush()
 
 
-def call(call_id, name, arguments):
-    """Sends a call with the arguments as JSON."""
+def call(call_id, name, arguments, fresh):
+    """Sends a call with the arguments as JSON; one that is `fresh` may not be answered with an
+    earlier answer."""
     if not isinstance(arguments, dict):
         raise TypeError("the arguments must be a dict")
     if not isinstance(call_id, int) or not 0 <= call_id < 2**64:
@@ -236,7 +237,8 @@ def call(call_id, name, arguments):
     text = to_json(arguments)
     name = name.encode()
     try:
-        _connection.send(b"c", CALL.pack(call_id, len(name)), name, text.encode())
+        kind = b"f" if fresh else b"c"
+        _connection.send(kind, CALL.pack(call_id, len(name)), name, text.encode())
     except ValueError as error:
         raise ValueError(f"the arguments are too large: {error}") from None
 

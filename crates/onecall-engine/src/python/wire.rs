@@ -12,6 +12,7 @@ mod native {
     use std::sync::OnceLock;
     use std::time::{Duration, Instant};
 
+    use onecall_core::Freshness;
     use rustpython_vm::builtins::{PyBytesRef, PyCode, PyDictRef, PyStrRef};
     use rustpython_vm::function::ArgIntoFloat;
     use rustpython_vm::{PyObjectRef, PyRef, PyResult, VirtualMachine};
@@ -130,14 +131,22 @@ mod native {
         socket(vm)?.received_already(handle).map_err(|error| io_error(&error, vm))
     }
 
-    /// Sends a call with the arguments as JSON.
+    /// Sends a call with the arguments as JSON; one that is `fresh` may not be answered
+    /// with an earlier answer.
     #[pyfunction]
-    fn call(id: u64, name: PyStrRef, arguments: PyDictRef, vm: &VirtualMachine) -> PyResult<()> {
+    fn call(
+        id: u64,
+        name: PyStrRef,
+        arguments: PyDictRef,
+        fresh: bool,
+        vm: &VirtualMachine,
+    ) -> PyResult<()> {
         let mut text = String::new();
         json::write(arguments.as_ref(), &mut text, vm)?;
         let name = name.to_string_lossy();
+        let freshness = if fresh { Freshness::New } else { Freshness::Any };
         socket(vm)?
-            .send(&FromWorker::Call { id, name: &name, arguments: &text })
+            .send(&FromWorker::Call { id, name: &name, arguments: &text, freshness })
             .map_err(|error| vm.new_value_error(format!("the arguments are too large: {error}")))
     }
 

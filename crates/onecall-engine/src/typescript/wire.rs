@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use onecall_core::Freshness;
 use rquickjs::function::Opt;
 use rquickjs::{Ctx, Exception, Function, Object, Result, String as JsString, TypedArray, Value};
 
@@ -208,23 +209,25 @@ fn print(ctx: Ctx<'_>, text: String, to_stderr: bool) -> Result<()> {
     printed.map_err(|error| failed(&ctx, &error))
 }
 
-/// Sends a call and returns its id.
+/// Sends a call and returns its id. One that is fresh may not be answered with an earlier answer.
 fn call<'js>(
     ctx: Ctx<'js>,
     hooks: Object<'js>,
     name: String,
     arguments: Value<'js>,
+    is_fresh: bool,
 ) -> Result<f64> {
     let text = json::write(&ctx, &arguments, &lent(&hooks)?)?;
-    send_call(&name, &text).map_err(|error| {
+    let freshness = if is_fresh { Freshness::New } else { Freshness::Any };
+    send_call(&name, &text, freshness).map_err(|error| {
         Exception::throw_range(&ctx, &format!("the arguments are too large: {error}"))
     })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no program makes 2^53 calls")]
-fn send_call(name: &str, arguments: &str) -> io::Result<f64> {
+fn send_call(name: &str, arguments: &str, freshness: Freshness) -> io::Result<f64> {
     let id = NEXT_CALL.get();
-    socket()?.send(&FromWorker::Call { id, name, arguments })?;
+    socket()?.send(&FromWorker::Call { id, name, arguments, freshness })?;
     NEXT_CALL.set(id + 1);
     Ok(id as f64)
 }
@@ -247,7 +250,9 @@ fn ask(ctx: Ctx<'_>, name: String, arguments: String) -> Result<Value<'_>> {
 pub(super) fn answer_to(name: &str, arguments: &str) -> io::Result<String> {
     let id = NEXT_CALL.get();
     NEXT_CALL.set(id + 1);
-    let end = wait_for(&FromWorker::Call { id, name, arguments }, |frame| match frame {
+    let freshness = Freshness::Any;
+    let call = FromWorker::Call { id, name, arguments, freshness };
+    let end = wait_for(&call, |frame| match frame {
         ToWorker::Answer { id: answered, answer } if answered == id => Ok(End::from(answer)),
         other => Err(other),
     })?;

@@ -13,7 +13,7 @@ macro_rules! part {
 
 /// Each is a function of what the ones before it have made. Their file names are what
 /// stack traces leave out.
-const PARTS: [(&str, &str); 9] = [
+const PARTS: [(&str, &str); 10] = [
     part!("originals"),
     part!("inspect"),
     part!("errors"),
@@ -23,6 +23,7 @@ const PARTS: [(&str, &str); 9] = [
     part!("web"),
     part!("url"),
     part!("tools"),
+    part!("cache"),
 ];
 
 /// Gives the context its globals; returns what this side calls.

@@ -46,10 +46,10 @@
     return named;
   };
 
-  const call = (name, parameters, args) => {
+  const call = (name, parameters, args, isFresh) => {
     const failure = new ToolError();
     return new o.Promise((resolve, reject) => {
-      const id = native.call(hooks, name, argumentsOf(name, parameters, args));
+      const id = native.call(hooks, name, argumentsOf(name, parameters, args), isFresh);
       o.mapSet(pending, id, { name, failure, resolve, reject });
     });
   };
@@ -58,11 +58,21 @@
     o.defineProperty(tool, "name", { __proto__: null, value: name, configurable: true });
     return tool;
   };
-  hooks.tool = (name, parameters) => named(name, (...args) => call(name, parameters, args));
-  const blocked = (name) => named(name, () => {
-    const failure = new ToolError(`'${name}' is not available in execute_program`);
-    return new o.Promise((_, reject) => reject(failure));
-  });
+  // For each tool the function that has it answer anew.
+  hooks.fresh = new o.Map();
+  hooks.tool = (name, parameters) => {
+    const tool = named(name, (...args) => call(name, parameters, args, false));
+    o.mapSet(hooks.fresh, tool, (...args) => call(name, parameters, args, true));
+    return tool;
+  };
+  const blocked = (name) => {
+    const tool = named(name, () => {
+      const failure = new ToolError(`'${name}' is not available in execute_program`);
+      return new o.Promise((_, reject) => reject(failure));
+    });
+    o.mapSet(hooks.fresh, tool, tool);
+    return tool;
+  };
 
   // What a program expects to have and has not, with what to do instead.
   const OUTSIDE = "programs reach the outside only through tools";

@@ -1,0 +1,48 @@
+"""The object `cache` of a program: what it can do about answers that are kept."""
+
+from _onecall_tools import _value as value_of
+
+
+class Count(int):
+    """A number that may be awaited, by those who take every call for asynchronous."""
+
+    def __await__(self):
+        return int(self)
+        yield
+
+
+class Stats(dict):
+    """The same for a dict."""
+
+    def __await__(self):
+        return dict(self)
+        yield
+
+
+class Cache:
+    """Answers of tools that are kept and used again, if the configuration says so."""
+
+    def fresh(self, tool, /, *args, **kwargs):
+        """Calls a tool that is to answer anew: `await cache.fresh(mcp__sales__orders, region="EU")`.
+        Its answer takes the place of the one that is kept."""
+        twin = getattr(tool, "_onecall_fresh", None)
+        if twin is None:
+            raise TypeError(
+                "cache.fresh() takes a tool and then its arguments: "
+                "await cache.fresh(mcp__server__tool, name=value)"
+            )
+        return twin()(*args, **kwargs)
+
+    def clear(self, pattern="*"):
+        """Forgets the answers of the tools whose names fit; returns how many those were."""
+        return Count(value_of("onecall__cache_clear", {"pattern": pattern}))
+
+    def stats(self):
+        """What is kept, and how often that was of use."""
+        return Stats(value_of("onecall__cache_stats", {}))
+
+    def __repr__(self):
+        return "<cache: fresh(tool, ...), clear(pattern), stats()>"
+
+
+cache = Cache()
