@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use onecall_bridge::{Audience, Bridge, Guard, Quarantined, ServerStatus, Setting};
 use onecall_config::{Config, OptionalTool};
-use onecall_core::{CallableName, Limits, Outcome, Program, ToolSpec, WorkspaceAccess};
+use onecall_core::{CallableName, Limits, Outcome, Program, ToolHost, ToolSpec, WorkspaceAccess};
 use onecall_engine::Engines;
 use onecall_store::Writer;
 use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::directory::Directory;
+use crate::layers::{Cache, Cached, SystemClock};
 use crate::revision;
 use crate::rules::Rules;
 use crate::sessions::Sessions;
@@ -33,6 +34,8 @@ pub struct Gateway {
     pub(crate) sessions: Arc<Sessions>,
     /// What outlives this process, if there is a place for it.
     pub(crate) store: Option<Arc<Writer>>,
+    /// What tools have answered, if that is kept.
+    pub(crate) cache: Option<Arc<Cache>>,
     /// What is in force.
     config: Mutex<Config>,
     revision: watch::Receiver<u64>,
@@ -76,12 +79,14 @@ impl Gateway {
         let bridge = Bridge::start_in(servers, local, guard.clone(), setting);
         let engines = Arc::new(engines);
         let sessions = Arc::new(Sessions::new(config.sessions));
-        let rules = Rules::new(&config, &engines, &bridge, &sessions);
+        let cache = config.cache.clone().map(|cache| Cache::new(cache, Arc::new(SystemClock)));
+        let cache = cache.map(Arc::new);
+        let rules = Rules::new(&config, &engines, &bridge, &sessions, cache.as_ref());
         let rules = watch::Sender::new(Arc::new(rules));
         let (count, revision) = watch::channel(0);
         tokio::spawn(revision::count(bridge.watch(), rules.subscribe(), count));
         let config = Mutex::new(config);
-        Arc::new(Self { bridge, guard, engines, rules, sessions, store, config, revision })
+        Arc::new(Self { bridge, guard, engines, rules, sessions, store, cache, config, revision })
     }
 
     /// Tells that the tools programs may call have changed, for those who remember a
@@ -159,8 +164,14 @@ impl Gateway {
         let visit = self.visit(request, &rules).await;
         let answer = match &visit.plan {
             Ok(plan) => {
-                let host = Visiting { at_home: rules.runtime.host(), visit: &visit };
-                rules.runtime.run_plan(plan, &host, observer).await
+                let cached = rules.runtime.cached();
+                let at_home: &dyn ToolHost = match &cached {
+                    Some(cached) => cached,
+                    None => rules.runtime.host(),
+                };
+                let host = Visiting { at_home, visit: &visit };
+                let reused = cached.as_ref().map(Cached::reused);
+                rules.runtime.run_plan(plan, &host, reused, observer).await
             }
             Err(problems) => Err(format!("[Script execution failed]\n{problems}")),
         };

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use onecall_bridge::FleetChange;
-use onecall_config::Config;
+use onecall_config::{Config, LocalTool};
+use onecall_core::ServerName;
 
 use crate::Gateway;
 use crate::rules::Rules;
@@ -75,10 +76,19 @@ impl Gateway {
         reloaded.changed.extend(differs.iter().filter(|it| it.0).map(|it| it.1));
         (current.tools, current.execution, current.proxy) = (tools, execution, proxy);
         if !reloaded.changed.is_empty() {
-            let rules = Rules::new(&current, &self.engines, &self.bridge, &self.sessions);
+            let rules = {
+                let cache = self.cache.as_ref();
+                Rules::new(&current, &self.engines, &self.bridge, &self.sessions, cache)
+            };
             self.rules.send_replace(Arc::new(rules));
         }
         reloaded.servers = self.bridge.reconfigure(servers.clone(), local_tools.clone());
+        if let Some(cache) = &self.cache {
+            let FleetChange { added, removed, restarted } = &reloaded.servers;
+            let local = ServerName::new(LocalTool::SERVER);
+            let local = (local_tools != current.local_tools).then_some(&local);
+            cache.forget(added.iter().chain(removed).chain(restarted).chain(local));
+        }
         (current.servers, current.local_tools) = (servers, local_tools);
         drop(current);
         reloaded

@@ -9,7 +9,7 @@ use onecall_engine::Engines;
 
 use crate::Runtime;
 use crate::directory::Bridged;
-use crate::layers::{Fitting, Offerings, Policy};
+use crate::layers::{Cache, Fitting, Offerings, Policy};
 use crate::sessions::Sessions;
 
 /// The rules of one configuration.
@@ -26,6 +26,7 @@ impl Rules {
         engines: &Arc<Engines>,
         bridge: &Arc<Bridge>,
         sessions: &Arc<Sessions>,
+        cache: Option<&Arc<Cache>>,
     ) -> Self {
         let policy = config.tools.clone();
         let fitting = Arc::new(Fitting::new(bridge.clone()));
@@ -35,7 +36,8 @@ impl Rules {
         let limits = config.execution.clone();
         let runtime = Runtime::new(Arc::clone(engines), host, limits)
             .with_directory(directory.clone())
-            .with_sessions(Arc::clone(sessions));
+            .with_sessions(Arc::clone(sessions))
+            .with_cache(cache.cloned());
         Self { runtime, directory, policy, proxy: config.proxy.clone() }
     }
 }

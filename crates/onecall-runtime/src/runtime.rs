@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::capture::Capture;
 use crate::directory::{Directory, Resolved};
 use crate::file::save;
-use crate::layers::{Discovery, Observed, Parallel, Quota};
+use crate::layers::{Cache, CacheControl, Cached, Discovery, Observed, Parallel, Quota, Reused};
 use crate::plan::PlanHost;
 use crate::review::{self, Preview};
 use crate::sessions::{Sessions, Visit};
@@ -31,6 +31,7 @@ pub struct Runtime {
     directory: Arc<dyn Directory>,
     limits: Limits,
     sessions: Arc<Sessions>,
+    cache: Option<Arc<Cache>>,
 }
 
 impl Runtime {
@@ -39,7 +40,7 @@ impl Runtime {
     pub fn new(engines: Arc<Engines>, host: Arc<dyn ToolHost>, limits: Limits) -> Self {
         let directory = Arc::new(Resolved(Arc::clone(&host)));
         let sessions = Arc::new(Sessions::new(SessionLimits::default()));
-        Self { engines, host, directory, limits, sessions }
+        Self { engines, host, directory, limits, sessions, cache: None }
     }
 
     /// The same, with somebody who answers what programs ask about tools.
@@ -57,6 +58,16 @@ impl Runtime {
     /// The same, with these sessions.
     pub(crate) fn with_sessions(self, sessions: Arc<Sessions>) -> Self {
         Self { sessions, ..self }
+    }
+
+    /// The same, with answers that are kept.
+    pub(crate) fn with_cache(self, cache: Option<Arc<Cache>>) -> Self {
+        Self { cache, ..self }
+    }
+
+    /// The layer of the cache for one program, if there is one.
+    pub(crate) fn cached(&self) -> Option<Cached> {
+        self.cache.as_ref().map(|cache| cache.around(Arc::clone(&self.host)))
     }
 
     /// What one program may use.
@@ -77,7 +88,13 @@ impl Runtime {
     /// Runs one program to its end. Dropping the future kills the program and
     /// cancels its calls.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
-        self.run_with(self.host.as_ref(), self.directory.as_ref(), program, observer).await
+        let directory = self.directory.as_ref();
+        match self.cached() {
+            Some(cached) => {
+                self.run_through(&cached, directory, Some(&cached), program, observer).await
+            }
+            None => self.run_with(self.host.as_ref(), directory, program, observer).await,
+        }
     }
 
     /// The same with tools of its own: `host` executes them, `directory` knows them.
@@ -85,6 +102,17 @@ impl Runtime {
         &self,
         host: &dyn ToolHost,
         directory: &dyn Directory,
+        program: &Program,
+        observer: &dyn Observer,
+    ) -> Outcome {
+        self.run_through(host, directory, None, program, observer).await
+    }
+
+    async fn run_through(
+        &self,
+        host: &dyn ToolHost,
+        directory: &dyn Directory,
+        cached: Option<&Cached>,
         program: &Program,
         observer: &dyn Observer,
     ) -> Outcome {
@@ -100,8 +128,10 @@ impl Runtime {
         };
         let parallel = Parallel::new(host, limits.max_parallel_calls);
         let quota = Quota::new(&parallel, limits.max_tool_calls);
-        let observed = Observed::new(&quota, observer, program.detail);
-        let discovery = Discovery::new(&observed, directory);
+        let observed =
+            Observed::new(&quota, observer, program.detail).with_reused(cached.map(Cached::reused));
+        let control = CacheControl::new(&observed, cached);
+        let discovery = Discovery::new(&control, directory);
         let mut alone = Session::default();
         let session = visit.as_mut().and_then(Visit::session).unwrap_or(&mut alone);
         let mut outcome =
@@ -149,13 +179,14 @@ impl Runtime {
         &self,
         plan: &Plan,
         host: &dyn ToolHost,
+        reused: Option<&Reused>,
         observer: &dyn Observer,
     ) -> Result<PlanAnswer, String> {
         let program =
             Program { engine: Some(EngineChoice::Python), ..Program::new(plan.program()) };
         let parallel = Parallel::new(host, self.limits.max_parallel_calls);
         let quota = Quota::new(&parallel, self.limits.max_tool_calls);
-        let observed = Observed::new(&quota, observer, program.detail);
+        let observed = Observed::new(&quota, observer, program.detail).with_reused(reused);
         let nodes = PlanHost::new(&observed, plan);
         let mut alone = Session::default();
         let mut outcome =

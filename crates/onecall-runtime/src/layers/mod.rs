@@ -1,5 +1,6 @@
 //! The layers a tool call walks through, each a host around another host.
 
+mod cache;
 mod discovery;
 mod fitting;
 mod observed;
@@ -9,6 +10,7 @@ mod policy;
 mod quota;
 mod template;
 
+pub(crate) use cache::{Cache, CacheControl, Cached, Reused, SystemClock};
 pub use discovery::Discovery;
 pub use fitting::Fitting;
 pub use observed::Observed;

@@ -10,6 +10,7 @@ use onecall_core::{
 };
 
 use crate::Observer;
+use crate::layers::Reused;
 
 /// Calls that are recorded; later ones are only counted.
 const MAX_RECORDS: usize = 10_000;
@@ -29,6 +30,7 @@ pub struct Observed<'a> {
     observer: &'a dyn Observer,
     caller: Option<Arc<dyn Caller>>,
     detail: Detail,
+    reused: Option<&'a Reused>,
     begun: Instant,
     log: Mutex<Log>,
 }
@@ -43,7 +45,12 @@ impl<'a> Observed<'a> {
     /// Reports calls to `inner` to `observer`, and records them in as much `detail`.
     pub fn new(inner: &'a dyn ToolHost, observer: &'a dyn Observer, detail: Detail) -> Self {
         let (caller, begun) = (observer.caller(), Instant::now());
-        Self { inner, observer, caller, detail, begun, log: Mutex::default() }
+        Self { inner, observer, caller, detail, reused: None, begun, log: Mutex::default() }
+    }
+
+    /// The same, with somebody who knows which calls were answered from a cache.
+    pub(crate) fn with_reused(self, reused: Option<&'a Reused>) -> Self {
+        Self { reused, ..self }
     }
 
     /// The calls so far.
@@ -82,7 +89,8 @@ impl<'a> Observed<'a> {
         Some(log.calls.records.len() - 1)
     }
 
-    fn conclude(&self, place: Option<usize>, result: &Result<ToolValue, ToolError>) {
+    fn conclude(&self, id: u64, place: Option<usize>, result: &Result<ToolValue, ToolError>) {
+        let cached = self.reused.is_some_and(|reused| reused.take(id));
         let mut log = self.log();
         log.calls.completed += u64::from(result.is_ok());
         let kept_bytes = log.bytes;
@@ -103,6 +111,7 @@ impl<'a> Observed<'a> {
         };
         let sent = matches!(result, Ok(_) | Err(ToolError::Failed { .. }));
         let duration = self.begun.elapsed().saturating_sub(record.started);
+        record.cached = cached;
         record.end = Some(CallEnd { duration, answer, sent });
         log.bytes += kept;
     }
@@ -123,12 +132,12 @@ impl ToolHost for Observed<'_> {
 
     fn call(&self, mut call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
         Box::pin(async move {
-            let name = call.name.clone();
+            let (id, name) = (call.id, call.name.clone());
             let place = self.record(&call);
             call.caller = self.caller.clone();
             self.observer.call_started(&call);
             let result = self.inner.call(call).await;
-            self.conclude(place, &result);
+            self.conclude(id, place, &result);
             self.observer.call_ended(&name, &result);
             result
         })

@@ -1,0 +1,199 @@
+//! Arguments as text that is the same for whatever means the same.
+
+/// Deeper nesting is no ordinary question; its answer is not kept.
+const MAX_DEPTH: usize = 64;
+
+/// A JSON document with the members of every object in order and no space between them, or
+/// nothing if it is nested too deeply. It must be valid. Numbers and strings stay as they are
+/// written, so no two that differ can become the same: `1` and `1.0` are different arguments,
+/// and so are integers that no float could tell apart.
+pub(super) fn canonical(json: &str) -> Option<String> {
+    let mut rest = json.trim_ascii_start();
+    let mut text = String::with_capacity(json.len());
+    take_value(&mut rest, 0, &mut text)?;
+    Some(text)
+}
+
+fn take_value(rest: &mut &str, depth: usize, text: &mut String) -> Option<()> {
+    match rest.as_bytes().first()? {
+        b'{' => take_object(rest, depth + 1, text),
+        b'[' => take_array(rest, depth + 1, text),
+        b'"' => {
+            text.push_str(take_string(rest)?);
+            Some(())
+        }
+        _ => {
+            let ends = |it: char| matches!(it, ',' | ']' | '}') || it.is_ascii_whitespace();
+            let (scalar, after) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
+            text.push_str(scalar);
+            *rest = after;
+            (!scalar.is_empty()).then_some(())
+        }
+    }
+}
+
+fn take_object(rest: &mut &str, depth: usize, text: &mut String) -> Option<()> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    skip(rest);
+    let mut members: Vec<(&str, String)> = Vec::new();
+    while !rest.starts_with('}') {
+        let name = take_string(rest)?;
+        skip_space(rest);
+        // The colon.
+        skip(rest);
+        let mut value = String::new();
+        take_value(rest, depth, &mut value)?;
+        members.push((name, value));
+        skip_space(rest);
+        if rest.starts_with(',') {
+            skip(rest);
+        }
+    }
+    skip_one(rest);
+    // Stable: of members with the same name it is the order that counts.
+    members.sort_by_key(|(name, _)| *name);
+    text.push('{');
+    for (position, (name, value)) in members.iter().enumerate() {
+        if position > 0 {
+            text.push(',');
+        }
+        text.push_str(name);
+        text.push(':');
+        text.push_str(value);
+    }
+    text.push('}');
+    Some(())
+}
+
+fn take_array(rest: &mut &str, depth: usize, text: &mut String) -> Option<()> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    skip(rest);
+    text.push('[');
+    while !rest.starts_with(']') {
+        take_value(rest, depth, text)?;
+        skip_space(rest);
+        if rest.starts_with(',') {
+            text.push(',');
+            skip(rest);
+        }
+    }
+    skip_one(rest);
+    text.push(']');
+    Some(())
+}
+
+/// A string with its quotes.
+fn take_string<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    let bytes = rest.as_bytes();
+    let mut end = 1;
+    loop {
+        match bytes.get(end)? {
+            b'"' => break,
+            b'\\' => end += 2,
+            _ => end += 1,
+        }
+    }
+    let (string, after) = rest.split_at_checked(end + 1)?;
+    *rest = after;
+    Some(string)
+}
+
+/// A character of one byte.
+fn skip_one(rest: &mut &str) {
+    *rest = rest.get(1..).unwrap_or_default();
+}
+
+fn skip_space(rest: &mut &str) {
+    *rest = rest.trim_ascii_start();
+}
+
+fn skip(rest: &mut &str) {
+    skip_one(rest);
+    skip_space(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn order_and_space_do_not_count() {
+        let cases = [
+            ("{}", "{}"),
+            (" { } ", "{}"),
+            (r#"{"b":1,"a":[ ]}"#, r#"{"a":[],"b":1}"#),
+            (
+                "{ \"b\" : { \"y\" : [ 1 , {\"d\":2,\"c\":1} ] , \"x\" : null } , \"a\" : \"b, }\" }",
+                r#"{"a":"b, }","b":{"x":null,"y":[1,{"c":1,"d":2}]}}"#,
+            ),
+            (r#"{"b\"":1,"a\\":"é\\"}"#, r#"{"a\\":"é\\","b\"":1}"#),
+            (r#"{"a":2,"a":1}"#, r#"{"a":2,"a":1}"#),
+        ];
+        for (json, expected) in cases {
+            assert_eq!(canonical(json).as_deref(), Some(expected), "{json}");
+        }
+    }
+
+    #[test]
+    fn numbers_keep_their_text() {
+        let json = r#"{"n":[123456789012345678901234567890,1.0,1,1e2,-0,0.1000000000000000055]}"#;
+        assert_eq!(canonical(json).as_deref(), Some(json));
+    }
+
+    #[test]
+    fn depth_has_an_end() {
+        let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(canonical(&nested(MAX_DEPTH)).is_some());
+        assert_eq!(canonical(&nested(1_000_000)), None);
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            any::<i64>().prop_map(Value::from),
+            any::<bool>().prop_map(Value::from),
+            ".*".prop_map(Value::from),
+            Just(Value::Null),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec((".{0,4}", inner), 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn reversed(value: &Value) -> Value {
+        match value {
+            Value::Array(items) => items.iter().map(reversed).collect(),
+            Value::Object(members) => Value::Object(
+                members.iter().rev().map(|(name, value)| (name.clone(), reversed(value))).collect(),
+            ),
+            other => other.clone(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_equal_has_one_text_and_what_differs_another(a in any_json(), b in any_json()) {
+            let text = |value: &Value| canonical(&value.to_string()).unwrap();
+            prop_assert_eq!(text(&a), text(&reversed(&a)));
+            prop_assert_eq!(serde_json::from_str::<Value>(&text(&a)).unwrap(), a.clone());
+            prop_assert_eq!(canonical(&format!("{a:#}")), Some(text(&a)));
+            prop_assert_eq!(a == b, text(&a) == text(&b));
+        }
+
+        #[test]
+        fn text_that_is_no_json_ends_too(json in ".*") {
+            // Nobody says what comes of it, only that something does.
+            let _ = canonical(&json);
+        }
+    }
+}

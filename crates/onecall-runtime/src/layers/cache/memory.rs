@@ -1,0 +1,153 @@
+//! Answers kept in this process, the least recently used given up for new ones.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use moka::future::Cache;
+use moka::notification::RemovalCause;
+use moka::policy::EvictionPolicy;
+use onecall_config::{CacheConfig, ToolPattern};
+use onecall_core::{ServerName, ToolSpec, ToolValue};
+
+use super::eras::Eras;
+use super::key::Key;
+
+/// What an entry takes besides its texts, roughly.
+const OVERHEAD: usize = 256;
+
+/// An answer is kept if this many like it would fit.
+const LEAST_ENTRIES: u64 = 8;
+
+/// The answers and their keys.
+pub(super) struct Memory {
+    kept: Cache<Key, Arc<Kept>>,
+    /// Which of them are whose, so that a server's can be removed without a look at all. It may
+    /// lack one for a moment; answers of another era are not used in any case.
+    by_server: Arc<Mutex<HashMap<ServerName, HashSet<Key>>>>,
+    eras: Arc<Eras>,
+    largest: u64,
+}
+
+/// An answer, and what makes it one.
+pub(super) struct Kept {
+    /// The tool as it was; what another one of its name answered is no answer of it.
+    pub(super) spec: Arc<ToolSpec>,
+    pub(super) value: ToolValue,
+    /// How many changes its server had seen.
+    pub(super) changes: u64,
+    pub(super) since: SystemTime,
+    pub(super) ttl: Duration,
+}
+
+impl Kept {
+    fn holds_at(&self, now: SystemTime) -> bool {
+        // It fails where a clock was put back, and nobody can tell the age.
+        now.duration_since(self.since).is_ok_and(|age| age < self.ttl)
+    }
+
+    fn bytes(&self) -> usize {
+        match &self.value {
+            ToolValue::Nothing => 0,
+            ToolValue::Json(json) => json.get().len(),
+            ToolValue::Text(text) => text.len(),
+        }
+    }
+}
+
+fn weight(key: &Key, kept: &Kept) -> usize {
+    key.bytes() + kept.bytes() + OVERHEAD
+}
+
+type ByServer = HashMap<ServerName, HashSet<Key>>;
+
+fn lock(by_server: &Mutex<ByServer>) -> MutexGuard<'_, ByServer> {
+    by_server.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Memory {
+    pub(super) fn new(config: &CacheConfig, eras: Arc<Eras>) -> Self {
+        let by_server = Arc::<Mutex<ByServer>>::default();
+        let ttls = config.ttls.iter().map(|(_, ttl)| *ttl);
+        let longest = ttls.chain([config.ttl]).max().unwrap_or_default();
+        let index = Arc::clone(&by_server);
+        let gone = move |key: Arc<Key>, _, cause| {
+            if cause != RemovalCause::Replaced
+                && let Some(keys) = lock(&index).get_mut(key.server())
+            {
+                keys.remove(&*key);
+            }
+        };
+        let kept = Cache::builder()
+            .max_capacity(config.max_bytes)
+            .weigher(|key, kept: &Arc<Kept>| u32::try_from(weight(key, kept)).unwrap_or(u32::MAX))
+            // What was just asked is what will be asked again.
+            .eviction_policy(EvictionPolicy::lru())
+            .time_to_live(longest)
+            .eviction_listener(gone)
+            .build();
+        Self { kept, by_server, eras, largest: config.max_bytes / LEAST_ENTRIES }
+    }
+
+    /// The answer to this, if there is one that holds.
+    pub(super) async fn get(
+        &self,
+        key: &Key,
+        spec: &Arc<ToolSpec>,
+        now: SystemTime,
+    ) -> Option<ToolValue> {
+        let kept = self.kept.get(key).await?;
+        let is_same = Arc::ptr_eq(&kept.spec, spec) || kept.spec == *spec;
+        if is_same && self.is_current(&kept, now) {
+            return Some(kept.value.clone());
+        }
+        self.kept.invalidate(key).await;
+        None
+    }
+
+    fn is_current(&self, kept: &Kept, now: SystemTime) -> bool {
+        kept.holds_at(now) && kept.changes == self.eras.of(&kept.spec.server).changes
+    }
+
+    /// Keeps an answer, unless it is too large or something has changed meanwhile.
+    pub(super) async fn put(&self, key: Key, kept: Kept) {
+        let size = u64::try_from(weight(&key, &kept)).unwrap_or(u64::MAX);
+        let is_late = kept.changes != self.eras.of(key.server()).changes;
+        if size > self.largest || is_late {
+            return;
+        }
+        lock(&self.by_server).entry(key.server().clone()).or_default().insert(key.clone());
+        self.kept.insert(key, Arc::new(kept)).await;
+    }
+
+    /// Removes one answer.
+    pub(super) async fn forget(&self, key: &Key) {
+        self.kept.invalidate(key).await;
+    }
+
+    /// Removes what a server has answered.
+    pub(super) async fn forget_server(&self, server: &ServerName) {
+        let keys = lock(&self.by_server).remove(server).unwrap_or_default();
+        for key in keys {
+            self.kept.invalidate(&key).await;
+        }
+    }
+
+    /// Removes the answers of tools whose names fit, and says how many those were.
+    pub(super) async fn clear(&self, pattern: &ToolPattern, now: SystemTime) -> u64 {
+        let fits = |kept: &Kept| pattern.matches(kept.spec.callable.as_str());
+        let chosen: Vec<_> = self.kept.iter().filter(|(_, kept)| fits(kept)).collect();
+        let mut cleared = 0;
+        for (key, kept) in chosen {
+            cleared += u64::from(self.is_current(&kept, now));
+            self.kept.invalidate(&*key).await;
+        }
+        cleared
+    }
+
+    /// How many answers there are, and what they take.
+    pub(super) async fn size(&self) -> (u64, u64) {
+        self.kept.run_pending_tasks().await;
+        (self.kept.entry_count(), self.kept.weighted_size())
+    }
+}

@@ -1,0 +1,268 @@
+//! Asks no server twice for what it just said.
+//!
+//! Answers of tools that change nothing are kept for a while; calls that ask the same at the
+//! same time are made once; a call that may change something ends all that its server has said
+//! before. Every question whether a tool may be called at all is left to the layers below,
+//! which are asked each time.
+
+mod canonical;
+mod clock;
+mod control;
+mod eras;
+mod flights;
+mod key;
+mod memory;
+mod questioned;
+mod reused;
+mod treatment;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use onecall_config::{CacheConfig, CacheScope, ToolPattern};
+use onecall_core::{
+    BoxFuture, CallableName, Caller, Freshness, Resolution, ServerName, ToolCall, ToolError,
+    ToolHost, ToolSpec, ToolValue,
+};
+use serde::Serialize;
+
+pub(crate) use clock::{Clock, SystemClock};
+pub(crate) use control::CacheControl;
+pub(crate) use reused::Reused;
+
+use eras::Eras;
+use flights::{Flight, Flights, Landed, Listing};
+use key::Key;
+use memory::{Kept, Memory};
+use questioned::Questioned;
+use treatment::Treatment;
+
+/// How the tools of servers are called. What has no such name belongs to no server, and
+/// nobody could tell when its answers change.
+const CALLABLE: &str = "mcp__";
+
+/// The cache of a gateway.
+pub(crate) struct Cache {
+    config: Arc<CacheConfig>,
+    clock: Arc<dyn Clock>,
+    eras: Arc<Eras>,
+    /// Of all programs, where they share.
+    common: Option<Arc<Holdings>>,
+}
+
+/// What those who share a cache have in common.
+struct Holdings {
+    memory: Memory,
+    flights: Arc<Flights>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+/// How much a cache is of use.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct CacheStats {
+    scope: &'static str,
+    /// Calls that were answered without one to the tool.
+    hits: u64,
+    /// Calls that could have been, had the answer been there.
+    misses: u64,
+    entries: u64,
+    bytes: u64,
+    max_bytes: u64,
+}
+
+impl Holdings {
+    fn new(config: &CacheConfig, eras: &Arc<Eras>) -> Arc<Self> {
+        Arc::new(Self {
+            memory: Memory::new(config, Arc::clone(eras)),
+            flights: Arc::default(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        })
+    }
+}
+
+impl Cache {
+    /// As the configuration has it.
+    pub(crate) fn new(config: CacheConfig, clock: Arc<dyn Clock>) -> Self {
+        let eras = Arc::default();
+        let common = match config.scope {
+            CacheScope::Run => None,
+            CacheScope::Process | CacheScope::Shared => Some(Holdings::new(&config, &eras)),
+        };
+        Self { config: Arc::new(config), clock, eras, common }
+    }
+
+    /// The layer for the calls of one program, which `host` executes.
+    pub(crate) fn around(&self, host: Arc<dyn ToolHost>) -> Cached {
+        let own = || Holdings::new(&self.config, &self.eras);
+        Cached {
+            host,
+            config: Arc::clone(&self.config),
+            clock: Arc::clone(&self.clock),
+            eras: Arc::clone(&self.eras),
+            holdings: self.common.clone().unwrap_or_else(own),
+            reused: Reused::default(),
+        }
+    }
+
+    /// Forgets what these servers have answered: they are not what they were.
+    pub(crate) fn forget<'a>(&self, servers: impl IntoIterator<Item = &'a ServerName>) {
+        servers.into_iter().for_each(|server| self.eras.changed(server));
+    }
+}
+
+/// Answers calls with what is kept, where that will do.
+pub(crate) struct Cached {
+    host: Arc<dyn ToolHost>,
+    config: Arc<CacheConfig>,
+    clock: Arc<dyn Clock>,
+    eras: Arc<Eras>,
+    holdings: Arc<Holdings>,
+    reused: Reused,
+}
+
+impl Cached {
+    /// Which of the calls so far were no calls of a tool.
+    pub(crate) fn reused(&self) -> &Reused {
+        &self.reused
+    }
+
+    /// Forgets the answers of tools whose names fit, and says how many those were.
+    pub(crate) async fn clear(&self, pattern: &ToolPattern) -> u64 {
+        self.holdings.flights.disown(pattern);
+        self.holdings.memory.clear(pattern, self.clock.now()).await
+    }
+
+    pub(crate) async fn stats(&self) -> CacheStats {
+        let (entries, bytes) = self.holdings.memory.size().await;
+        let is_this = |(_, scope): &&(&str, CacheScope)| *scope == self.config.scope;
+        CacheStats {
+            scope: CacheScope::NAMES.iter().find(is_this).map_or("", |(name, _)| *name),
+            hits: self.holdings.hits.load(Ordering::Relaxed),
+            misses: self.holdings.misses.load(Ordering::Relaxed),
+            entries,
+            bytes,
+            max_bytes: self.config.max_bytes,
+        }
+    }
+
+    /// Answers with what is kept, with the answer to a call like it, or with a call.
+    async fn answer(
+        &self,
+        key: Key,
+        spec: Arc<ToolSpec>,
+        ttl: Duration,
+        call: ToolCall,
+    ) -> Result<ToolValue, ToolError> {
+        let memory = &self.holdings.memory;
+        let is_new = call.freshness == Freshness::New;
+        if is_new {
+            memory.forget(&key).await;
+        } else if let Some(value) = memory.get(&key, &spec, self.clock.now()).await {
+            self.count_hit(call.id);
+            return Ok(value);
+        }
+        let changes = self.eras.of(&spec.server).changes;
+        let under_way = if is_new { None } else { self.holdings.flights.join(&key, changes) };
+        let Some(flight) = under_way else {
+            self.holdings.misses.fetch_add(1, Ordering::Relaxed);
+            return self.depart(key, spec, ttl, call).await.result.clone();
+        };
+        let landed = flight.await;
+        if landed.is_for_all {
+            self.count_hit(call.id);
+            return landed.result.clone();
+        }
+        self.holdings.misses.fetch_add(1, Ordering::Relaxed);
+        self.host.call(call).await
+    }
+
+    fn count_hit(&self, call: u64) {
+        self.holdings.hits.fetch_add(1, Ordering::Relaxed);
+        self.reused.note(call);
+    }
+
+    /// Makes a call that others may join, and whose answer is kept.
+    fn depart(&self, key: Key, spec: Arc<ToolSpec>, ttl: Duration, call: ToolCall) -> Flight {
+        let (host, clock) = (Arc::clone(&self.host), Arc::clone(&self.clock));
+        let (eras, holdings) = (Arc::clone(&self.eras), Arc::clone(&self.holdings));
+        let (era, name) = (eras.of(&spec.server), call.name.clone());
+        let asked = key.clone();
+        let make = move |listing: Listing| -> BoxFuture<'static, Arc<Landed>> {
+            Box::pin(async move {
+                // Its age counts from the question: what it tells may have been so then.
+                let since = clock.now();
+                let result = host.call(call).await;
+                let is_for_all = eras.of(&spec.server).questions == era.questions;
+                if let Ok(value) = &result
+                    && is_for_all
+                    && listing.is_current()
+                {
+                    let value = value.clone();
+                    let kept = Kept { spec, value, changes: era.changes, since, ttl };
+                    holdings.memory.put(asked, kept).await;
+                }
+                drop(listing);
+                Arc::new(Landed { result, is_for_all })
+            })
+        };
+        self.holdings.flights.depart(key, name, era.changes, make)
+    }
+
+    /// Makes a call after which nothing is certain that its server said before, nor what it
+    /// says meanwhile.
+    async fn change(&self, server: &ServerName, call: ToolCall) -> Result<ToolValue, ToolError> {
+        self.eras.changed(server);
+        self.holdings.memory.forget_server(server).await;
+        let change = Change { eras: &self.eras, server };
+        let result = self.host.call(call).await;
+        drop(change);
+        self.holdings.memory.forget_server(server).await;
+        result
+    }
+}
+
+/// A change that is under way. Its end counts even if nobody waits for it any more.
+struct Change<'a> {
+    eras: &'a Eras,
+    server: &'a ServerName,
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        self.eras.changed(self.server);
+    }
+}
+
+impl ToolHost for Cached {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+        self.host.resolve(name)
+    }
+
+    fn call(&self, mut call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        if !call.name.as_str().starts_with(CALLABLE) {
+            return self.host.call(call);
+        }
+        Box::pin(async move {
+            let Resolution::Callable(spec) = self.host.resolve(&call.name).await else {
+                return self.host.call(call).await;
+            };
+            call.caller = call.caller.map(|caller| -> Arc<dyn Caller> {
+                Arc::new(Questioned::new(caller, Arc::clone(&self.eras)))
+            });
+            match Treatment::of(&spec, &self.config) {
+                Treatment::Keep(ttl) => match Key::of(&spec, &call) {
+                    Some(key) => self.answer(key, spec, ttl, call).await,
+                    None => self.host.call(call).await,
+                },
+                Treatment::Pass => self.host.call(call).await,
+                Treatment::Invalidate => self.change(&spec.server, call).await,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

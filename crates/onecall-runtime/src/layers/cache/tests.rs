@@ -1,0 +1,543 @@
+//! The layer around a host that counts, with a clock that stands still until it is set.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+use std::time::SystemTime;
+
+use onecall_core::{
+    Abilities, AnswerForm, ClientId, Question, Refusal, Subject, ToolAnnotations, ToolName,
+};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::sync::{Notify, Semaphore};
+
+use super::*;
+
+/// Its tools are `read_…`, which say they are read-only, and others. Each answers with the
+/// number of its call, after it was let go where `hold` says so.
+#[derive(Default)]
+struct Server {
+    calls: AtomicUsize,
+    blocked: Mutex<Vec<&'static str>>,
+    /// What its tools are described as.
+    description: Mutex<&'static str>,
+    /// Answers of this length.
+    length: usize,
+    fails: bool,
+    asks: bool,
+    hold: Option<Semaphore>,
+    /// Rung when a call has come.
+    came: Notify,
+    cancelled: AtomicUsize,
+}
+
+impl Server {
+    fn holding() -> Self {
+        Self { hold: Some(Semaphore::new(0)), ..Self::default() }
+    }
+
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    fn let_go(&self, calls: usize) {
+        self.hold.as_ref().unwrap().add_permits(calls);
+    }
+}
+
+/// Counts a call that was not made to its end.
+struct Uncounted<'a>(Option<&'a AtomicUsize>);
+
+impl Drop for Uncounted<'_> {
+    fn drop(&mut self) {
+        if let Some(cancelled) = self.0 {
+            cancelled.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+impl ToolHost for Server {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+        Box::pin(async move {
+            if self.blocked.lock().unwrap().contains(&name.as_str()) {
+                return Resolution::Blocked;
+            }
+            let parts: Vec<&str> = name.as_str().split("__").collect();
+            let is_read_only = parts[2].starts_with("read_");
+            Resolution::Callable(Arc::new(ToolSpec {
+                callable: name.clone(),
+                server: ServerName::new(parts[1]),
+                tool: ToolName::new(parts[2]),
+                description: Some((*self.description.lock().unwrap()).to_owned()),
+                input_schema: json!({}),
+                output_schema: None,
+                annotations: ToolAnnotations {
+                    read_only_hint: is_read_only.then_some(true),
+                    ..ToolAnnotations::default()
+                },
+            }))
+        })
+    }
+
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        Box::pin(async move {
+            let number = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
+            self.came.notify_one();
+            let mut uncounted = Uncounted(Some(&self.cancelled));
+            if self.blocked.lock().unwrap().contains(&call.name.as_str()) {
+                return Err(ToolError::NotAvailable { name: call.name });
+            }
+            if let (true, Some(caller)) = (self.asks, &call.caller) {
+                let (server, params) = (ServerName::new("s"), RawValue::NULL.to_owned());
+                let question = Question { server, subject: Subject::Elicitation, params };
+                let _ = caller.ask(question).await;
+            }
+            if let Some(hold) = &self.hold {
+                hold.acquire().await.unwrap().forget();
+            }
+            uncounted.0 = None;
+            if self.fails {
+                return Err(ToolError::failed(&call.name, format!("no {number}")));
+            }
+            Ok(ToolValue::Text(format!("{number:0width$}", width = self.length)))
+        })
+    }
+}
+
+#[derive(Default)]
+struct StoppedClock(Mutex<Duration>);
+
+impl StoppedClock {
+    fn set(&self, seconds: u64) {
+        *self.0.lock().unwrap() = Duration::from_secs(seconds);
+    }
+}
+
+impl Clock for StoppedClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + *self.0.lock().unwrap()
+    }
+}
+
+/// A server behind a cache.
+struct Bench {
+    server: Arc<Server>,
+    clock: Arc<StoppedClock>,
+    cache: Cache,
+}
+
+impl Bench {
+    fn new(server: Server) -> Self {
+        Self::with(server, CacheConfig::default())
+    }
+
+    fn with(server: Server, config: CacheConfig) -> Self {
+        let clock = Arc::new(StoppedClock::default());
+        clock.set(1_000_000);
+        let cache = Cache::new(config, clock.clone());
+        Self { server: Arc::new(server), clock, cache }
+    }
+
+    /// The layer of another program.
+    fn program(&self) -> Arc<Cached> {
+        Arc::new(self.cache.around(self.server.clone()))
+    }
+}
+
+fn call_of(name: &str, arguments: &str) -> ToolCall {
+    ToolCall {
+        id: 1,
+        name: CallableName::new(format!("mcp__{name}")),
+        arguments: RawValue::from_string(arguments.to_owned()).unwrap(),
+        form: AnswerForm::Value,
+        caller: None,
+        freshness: Freshness::Any,
+    }
+}
+
+fn text(result: Result<ToolValue, ToolError>) -> String {
+    match result {
+        Ok(ToolValue::Text(text)) => text,
+        Ok(other) => format!("{other:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+async fn ask(cached: &Cached, name: &str, arguments: &str) -> String {
+    text(cached.call(call_of(name, arguments)).await)
+}
+
+async fn fresh(cached: &Cached, name: &str) -> String {
+    let call = ToolCall { freshness: Freshness::New, ..call_of(name, "{}") };
+    text(cached.call(call).await)
+}
+
+#[tokio::test]
+async fn the_same_question_is_asked_once() {
+    let bench = Bench::new(Server::default());
+    let program = bench.program();
+    assert_eq!(ask(&program, "s__read_a", r#"{"x":1,"y":{"b":2,"a":[]}}"#).await, "1");
+    assert_eq!(ask(&program, "s__read_a", r#"{ "y":{"a":[],"b":2}, "x":1 }"#).await, "1");
+    assert_eq!(ask(&bench.program(), "s__read_a", r#"{"y":{"a":[],"b":2},"x":1}"#).await, "1");
+    let others = [
+        ("s__read_a", r#"{"x":1.0,"y":{"b":2,"a":[]}}"#),
+        ("s__read_a", "{}"),
+        ("s__read_b", "{}"),
+        ("t__read_b", "{}"),
+    ];
+    for (number, (name, arguments)) in others.into_iter().enumerate() {
+        assert_eq!(ask(&program, name, arguments).await, (number + 2).to_string());
+    }
+    let whole = ToolCall { form: AnswerForm::Whole, ..call_of("s__read_b", "{}") };
+    assert_eq!(text(program.call(whole).await), "6");
+    let stats = program.stats().await;
+    assert_eq!((stats.hits, stats.misses, stats.entries, stats.scope), (2, 6, 6, "process"));
+}
+
+#[tokio::test]
+async fn integers_that_no_float_tells_apart_are_different_questions() {
+    let bench = Bench::new(Server::default());
+    let program = bench.program();
+    for (number, arguments) in
+        [r#"{"n":100000000000000000000001}"#, r#"{"n":100000000000000000000002}"#]
+            .into_iter()
+            .enumerate()
+    {
+        assert_eq!(ask(&program, "s__read_a", arguments).await, (number + 1).to_string());
+    }
+}
+
+#[tokio::test]
+async fn an_answer_expires_when_its_time_is_over() {
+    let brief = (ToolPattern::parse("*_brief").unwrap(), Duration::from_secs(10));
+    let config = CacheConfig { ttls: vec![brief], ..CacheConfig::default() };
+    let bench = Bench::with(Server::default(), config);
+    let program = bench.program();
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
+    assert_eq!(ask(&program, "s__read_brief", "{}").await, "2");
+    bench.clock.set(1_000_009);
+    assert_eq!(ask(&program, "s__read_brief", "{}").await, "2");
+    bench.clock.set(1_000_010);
+    assert_eq!(ask(&program, "s__read_brief", "{}").await, "3");
+    bench.clock.set(1_000_299);
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
+    bench.clock.set(1_000_300);
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "4");
+    // Somebody has put the clock back, and nobody can tell how old it is.
+    bench.clock.set(1_000_000);
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "5");
+}
+
+#[tokio::test]
+async fn the_oldest_answers_make_room() {
+    let config = CacheConfig { max_bytes: 100_000, ..CacheConfig::default() };
+    let bench = Bench::with(Server { length: 9_000, ..Server::default() }, config);
+    let program = bench.program();
+    for number in 0..30 {
+        ask(&program, "s__read_a", &format!(r#"{{"n":{number}}}"#)).await;
+    }
+    let stats = program.stats().await;
+    assert!((5..=10).contains(&stats.entries) && stats.bytes <= 100_000, "{stats:?}");
+    assert_eq!(bench.server.calls(), 30);
+    ask(&program, "s__read_a", r#"{"n":29}"#).await;
+    assert_eq!(bench.server.calls(), 30);
+    ask(&program, "s__read_a", r#"{"n":0}"#).await;
+    assert_eq!(bench.server.calls(), 31);
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_not_kept() {
+    let config = CacheConfig { max_bytes: 100_000, ..CacheConfig::default() };
+    let bench = Bench::with(Server { length: 13_000, ..Server::default() }, config);
+    let program = bench.program();
+    for calls in 1..=2 {
+        ask(&program, "s__read_a", "{}").await;
+        assert_eq!(bench.server.calls(), calls);
+    }
+    let bench = Bench::new(Server::default());
+    let program = bench.program();
+    let long = format!(r#"{{"x":"{}"}}"#, "x".repeat(70_000));
+    let deep = format!(r#"{{"x":{}{}}}"#, "[".repeat(100), "]".repeat(100));
+    for arguments in [&long, &deep, &long, &deep] {
+        ask(&program, "s__read_a", arguments).await;
+    }
+    assert_eq!(bench.server.calls(), 4);
+}
+
+#[tokio::test]
+async fn errors_are_not_kept() {
+    let bench = Bench::new(Server { fails: true, ..Server::default() });
+    let program = bench.program();
+    for number in 1..=2 {
+        let expected = format!("'mcp__s__read_a' failed: no {number}");
+        assert_eq!(ask(&program, "s__read_a", "{}").await, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_change_ends_what_its_server_said() {
+    let bench = Bench::new(Server::default());
+    let program = bench.program();
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
+    assert_eq!(ask(&program, "t__read_a", "{}").await, "2");
+    assert_eq!(ask(&program, "s__write", "{}").await, "3");
+    assert_eq!(ask(&program, "s__write", "{}").await, "4");
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "5");
+    assert_eq!(ask(&program, "t__read_a", "{}").await, "2");
+    assert_eq!(program.stats().await.entries, 2);
+}
+
+#[tokio::test]
+async fn what_is_said_around_a_change_is_not_kept() {
+    let bench = Bench::new(Server::holding());
+    let start = |name: &'static str| {
+        let program = bench.program();
+        tokio::spawn(async move { ask(&program, name, "{}").await })
+    };
+    // One that begins before the change, and one that begins and ends within it.
+    let before = start("s__read_a");
+    bench.server.came.notified().await;
+    let change = start("s__write");
+    bench.server.came.notified().await;
+    let within = start("s__read_a");
+    bench.server.came.notified().await;
+    bench.server.let_go(3);
+    let answers = [before.await.unwrap(), change.await.unwrap(), within.await.unwrap()];
+    assert_eq!(answers, ["1", "2", "3"]);
+    bench.server.let_go(1);
+    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "4");
+    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "4");
+}
+
+#[tokio::test]
+async fn a_change_counts_though_nobody_waits_for_its_end() {
+    let bench = Bench::new(Server::holding());
+    let program = bench.program();
+    let change = tokio::spawn(async move { ask(&program, "s__write", "{}").await });
+    bench.server.came.notified().await;
+    bench.server.let_go(0);
+    let reading = bench.program();
+    let read = tokio::spawn(async move { ask(&reading, "s__read_a", "{}").await });
+    bench.server.came.notified().await;
+    change.abort();
+    assert!(change.await.unwrap_err().is_cancelled());
+    bench.server.let_go(2);
+    assert_eq!(read.await.unwrap(), "2");
+    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "3");
+}
+
+#[tokio::test]
+async fn calls_alike_are_made_once() {
+    let bench = Bench::new(Server::holding());
+    let calls: Vec<_> = (0..20)
+        .map(|_| {
+            let program = bench.program();
+            tokio::spawn(async move { ask(&program, "s__read_a", "{}").await })
+        })
+        .collect();
+    bench.server.came.notified().await;
+    bench.server.let_go(1);
+    for call in calls {
+        assert_eq!(call.await.unwrap(), "1");
+    }
+    let stats = bench.program().stats().await;
+    assert_eq!((bench.server.calls(), stats.hits, stats.misses), (1, 19, 1));
+}
+
+#[tokio::test]
+async fn an_error_reaches_everybody_who_waits() {
+    let bench = Bench::new(Server { fails: true, ..Server::holding() });
+    let calls: Vec<_> = (0..3)
+        .map(|_| {
+            let program = bench.program();
+            tokio::spawn(async move { ask(&program, "s__read_a", "{}").await })
+        })
+        .collect();
+    bench.server.came.notified().await;
+    bench.server.let_go(1);
+    for call in calls {
+        assert_eq!(call.await.unwrap(), "'mcp__s__read_a' failed: no 1");
+    }
+}
+
+#[tokio::test]
+async fn a_call_goes_on_while_somebody_waits_for_it() {
+    let bench = Bench::new(Server::holding());
+    let start = || {
+        let program = bench.program();
+        tokio::spawn(async move { ask(&program, "s__read_a", "{}").await })
+    };
+    let (first, second, third) = (start(), start(), start());
+    bench.server.came.notified().await;
+    tokio::task::yield_now().await;
+    first.abort();
+    third.abort();
+    assert!(first.await.unwrap_err().is_cancelled());
+    assert!(third.await.unwrap_err().is_cancelled());
+    bench.server.let_go(1);
+    assert_eq!(second.await.unwrap(), "1");
+    assert_eq!(bench.server.calls(), 1);
+
+    let bench = Bench::new(Server::holding());
+    let program = bench.program();
+    let last = tokio::spawn(async move { ask(&program, "s__read_a", "{}").await });
+    bench.server.came.notified().await;
+    last.abort();
+    assert!(last.await.unwrap_err().is_cancelled());
+    assert_eq!(bench.server.cancelled.load(Ordering::SeqCst), 1);
+    bench.server.let_go(1);
+    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "2");
+}
+
+#[tokio::test]
+async fn nobody_joins_a_call_from_before_a_change() {
+    let bench = Bench::new(Server::holding());
+    let program = bench.program();
+    let before = tokio::spawn(async move { ask(&program, "s__read_a", "{}").await });
+    bench.server.came.notified().await;
+    bench.cache.forget([&ServerName::new("s")]);
+    let program = bench.program();
+    let after = tokio::spawn(async move { ask(&program, "s__read_a", "{}").await });
+    bench.server.came.notified().await;
+    bench.server.let_go(2);
+    assert_eq!((before.await.unwrap(), after.await.unwrap()), ("1".into(), "2".into()));
+    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "2");
+}
+
+#[tokio::test]
+async fn a_fresh_answer_takes_the_place_of_the_kept_one() {
+    let bench = Bench::new(Server::default());
+    let program = bench.program();
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
+    assert_eq!(fresh(&program, "s__read_a").await, "2");
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "2");
+
+    // One that was asked earlier and answers later does not.
+    let bench = Bench::new(Server::holding());
+    let program = bench.program();
+    let early = tokio::spawn(async move { ask(&program, "s__read_a", "{}").await });
+    bench.server.came.notified().await;
+    let program = bench.program();
+    let late = tokio::spawn(async move { fresh(&program, "s__read_a").await });
+    bench.server.came.notified().await;
+    bench.server.let_go(2);
+    assert_eq!((early.await.unwrap(), late.await.unwrap()), ("1".into(), "2".into()));
+    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "2");
+}
+
+#[tokio::test]
+async fn a_tool_that_is_blocked_meanwhile_is_not_answered_for() {
+    let bench = Bench::new(Server::default());
+    let program = bench.program();
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
+    bench.server.blocked.lock().unwrap().push("mcp__s__read_a");
+    let refused = "'mcp__s__read_a' is not available in execute_program";
+    assert_eq!(ask(&program, "s__read_a", "{}").await, refused);
+}
+
+#[tokio::test]
+async fn another_tool_of_the_same_name_answers_for_itself() {
+    let bench = Bench::new(Server::default());
+    let program = bench.program();
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
+    *bench.server.description.lock().unwrap() = "something else";
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "2");
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "2");
+}
+
+#[tokio::test]
+async fn a_program_may_have_a_cache_of_its_own() {
+    let config = CacheConfig { scope: CacheScope::Run, ..CacheConfig::default() };
+    let bench = Bench::with(Server::default(), config);
+    let (one, other) = (bench.program(), bench.program());
+    assert_eq!(ask(&one, "s__read_a", "{}").await, "1");
+    assert_eq!(ask(&one, "s__read_a", "{}").await, "1");
+    assert_eq!(ask(&other, "s__read_a", "{}").await, "2");
+    // What one changes is changed for all.
+    assert_eq!(ask(&other, "s__write", "{}").await, "3");
+    assert_eq!(ask(&one, "s__read_a", "{}").await, "4");
+}
+
+#[tokio::test]
+async fn clearing_forgets_what_fits() {
+    let bench = Bench::new(Server::default());
+    let program = bench.program();
+    let names = ["s__read_a", "s__read_b", "t__read_a"];
+    for name in names {
+        ask(&program, name, "{}").await;
+    }
+    let clear = async |pattern| program.clear(&ToolPattern::parse(pattern).unwrap()).await;
+    assert_eq!(clear("mcp__s__*").await, 2);
+    assert_eq!(clear("mcp__s__*").await, 0);
+    let mut answers = HashMap::new();
+    for name in names {
+        answers.insert(name, ask(&program, name, "{}").await);
+    }
+    let expected = [("s__read_a", "4"), ("s__read_b", "5"), ("t__read_a", "3")];
+    assert_eq!(answers, expected.map(|(name, answer)| (name, answer.to_owned())).into());
+}
+
+#[tokio::test]
+async fn clearing_forgets_what_is_still_under_way() {
+    let bench = Bench::new(Server::holding());
+    let program = bench.program();
+    let before = tokio::spawn(async move { ask(&program, "s__read_a", "{}").await });
+    bench.server.came.notified().await;
+    bench.program().clear(&ToolPattern::parse("*").unwrap()).await;
+    bench.server.let_go(2);
+    assert_eq!(before.await.unwrap(), "1");
+    assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "2");
+}
+
+#[derive(Debug)]
+struct Client;
+
+impl Caller for Client {
+    fn client(&self) -> ClientId {
+        ClientId(1)
+    }
+
+    fn wants_progress(&self) -> bool {
+        false
+    }
+
+    fn progress(&self, _: &CallableName, _: &str) {}
+
+    fn abilities(&self) -> Abilities {
+        Abilities::all()
+    }
+
+    fn ask(&self, _: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {
+        Box::pin(std::future::ready(Err(Refusal::TimedOut)))
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_a_client_had_a_part_in_is_its_own() {
+    let bench = Bench::new(Server { asks: true, ..Server::holding() });
+    let start = || {
+        let program = bench.program();
+        let call = ToolCall { caller: Some(Arc::new(Client)), ..call_of("s__read_a", "{}") };
+        tokio::spawn(async move { text(program.call(call).await) })
+    };
+    let (first, second) = (start(), start());
+    bench.server.came.notified().await;
+    bench.server.let_go(2);
+    let mut answers = [first.await.unwrap(), second.await.unwrap()];
+    answers.sort();
+    assert_eq!(answers, ["1", "2"]);
+    bench.server.let_go(1);
+    assert_eq!(start().await.unwrap(), "3");
+}
+
+#[tokio::test]
+async fn calls_that_were_no_calls_are_told() {
+    let bench = Bench::new(Server::default());
+    let program = bench.program();
+    for id in 1..=2 {
+        let call = ToolCall { id, ..call_of("s__read_a", "{}") };
+        program.call(call).await.unwrap();
+    }
+    assert_eq!([1, 2, 2].map(|id| program.reused().take(id)), [false, true, false]);
+}
