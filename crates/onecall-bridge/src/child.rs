@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
@@ -19,6 +19,11 @@ const BASE_ENVIRONMENT: [&str; 11] = [
     "TZ",
 ];
 
+/// The part of our environment that every child sees.
+pub(crate) fn base_environment() -> impl Iterator<Item = (&'static str, OsString)> {
+    BASE_ENVIRONMENT.into_iter().filter_map(|name| Some((name, env::var_os(name)?)))
+}
+
 /// A command that is ready for its arguments; all its streams are pipes.
 pub(crate) fn command(
     program: impl AsRef<OsStr>,
@@ -27,7 +32,7 @@ pub(crate) fn command(
 ) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
-    command.envs(BASE_ENVIRONMENT.iter().filter_map(|name| Some((name, env::var_os(name)?))));
+    command.envs(base_environment());
     command.envs(env.iter().map(|(name, value)| (name, value.reveal())));
     if let Some(cwd) = cwd {
         command.current_dir(cwd);

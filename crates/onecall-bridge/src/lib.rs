@@ -20,6 +20,7 @@ mod guard;
 mod handshake;
 #[cfg(test)]
 mod hostile_answers;
+mod identity;
 mod incoming;
 mod input;
 mod lines;
@@ -49,6 +50,7 @@ pub use bridge::Bridge;
 pub use difference::Part;
 pub use fleet::FleetChange;
 pub use guard::{Guard, run_guard};
+pub use identity::Identity;
 pub use offering::Shelf;
 pub use pins::{PinError, PinState, Pins, Quarantined};
 pub use remote::{Granted, LoggedOut, LoginError, log_in, log_out};

@@ -14,7 +14,7 @@ mod streamable;
 mod tasks;
 
 pub(crate) use failure::HttpError;
-pub(crate) use oauth::Login;
 pub use oauth::{Granted, LoggedOut, LoginError, log_in, log_out};
+pub(crate) use oauth::{Login, LoginMark};
 pub(crate) use sse::SseConnection;
 pub(crate) use streamable::StreamableConnection;

@@ -79,8 +79,7 @@ impl Gateway {
         let bridge = Bridge::start_in(servers, local, guard.clone(), setting);
         let engines = Arc::new(engines);
         let sessions = Arc::new(Sessions::new(config.sessions));
-        let cache = config.cache.clone().map(|cache| Cache::new(cache, Arc::new(SystemClock)));
-        let cache = cache.map(Arc::new);
+        let cache = cache(&config, store.as_ref());
         let rules = Rules::new(&config, &engines, &bridge, &sessions, cache.as_ref());
         let rules = watch::Sender::new(Arc::new(rules));
         let (count, revision) = watch::channel(0);
@@ -243,4 +242,11 @@ impl Gateway {
             _ = tokio::task::spawn_blocking(move || store.close(STORING)).await;
         }
     }
+}
+
+/// The cache that the configuration asks for.
+fn cache(config: &Config, store: Option<&Arc<Writer>>) -> Option<Arc<Cache>> {
+    let cache = Cache::new(config.cache.clone()?, Arc::new(SystemClock), store.cloned());
+    cache.know(&config.servers, &config.local_tools);
+    Some(Arc::new(cache))
 }

@@ -87,6 +87,7 @@ impl Gateway {
             let FleetChange { added, removed, restarted } = &reloaded.servers;
             let local = ServerName::new(LocalTool::SERVER);
             let local = (local_tools != current.local_tools).then_some(&local);
+            cache.know(&servers, &local_tools);
             cache.forget(added.iter().chain(removed).chain(restarted).chain(local));
         }
         (current.servers, current.local_tools) = (servers, local_tools);

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use onecall_core::{EngineChoice, Language};
 
+use crate::commands::CacheCommand;
 use crate::http::HttpOptions;
 
 /// What `--version` says: enough for a report that something is wrong.
@@ -155,6 +156,18 @@ Examples:
     /// Check the configuration and connect to every server once
     #[command(after_help = "Example:\n  onecall check --config onecall.yaml")]
     Check,
+    /// Show or clear the answers of tools that are kept on disk
+    #[command(after_help = "\
+With `cache: { scope: shared }` in the configuration, answers of tools that change nothing are
+kept in a file, for every onecall of yours. The other scopes keep nothing on disk.
+
+Examples:
+  onecall cache stats
+  onecall cache clear 'mcp__sales__*'")]
+    Cache {
+        #[command(subcommand)]
+        command: CacheCommand,
+    },
     /// Accept the tools of a pinned server as they are now
     #[command(after_help = "\
 The tools of a server with `pin: true` are remembered when they are first seen. Those that are

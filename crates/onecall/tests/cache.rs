@@ -5,7 +5,9 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Gateway, Home, Received, failed, fixture, has_system_python, printed, script};
+use support::{
+    Gateway, Home, Received, failed, finish, fixture, has_system_python, printed, script,
+};
 use testkit::mcp::Session;
 
 /// A gateway with this cache, and what its fixture server has received.
@@ -329,4 +331,73 @@ fn onecall_run_uses_it_too() {
     let ended = home.run("print([await mcp__fixture__add(1, 2) for _ in range(3)])");
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "[3, 3, 3]\n"), "{}", ended.stderr);
     assert_eq!(received.calls("add"), 1);
+}
+
+#[test]
+fn processes_can_share_answers() {
+    let home = home_with_config(&json!({ "cache": { "scope": "shared" } }));
+    let received = Received::at(home.path("received"));
+    let stats = || {
+        let ended = finish(home.configured(&["cache", "stats"]));
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+        ended.stdout
+    };
+    assert_eq!(stats(), "no answers are kept\n");
+    for _ in 0..3 {
+        let ended = home.run("print([await mcp__fixture__add(1, 2) for _ in range(2)])");
+        assert_eq!((ended.stdout.as_str(), ended.code), ("[3, 3]\n", Some(0)), "{}", ended.stderr);
+    }
+    home.run("await mcp__fixture__nothing()");
+    assert_eq!((received.calls("add"), received.calls("nothing")), (1, 1));
+    insta::assert_snapshot!(stats(), @r"
+                           answers      bytes     used
+    mcp__fixture__add            1         57        5
+    mcp__fixture__nothing        1         60        0
+    total                        2        117        5
+    ");
+    let clear = |pattern: &[&str]| {
+        let ended = finish(home.configured(&[&["cache", "clear"], pattern].concat()));
+        (ended.code, ended.stderr)
+    };
+    assert_eq!(clear(&["mcp__other__*"]), (Some(0), "forgot 0 answers\n".to_owned()));
+    assert_eq!(clear(&["*__add"]), (Some(0), "forgot 1 answer\n".to_owned()));
+    let ended = finish(home.configured(&["cache", "stats", "--json"]));
+    let stats: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(
+        (&stats["entries"], &stats["tools"][0]["tool"]),
+        (&json!(1), &json!("mcp__fixture__nothing"))
+    );
+    home.run("await mcp__fixture__counter()");
+    assert_eq!(clear(&[]), (Some(0), "forgot 0 answers\n".to_owned()));
+    insta::assert_snapshot!(clear(&["a b"]).1, @r"
+    error: 'a b' is no pattern like 'mcp__sales__*': a tool pattern may hold only letters, digits, '_' and '*'
+    ");
+}
+
+#[test]
+fn what_is_not_on_disk_is_not_shown() {
+    let stderr = |cache: Value| {
+        let home = Home::with_config(&json!({ "cache": cache }));
+        let ended = finish(home.configured(&["cache", "stats"]));
+        assert_eq!(ended.stdout, "no answers are kept\n");
+        ended.stderr
+    };
+    let home = Home::with_config(&json!({}));
+    let off = finish(home.configured(&["cache", "clear"])).stderr;
+    let said = [off, stderr(json!({})), stderr(json!({ "scope": "run" }))].concat();
+    insta::assert_snapshot!(said, @r"
+    note: the cache is off; this is only what is on disk
+    forgot 0 answers
+    note: with `scope: process`, answers are kept in each onecall and end with it; this is only what is on disk
+    note: with `scope: run`, answers are kept for one program; this is only what is on disk
+    ");
+}
+
+#[test]
+fn a_store_that_cannot_be_used_stops_no_program() {
+    let home = home_with_config(
+        &json!({ "cache": { "scope": "shared" }, "store": { "path": "/proc/no" } }),
+    );
+    let ended = home.run("print(await mcp__fixture__add(1, 2), await mcp__fixture__add(1, 2))");
+    assert_eq!((ended.stdout.as_str(), ended.code), ("3 3\n", Some(0)), "{}", ended.stderr);
 }

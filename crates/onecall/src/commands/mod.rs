@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod cache;
 mod check;
 mod doctor;
 mod exec;
@@ -16,6 +17,8 @@ mod trust;
 
 use std::io::Write;
 use std::process::ExitCode;
+
+pub(crate) use cache::CacheCommand;
 
 use crate::cli::{Cli, Command, Global, ToolsCommand};
 use crate::{demo, logging};
@@ -63,6 +66,7 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         }
         Command::Tools { query, command: None } => tools::list(&query.join(" "), global),
         Command::Check => check::check(global),
+        Command::Cache { command } => cache::cache(command, global),
         Command::Pin { server, tools, yes } => pin::pin(&server, &tools, yes, global),
         Command::Trust { file } => trust::trust(file, global),
         Command::Login { server, no_browser, timeout } => {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use onecall_core::{AnswerForm, ServerName, ToolCall, ToolName, ToolSpec};
+use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use super::canonical::canonical;
 
@@ -15,6 +17,8 @@ pub(super) struct Key(Arc<Parts>);
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Parts {
+    /// Who answers, and to whom.
+    identity: [u8; 32],
     server: ServerName,
     tool: ToolName,
     arguments: String,
@@ -23,17 +27,38 @@ struct Parts {
 
 impl Key {
     /// What `call` asks; nothing if it asks too much to be remembered.
-    pub(super) fn of(spec: &ToolSpec, call: &ToolCall) -> Option<Self> {
+    pub(super) fn of(identity: [u8; 32], spec: &ToolSpec, call: &ToolCall) -> Option<Self> {
         let arguments = call.arguments.get();
         if arguments.len() > MAX_ARGUMENTS {
             return None;
         }
         Some(Self(Arc::new(Parts {
+            identity,
             server: spec.server.clone(),
             tool: spec.tool.clone(),
             arguments: canonical(arguments)?,
             form: call.form,
         })))
+    }
+
+    /// The same as a hash, for what the tool is at present.
+    pub(super) fn hash(&self, spec: &ToolSpec) -> [u8; 32] {
+        let Parts { identity, server, tool, arguments, form } = &*self.0;
+        let definition =
+            json!([spec.description, spec.input_schema, spec.output_schema, spec.annotations]);
+        let form = match form {
+            AnswerForm::Value => "value",
+            AnswerForm::Whole => "whole",
+        };
+        let texts = [server.as_str(), tool.as_str(), arguments, form, &definition.to_string()];
+        let mut hash = Sha256::new();
+        hash.update(identity);
+        for text in texts {
+            // The lengths keep one from passing for a part of another.
+            hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hash.update(text);
+        }
+        hash.finalize().into()
     }
 
     pub(super) fn server(&self) -> &ServerName {

@@ -12,12 +12,11 @@ use onecall_core::{ServerName, ToolSpec, ToolValue};
 
 use super::eras::Eras;
 use super::key::Key;
+use super::place::Ticket;
+use super::{largest, size_of};
 
 /// What an entry takes besides its texts, roughly.
 const OVERHEAD: usize = 256;
-
-/// An answer is kept if this many like it would fit.
-const LEAST_ENTRIES: u64 = 8;
 
 /// The answers and their keys.
 pub(super) struct Memory {
@@ -30,14 +29,14 @@ pub(super) struct Memory {
 }
 
 /// An answer, and what makes it one.
-pub(super) struct Kept {
+struct Kept {
     /// The tool as it was; what another one of its name answered is no answer of it.
-    pub(super) spec: Arc<ToolSpec>,
-    pub(super) value: ToolValue,
+    spec: Arc<ToolSpec>,
+    value: ToolValue,
     /// How many changes its server had seen.
-    pub(super) changes: u64,
-    pub(super) since: SystemTime,
-    pub(super) ttl: Duration,
+    changes: u64,
+    since: SystemTime,
+    ttl: Duration,
 }
 
 impl Kept {
@@ -45,18 +44,10 @@ impl Kept {
         // It fails where a clock was put back, and nobody can tell the age.
         now.duration_since(self.since).is_ok_and(|age| age < self.ttl)
     }
-
-    fn bytes(&self) -> usize {
-        match &self.value {
-            ToolValue::Nothing => 0,
-            ToolValue::Json(json) => json.get().len(),
-            ToolValue::Text(text) => text.len(),
-        }
-    }
 }
 
 fn weight(key: &Key, kept: &Kept) -> usize {
-    key.bytes() + kept.bytes() + OVERHEAD
+    key.bytes() + size_of(&kept.value) + OVERHEAD
 }
 
 type ByServer = HashMap<ServerName, HashSet<Key>>;
@@ -86,7 +77,7 @@ impl Memory {
             .time_to_live(longest)
             .eviction_listener(gone)
             .build();
-        Self { kept, by_server, eras, largest: config.max_bytes / LEAST_ENTRIES }
+        Self { kept, by_server, eras, largest: largest(config) }
     }
 
     /// The answer to this, if there is one that holds.
@@ -110,7 +101,15 @@ impl Memory {
     }
 
     /// Keeps an answer, unless it is too large or something has changed meanwhile.
-    pub(super) async fn put(&self, key: Key, kept: Kept) {
+    pub(super) async fn put(
+        &self,
+        key: Key,
+        spec: Arc<ToolSpec>,
+        value: ToolValue,
+        &Ticket { since, changes, .. }: &Ticket,
+        ttl: Duration,
+    ) {
+        let kept = Kept { spec, value, changes, since, ttl };
         let size = u64::try_from(weight(&key, &kept)).unwrap_or(u64::MAX);
         let is_late = kept.changes != self.eras.of(key.server()).changes;
         if size > self.largest || is_late {

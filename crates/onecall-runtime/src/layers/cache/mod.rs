@@ -8,10 +8,13 @@
 mod canonical;
 mod clock;
 mod control;
+mod disk;
 mod eras;
 mod flights;
+mod identities;
 mod key;
 mod memory;
+mod place;
 mod questioned;
 mod reused;
 mod treatment;
@@ -20,21 +23,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use onecall_config::{CacheConfig, CacheScope, ToolPattern};
+use onecall_config::{CacheConfig, CacheScope, LocalTool, ServerConfig, ToolPattern};
 use onecall_core::{
     BoxFuture, CallableName, Caller, Freshness, Resolution, ServerName, ToolCall, ToolError,
     ToolHost, ToolSpec, ToolValue,
 };
+use onecall_store::Writer;
 use serde::Serialize;
 
 pub(crate) use clock::{Clock, SystemClock};
 pub(crate) use control::CacheControl;
 pub(crate) use reused::Reused;
 
+use disk::Disk;
 use eras::Eras;
 use flights::{Flight, Flights, Landed, Listing};
+use identities::Identities;
 use key::Key;
-use memory::{Kept, Memory};
+use memory::Memory;
+use place::Place;
 use questioned::Questioned;
 use treatment::Treatment;
 
@@ -47,13 +54,14 @@ pub(crate) struct Cache {
     config: Arc<CacheConfig>,
     clock: Arc<dyn Clock>,
     eras: Arc<Eras>,
+    identities: Arc<Identities>,
     /// Of all programs, where they share.
     common: Option<Arc<Holdings>>,
 }
 
 /// What those who share a cache have in common.
 struct Holdings {
-    memory: Memory,
+    place: Place,
     flights: Arc<Flights>,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -73,9 +81,9 @@ pub(crate) struct CacheStats {
 }
 
 impl Holdings {
-    fn new(config: &CacheConfig, eras: &Arc<Eras>) -> Arc<Self> {
+    fn new(place: Place) -> Arc<Self> {
         Arc::new(Self {
-            memory: Memory::new(config, Arc::clone(eras)),
+            place,
             flights: Arc::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
@@ -84,24 +92,43 @@ impl Holdings {
 }
 
 impl Cache {
-    /// As the configuration has it.
-    pub(crate) fn new(config: CacheConfig, clock: Arc<dyn Clock>) -> Self {
-        let eras = Arc::default();
-        let common = match config.scope {
-            CacheScope::Run => None,
-            CacheScope::Process | CacheScope::Shared => Some(Holdings::new(&config, &eras)),
+    /// As the configuration has it. Without a store, what is to be shared is shared within
+    /// this process.
+    pub(crate) fn new(
+        config: CacheConfig,
+        clock: Arc<dyn Clock>,
+        store: Option<Arc<Writer>>,
+    ) -> Self {
+        let eras = Arc::<Eras>::default();
+        let memory = || Place::Memory(Memory::new(&config, Arc::clone(&eras)));
+        let place = match (config.scope, store) {
+            (CacheScope::Run, _) => None,
+            (CacheScope::Shared, Some(store)) => {
+                Some(Place::Disk(Disk::new(&config, store, Arc::clone(&eras))))
+            }
+            (CacheScope::Process | CacheScope::Shared, _) => Some(memory()),
         };
-        Self { config: Arc::new(config), clock, eras, common }
+        let (common, identities) = (place.map(Holdings::new), Arc::default());
+        Self { config: Arc::new(config), clock, eras, identities, common }
+    }
+
+    /// Answers are from now on those of these servers.
+    pub(crate) fn know(&self, servers: &[ServerConfig], local: &[LocalTool]) {
+        self.identities.set(servers, local);
     }
 
     /// The layer for the calls of one program, which `host` executes.
     pub(crate) fn around(&self, host: Arc<dyn ToolHost>) -> Cached {
-        let own = || Holdings::new(&self.config, &self.eras);
+        let own = || {
+            let memory = Memory::new(&self.config, Arc::clone(&self.eras));
+            Holdings::new(Place::Memory(memory))
+        };
         Cached {
             host,
             config: Arc::clone(&self.config),
             clock: Arc::clone(&self.clock),
             eras: Arc::clone(&self.eras),
+            identities: Arc::clone(&self.identities),
             holdings: self.common.clone().unwrap_or_else(own),
             reused: Reused::default(),
         }
@@ -119,6 +146,7 @@ pub(crate) struct Cached {
     config: Arc<CacheConfig>,
     clock: Arc<dyn Clock>,
     eras: Arc<Eras>,
+    identities: Arc<Identities>,
     holdings: Arc<Holdings>,
     reused: Reused,
 }
@@ -132,11 +160,11 @@ impl Cached {
     /// Forgets the answers of tools whose names fit, and says how many those were.
     pub(crate) async fn clear(&self, pattern: &ToolPattern) -> u64 {
         self.holdings.flights.disown(pattern);
-        self.holdings.memory.clear(pattern, self.clock.now()).await
+        self.holdings.place.clear(pattern, self.clock.now()).await
     }
 
     pub(crate) async fn stats(&self) -> CacheStats {
-        let (entries, bytes) = self.holdings.memory.size().await;
+        let (entries, bytes) = self.holdings.place.size(self.clock.now()).await;
         let is_this = |(_, scope): &&(&str, CacheScope)| *scope == self.config.scope;
         CacheStats {
             scope: CacheScope::NAMES.iter().find(is_this).map_or("", |(name, _)| *name),
@@ -148,6 +176,11 @@ impl Cached {
         }
     }
 
+    /// What a call asks, if the answer can be kept.
+    fn key(&self, spec: &ToolSpec, call: &ToolCall) -> Option<Key> {
+        Key::of(self.identities.of(&spec.server)?, spec, call)
+    }
+
     /// Answers with what is kept, with the answer to a call like it, or with a call.
     async fn answer(
         &self,
@@ -156,11 +189,11 @@ impl Cached {
         ttl: Duration,
         call: ToolCall,
     ) -> Result<ToolValue, ToolError> {
-        let memory = &self.holdings.memory;
+        let (place, now) = (&self.holdings.place, self.clock.now());
         let is_new = call.freshness == Freshness::New;
         if is_new {
-            memory.forget(&key).await;
-        } else if let Some(value) = memory.get(&key, &spec, self.clock.now()).await {
+            place.forget(&key, &spec, now).await;
+        } else if let Some(value) = place.get(&key, &spec, now, ttl).await {
             self.count_hit(call.id);
             return Ok(value);
         }
@@ -193,16 +226,15 @@ impl Cached {
         let make = move |listing: Listing| -> BoxFuture<'static, Arc<Landed>> {
             Box::pin(async move {
                 // Its age counts from the question: what it tells may have been so then.
-                let since = clock.now();
+                let ticket = holdings.place.ticket(&asked, clock.now(), era.changes).await;
                 let result = host.call(call).await;
                 let is_for_all = eras.of(&spec.server).questions == era.questions;
                 if let Ok(value) = &result
                     && is_for_all
                     && listing.is_current()
                 {
-                    let value = value.clone();
-                    let kept = Kept { spec, value, changes: era.changes, since, ttl };
-                    holdings.memory.put(asked, kept).await;
+                    let (value, now) = (value.clone(), clock.now());
+                    holdings.place.put(asked, spec, value, ticket, now, ttl).await;
                 }
                 drop(listing);
                 Arc::new(Landed { result, is_for_all })
@@ -215,24 +247,52 @@ impl Cached {
     /// says meanwhile.
     async fn change(&self, server: &ServerName, call: ToolCall) -> Result<ToolValue, ToolError> {
         self.eras.changed(server);
-        self.holdings.memory.forget_server(server).await;
-        let change = Change { eras: &self.eras, server };
+        self.holdings.place.forget_server(server, self.clock.now()).await;
+        let mut change = Change { cached: self, server, is_over: false };
         let result = self.host.call(call).await;
+        change.is_over = true;
         drop(change);
-        self.holdings.memory.forget_server(server).await;
+        self.holdings.place.forget_server(server, self.clock.now()).await;
         result
     }
 }
 
 /// A change that is under way. Its end counts even if nobody waits for it any more.
 struct Change<'a> {
-    eras: &'a Eras,
+    cached: &'a Cached,
     server: &'a ServerName,
+    is_over: bool,
 }
 
 impl Drop for Change<'_> {
     fn drop(&mut self) {
-        self.eras.changed(self.server);
+        self.cached.eras.changed(self.server);
+        if !self.is_over {
+            let now = self.cached.clock.now();
+            self.cached.holdings.place.forget_server_soon(self.server, now);
+        }
+    }
+}
+
+impl Drop for Cached {
+    fn drop(&mut self) {
+        self.holdings.place.settle();
+    }
+}
+
+/// An answer is kept if this many like it would fit.
+const LEAST_ENTRIES: u64 = 8;
+
+/// The largest answer that is kept.
+fn largest(config: &CacheConfig) -> u64 {
+    config.max_bytes / LEAST_ENTRIES
+}
+
+fn size_of(value: &ToolValue) -> usize {
+    match value {
+        ToolValue::Nothing => 0,
+        ToolValue::Json(json) => json.get().len(),
+        ToolValue::Text(text) => text.len(),
     }
 }
 
@@ -253,7 +313,7 @@ impl ToolHost for Cached {
                 Arc::new(Questioned::new(caller, Arc::clone(&self.eras)))
             });
             match Treatment::of(&spec, &self.config) {
-                Treatment::Keep(ttl) => match Key::of(&spec, &call) {
+                Treatment::Keep(ttl) => match self.key(&spec, &call) {
                     Some(key) => self.answer(key, spec, ttl, call).await,
                     None => self.host.call(call).await,
                 },

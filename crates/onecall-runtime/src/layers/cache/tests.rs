@@ -1,10 +1,13 @@
 //! The layer around a host that counts, with a clock that stands still until it is set.
 
-use std::collections::HashMap;
+mod disk;
+
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::time::SystemTime;
 
+use onecall_config::{Secret, StdioTransport, Transport};
 use onecall_core::{
     Abilities, AnswerForm, ClientId, Question, Refusal, Subject, ToolAnnotations, ToolName,
 };
@@ -27,6 +30,8 @@ struct Server {
     fails: bool,
     asks: bool,
     hold: Option<Semaphore>,
+    /// Lets go of everything but `read_…` by itself.
+    holds_reading_only: bool,
     /// Rung when a call has come.
     came: Notify,
     cancelled: AtomicUsize,
@@ -93,7 +98,8 @@ impl ToolHost for Server {
                 let question = Question { server, subject: Subject::Elicitation, params };
                 let _ = caller.ask(question).await;
             }
-            if let Some(hold) = &self.hold {
+            let is_held = !self.holds_reading_only || call.name.as_str().contains("__read_");
+            if let Some(hold) = self.hold.as_ref().filter(|_| is_held) {
                 hold.acquire().await.unwrap().forget();
             }
             uncounted.0 = None;
@@ -135,13 +141,27 @@ impl Bench {
     fn with(server: Server, config: CacheConfig) -> Self {
         let clock = Arc::new(StoppedClock::default());
         clock.set(1_000_000);
-        let cache = Cache::new(config, clock.clone());
+        let cache = Cache::new(config, clock.clone(), None);
+        cache.know(&["s", "t"].map(configured), &[]);
         Self { server: Arc::new(server), clock, cache }
     }
 
     /// The layer of another program.
     fn program(&self) -> Arc<Cached> {
         Arc::new(self.cache.around(self.server.clone()))
+    }
+}
+
+fn configured(name: &str) -> ServerConfig {
+    let (env, cwd) = (BTreeMap::new(), None);
+    let transport = StdioTransport { command: name.to_owned(), args: Vec::new(), env, cwd };
+    ServerConfig {
+        name: ServerName::new(name),
+        transport: Transport::Stdio(transport),
+        connect_timeout: Duration::from_secs(10),
+        call_timeout: Duration::from_secs(10),
+        lazy: false,
+        pins: None,
     }
 }
 
@@ -444,6 +464,24 @@ async fn another_tool_of_the_same_name_answers_for_itself() {
     *bench.server.description.lock().unwrap() = "something else";
     assert_eq!(ask(&program, "s__read_a", "{}").await, "2");
     assert_eq!(ask(&program, "s__read_a", "{}").await, "2");
+}
+
+#[tokio::test]
+async fn another_account_has_answers_of_its_own() {
+    let bench = Bench::new(Server::default());
+    let program = bench.program();
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
+    let mut other = configured("s");
+    let Transport::Stdio(transport) = &mut other.transport else { unreachable!() };
+    transport.env.insert("TOKEN".to_owned(), Secret::new("other"));
+    bench.cache.know(&[other], &[]);
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "2");
+    bench.cache.know(&[configured("s")], &[]);
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
+    // Nobody knows who answers.
+    bench.cache.know(&[], &[]);
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "3");
+    assert_eq!(ask(&program, "s__read_a", "{}").await, "4");
 }
 
 #[tokio::test]

@@ -1,0 +1,245 @@
+//! Answers kept in the store, where every process of the user finds them.
+//!
+//! The store may be slow, damaged or full; nobody waits long for it, and whatever it cannot
+//! tell is asked of the server.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use onecall_config::{CacheConfig, ToolPattern};
+use onecall_core::{ServerName, ToolSpec, ToolValue};
+use onecall_store::{AnswerKey, Store, StoreError, StoredAnswer, Timestamp, Writer};
+use sha2::{Digest, Sha256};
+
+use super::eras::Eras;
+use super::key::Key;
+use super::place::Ticket;
+use super::{largest, size_of};
+
+/// How long a call waits for the disk.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Uses of answers that are counted before they are written down.
+const UNWRITTEN: usize = 64;
+
+/// Changes are marked for longer than any call takes.
+const MARKED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What is not taken for a mark from the future, which would be none.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(60 * 60);
+
+/// The room that is used up before somebody looks whether there is too much, as a part of all.
+const UNCHECKED: u64 = 16;
+
+/// The last change that any process has seen a server make; none if it is empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark(String);
+
+/// The answers in the store, and what only this process knows about them.
+pub(super) struct Disk {
+    writer: Arc<Writer>,
+    eras: Arc<Eras>,
+    max_bytes: u64,
+    largest: u64,
+    /// When a server last changed something: older answers are none, even if the store has
+    /// not been told.
+    changed: Mutex<HashMap<ServerName, SystemTime>>,
+    unwritten_hits: Mutex<HashMap<AnswerKey, u64>>,
+    unchecked_bytes: AtomicU64,
+}
+
+/// The name under which a change is kept among the answers; no tool has it.
+const MARK: &str = "";
+
+impl Disk {
+    pub(super) fn new(config: &CacheConfig, writer: Arc<Writer>, eras: Arc<Eras>) -> Self {
+        Self {
+            writer,
+            eras,
+            max_bytes: config.max_bytes,
+            largest: largest(config),
+            changed: Mutex::default(),
+            unwritten_hits: Mutex::default(),
+            // The first answer has the old ones looked through.
+            unchecked_bytes: AtomicU64::new(config.max_bytes),
+        }
+    }
+
+    /// The last change of a server; nothing if nobody can tell.
+    pub(super) async fn mark(&self, server: &ServerName, now: SystemTime) -> Option<Mark> {
+        let key = mark_key(server);
+        self.ask(move |store| read_mark(store, &key, now.into())).await
+    }
+
+    pub(super) async fn get(
+        &self,
+        key: &Key,
+        spec: &ToolSpec,
+        now: SystemTime,
+        ttl: Duration,
+    ) -> Option<ToolValue> {
+        let hash = key.hash(spec);
+        let stored = self.ask(move |store| store.answer(&hash, now.into())).await??;
+        let changed = self.changed().get(key.server()).copied().map(Timestamp::from);
+        let is_current = changed.is_none_or(|changed| stored.stored_at > changed);
+        // Whoever stored it may have had more time in mind.
+        let holds = Timestamp::from(now).since(stored.stored_at) < ttl;
+        if !is_current || !holds {
+            return None;
+        }
+        self.count_hit(hash);
+        Some(stored.value)
+    }
+
+    pub(super) async fn put(
+        &self,
+        key: &Key,
+        spec: &ToolSpec,
+        value: ToolValue,
+        ticket: Ticket,
+        now: SystemTime,
+        ttl: Duration,
+    ) {
+        let Some(mark) = ticket.mark else { return };
+        let bytes = u64::try_from(size_of(&value)).unwrap_or(u64::MAX);
+        let is_late = ticket.changes != self.eras.of(key.server()).changes;
+        if bytes > self.largest || is_late {
+            return;
+        }
+        let since = Timestamp::from(ticket.since);
+        let answer = StoredAnswer { value, stored_at: since, expires_at: since.after(ttl) };
+        let (hash, mark_key) = (key.hash(spec), mark_key(key.server()));
+        let (server, name) = (key.server().to_string(), spec.callable.to_string());
+        self.ask(move |store| {
+            store.put_answer(&hash, &server, &name, &answer)?;
+            // A change marks first and forgets then, so one of the two finds what came too late.
+            if read_mark(store, &mark_key, now.into())? != mark {
+                store.put_answer(&hash, &server, &name, &expired(since))?;
+            }
+            Ok(())
+        })
+        .await;
+        let unchecked = self.unchecked_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if unchecked >= self.max_bytes / UNCHECKED {
+            self.unchecked_bytes.store(0, Ordering::Relaxed);
+            let max_bytes = self.max_bytes;
+            self.writer.submit(0, move |store| store.evict_answers(max_bytes, since).map(drop));
+        }
+    }
+
+    pub(super) async fn forget(&self, key: &Key, spec: &ToolSpec, now: SystemTime) {
+        let (hash, server) = (key.hash(spec), key.server().to_string());
+        let name = spec.callable.to_string();
+        self.ask(move |store| store.put_answer(&hash, &server, &name, &expired(now.into()))).await;
+    }
+
+    pub(super) async fn forget_server(&self, server: &ServerName, now: SystemTime) {
+        self.changed().insert(server.clone(), now);
+        self.ask(change(server, now)).await;
+    }
+
+    pub(super) fn forget_server_soon(&self, server: &ServerName, now: SystemTime) {
+        self.changed().insert(server.clone(), now);
+        self.writer.submit(0, change(server, now));
+    }
+
+    pub(super) async fn clear(&self, pattern: &ToolPattern) -> u64 {
+        let pattern = pattern.clone();
+        let fits = move |_: &str, name: &str| name != MARK && pattern.matches(name);
+        self.ask(move |store| store.forget_answers(&fits)).await.unwrap_or_default()
+    }
+
+    pub(super) async fn size(&self, now: SystemTime) -> (u64, u64) {
+        let sizes = self.ask(move |store| store.answer_sizes(now.into())).await;
+        let sizes = sizes.unwrap_or_default();
+        let answers = sizes.iter().filter(|size| size.tool != MARK);
+        answers.fold((0, 0), |(entries, bytes), size| (entries + size.entries, bytes + size.bytes))
+    }
+
+    fn count_hit(&self, key: AnswerKey) {
+        let mut hits = self.unwritten_hits.lock().unwrap_or_else(PoisonError::into_inner);
+        *hits.entry(key).or_default() += 1;
+        let is_enough = hits.len() >= UNWRITTEN;
+        drop(hits);
+        if is_enough {
+            self.write_hits();
+        }
+    }
+
+    /// Writes down how often answers were of use.
+    pub(super) fn write_hits(&self) {
+        let mut hits = self.unwritten_hits.lock().unwrap_or_else(PoisonError::into_inner);
+        let hits = std::mem::take(&mut *hits);
+        if !hits.is_empty() {
+            self.writer.submit(0, move |store| {
+                hits.iter().try_for_each(|(key, hits)| store.count_hits(key, *hits))
+            });
+        }
+    }
+
+    fn changed(&self) -> MutexGuard<'_, HashMap<ServerName, SystemTime>> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the store says, if it says it soon.
+    async fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Option<T> {
+        let store = Arc::clone(self.writer.store());
+        let asked = tokio::task::spawn_blocking(move || work(store.as_ref()));
+        match tokio::time::timeout(PATIENCE, asked).await {
+            Ok(Ok(Ok(answer))) => Some(answer),
+            Ok(Ok(Err(error))) => {
+                tracing::debug!("no answer is kept or found: {error}");
+                None
+            }
+            Ok(Err(_)) | Err(_) => {
+                tracing::debug!("the store takes too long");
+                None
+            }
+        }
+    }
+}
+
+/// Tells every process that a server may have changed something, and removes what it said.
+fn change(
+    server: &ServerName,
+    now: SystemTime,
+) -> impl FnOnce(&dyn Store) -> Result<(), StoreError> + Send + 'static {
+    let (key, server) = (mark_key(server), server.to_string());
+    move |store| {
+        let since = Timestamp::from(now);
+        let value = ToolValue::Text(unique());
+        let mark = StoredAnswer { value, stored_at: since, expires_at: since.after(MARKED) };
+        store.put_answer(&key, &server, MARK, &mark)?;
+        store.forget_answers(&|of, tool| of == server && tool != MARK).map(drop)
+    }
+}
+
+fn read_mark(store: &dyn Store, key: &AnswerKey, now: Timestamp) -> Result<Mark, StoreError> {
+    // Others may have marked a change since somebody looked at the clock.
+    Ok(match store.answer(key, now.after(CLOCKS_DIFFER))? {
+        Some(StoredAnswer { value: ToolValue::Text(mark), .. }) => Mark(mark),
+        _ => Mark(String::new()),
+    })
+}
+
+fn mark_key(server: &ServerName) -> AnswerKey {
+    Sha256::new_with_prefix("change ").chain_update(server.as_str()).finalize().into()
+}
+
+/// A text that no other process has had.
+fn unique() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{} {count} {}", std::process::id(), since.as_nanos())
+}
+
+/// In the place of an answer that is not to be used.
+fn expired(now: Timestamp) -> StoredAnswer {
+    StoredAnswer { value: ToolValue::Nothing, stored_at: now, expires_at: now }
+}

@@ -1,0 +1,127 @@
+//! `onecall cache`: the answers on disk, which every onecall of the user shares.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::Subcommand;
+use onecall_config::{CacheScope, Config, Surroundings, ToolPattern};
+use onecall_store::{AnswerSize, Store, Timestamp};
+use serde_json::{Value, json};
+
+use crate::cli::Global;
+use crate::commands::say;
+use crate::setup;
+use crate::terminal::print;
+
+/// What `onecall cache` takes.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// Show how many answers are kept, of which tools, and how often they were used
+    #[command(after_help = "Example:\n  onecall cache stats")]
+    Stats {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget answers
+    #[command(after_help = "\
+Examples:
+  onecall cache clear
+  onecall cache clear 'mcp__sales__*'")]
+    Clear {
+        /// Only those of tools whose names fit; * stands for anything
+        pattern: Option<String>,
+    },
+}
+
+/// Shows or clears what is on disk.
+pub(crate) fn cache(command: CacheCommand, global: &Global) -> anyhow::Result<ExitCode> {
+    let config = setup::load(global)?.config;
+    if let Some(note) = note(&config) {
+        say(note);
+    }
+    let Some(file) = config.store.file(&Surroundings::of_process().directories) else {
+        bail!("there is no place for answers: set HOME or XDG_STATE_HOME");
+    };
+    match command {
+        CacheCommand::Stats { json } => {
+            let answers = match open(&file) {
+                Some(store) => store.answer_sizes(Timestamp::now())?,
+                None => Vec::new(),
+            };
+            // What has no tool is a note of ours.
+            let answers: Vec<_> = answers.into_iter().filter(|it| !it.tool.is_empty()).collect();
+            print(&if json { format!("{}\n", as_json(&answers)) } else { table(&answers) })?;
+        }
+        CacheCommand::Clear { pattern } => {
+            let pattern = pattern.as_deref().unwrap_or("*");
+            let pattern = ToolPattern::parse(pattern)
+                .with_context(|| format!("'{pattern}' is no pattern like 'mcp__sales__*'"))?;
+            let fits = |_: &str, tool: &str| !tool.is_empty() && pattern.matches(tool);
+            let forgotten = match open(&file) {
+                Some(store) => store.forget_answers(&fits)?,
+                None => 0,
+            };
+            say(&format!("forgot {}", counted(forgotten)));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Why there may be less to see than expected.
+fn note(config: &Config) -> Option<&'static str> {
+    match config.cache.as_ref().map(|cache| cache.scope) {
+        Some(CacheScope::Shared) => None,
+        Some(CacheScope::Process) => Some(
+            "note: with `scope: process`, answers are kept in each onecall and end with it; this \
+             is only what is on disk",
+        ),
+        Some(CacheScope::Run) => Some(
+            "note: with `scope: run`, answers are kept for one program; this is only what is on \
+             disk",
+        ),
+        None => Some("note: the cache is off; this is only what is on disk"),
+    }
+}
+
+/// The store, if there is one already.
+fn open(file: &Path) -> Option<Arc<dyn Store>> {
+    file.exists().then(|| onecall_store::open(file.to_path_buf()))
+}
+
+fn counted(answers: u64) -> String {
+    if answers == 1 { "1 answer".to_owned() } else { format!("{answers} answers") }
+}
+
+fn totals(answers: &[AnswerSize]) -> (u64, u64, u64) {
+    answers.iter().fold((0, 0, 0), |(entries, bytes, hits), it| {
+        (entries + it.entries, bytes + it.bytes, hits + it.hits)
+    })
+}
+
+fn as_json(answers: &[AnswerSize]) -> Value {
+    let (entries, bytes, hits) = totals(answers);
+    let tools = answers.iter().map(|AnswerSize { server, tool, entries, bytes, hits }| {
+        json!({ "server": server, "tool": tool, "entries": entries, "bytes": bytes, "hits": hits })
+    });
+    let tools: Vec<Value> = tools.collect();
+    json!({ "entries": entries, "bytes": bytes, "hits": hits, "tools": tools })
+}
+
+fn table(answers: &[AnswerSize]) -> String {
+    if answers.is_empty() {
+        return "no answers are kept\n".to_owned();
+    }
+    let (entries, bytes, hits) = totals(answers);
+    let total = AnswerSize { server: String::new(), tool: "total".into(), entries, bytes, hits };
+    let rows = answers.iter().chain([&total]);
+    let width = rows.clone().map(|row| row.tool.chars().count()).max().unwrap_or_default();
+    let mut table = format!("{:width$}  answers      bytes     used\n", "");
+    for AnswerSize { tool, entries, bytes, hits, .. } in rows {
+        _ = writeln!(table, "{tool:width$}  {entries:>7}  {bytes:>9}  {hits:>7}");
+    }
+    table
+}
