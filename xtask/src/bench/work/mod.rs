@@ -1,6 +1,7 @@
 //! The measurements, one file each.
 
 mod arithmetic;
+mod cache;
 mod catalog;
 mod crowd;
 mod engines;
@@ -24,9 +25,10 @@ pub struct Work {
 }
 
 /// All of them, in the order of the report.
-pub const WORKS: [Work; 13] = [
+pub const WORKS: [Work; 14] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },
+    Work { name: "cache", measure: cache::measure },
     Work { name: "parallel", measure: parallel::measure },
     Work { name: "plans", measure: plans::measure },
     Work { name: "rows", measure: rows::measure },
