@@ -9,13 +9,15 @@ use std::time::SystemTime;
 
 use onecall_config::{Secret, StdioTransport, Transport};
 use onecall_core::{
-    Abilities, AnswerForm, ClientId, Question, Refusal, Subject, ToolAnnotations, ToolName,
+    Abilities, AnswerForm, ClientId, Detail, Question, Refusal, Subject, ToolAnnotations, ToolName,
 };
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, Semaphore};
 
 use super::*;
+use crate::Silent;
+use crate::layers::Observed;
 
 /// Its tools are `read_…`, which say they are read-only, and others. Each answers with the
 /// number of its call, after it was let go where `hold` says so.
@@ -570,12 +572,14 @@ async fn an_answer_that_a_client_had_a_part_in_is_its_own() {
 }
 
 #[tokio::test]
-async fn calls_that_were_no_calls_are_told() {
+async fn records_tell_which_calls_were_none() {
     let bench = Bench::new(Server::default());
     let program = bench.program();
-    for id in 1..=2 {
-        let call = ToolCall { id, ..call_of("s__read_a", "{}") };
-        program.call(call).await.unwrap();
+    let observed = Observed::new(&*program, &Silent, Detail::Brief);
+    let observed = observed.with_reused(Some(program.reused()));
+    for (id, arguments) in [(1, "{}"), (2, "{}"), (3, r#"{"n":1}"#), (2, "{}")] {
+        observed.call(ToolCall { id, ..call_of("s__read_a", arguments) }).await.unwrap();
     }
-    assert_eq!([1, 2, 2].map(|id| program.reused().take(id)), [false, true, false]);
+    let cached: Vec<bool> = observed.calls().records.iter().map(|call| call.cached).collect();
+    assert_eq!(cached, [false, true, false, true]);
 }
