@@ -20,7 +20,7 @@ pub use host::{BoxFuture, Resolution, ToolHost};
 pub use name::{CallableName, ServerName, ToolName};
 pub use outcome::{
     CallEnd, CallRecord, Calls, ErrorSummary, Failure, Observation, Outcome, Output, Shown,
-    ShownKind,
+    ShownKind, Tokens,
 };
 pub use program::{
     Detail, EngineChoice, Language, Limits, Program, SessionLimits, SessionRequest, Workspace,

@@ -25,6 +25,8 @@ pub struct Outcome {
     pub calls: Calls,
     /// What else its author should know, a line each.
     pub remarks: Vec<String>,
+    /// What it was worth, where agents are told so.
+    pub saved: Option<Tokens>,
     /// From the moment the program was handed to a worker.
     pub duration: Duration,
     /// How long it was allowed to take.
@@ -43,9 +45,31 @@ impl Outcome {
             value: None,
             calls: Calls::default(),
             remarks: Vec::new(),
+            saved: None,
             duration: Duration::ZERO,
             timeout,
         }
+    }
+}
+
+/// What a model would have read and written with direct calls, and what it did with a
+/// program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// With direct calls.
+    pub direct: u64,
+    /// With the program.
+    pub onecall: u64,
+    /// Whether a part was estimated from samples.
+    pub estimated: bool,
+}
+
+impl Tokens {
+    /// What was saved; negative where direct calls would have been shorter.
+    #[must_use]
+    pub fn saved(self) -> i64 {
+        let signed = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+        signed(self.direct).saturating_sub(signed(self.onecall))
     }
 }
 

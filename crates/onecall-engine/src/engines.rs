@@ -51,6 +51,12 @@ pub struct Session {
 }
 
 impl Session {
+    /// What runs its programs, once one has run.
+    #[must_use]
+    pub fn engine(&self) -> EngineChoice {
+        self.engine
+    }
+
     /// Whether it has variables to lose.
     #[must_use]
     pub fn is_alive(&self) -> bool {

@@ -14,6 +14,10 @@ pub(crate) const NEAREST: usize = 3;
 pub trait Directory: Send + Sync {
     /// Every tool that programs may call, by name.
     fn tools(&self) -> BoxFuture<'_, Vec<Arc<ToolSpec>>>;
+    /// Those that are known at this moment; nobody is waited for.
+    fn known(&self) -> Vec<Arc<ToolSpec>> {
+        Vec::new()
+    }
     /// The tools that match `query` best, best first.
     fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Vec<Arc<ToolSpec>>>;
     /// What follows `tools.` in a program.
@@ -102,6 +106,11 @@ impl Directory for Bridged {
             let catalog = self.catalog().await;
             catalog.tools().filter(|spec| self.permits(spec)).cloned().collect()
         })
+    }
+
+    fn known(&self) -> Vec<Arc<ToolSpec>> {
+        let catalog = self.bridge.watch().now().catalog;
+        catalog.tools().filter(|spec| self.permits(spec)).cloned().collect()
     }
 
     fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Vec<Arc<ToolSpec>>> {

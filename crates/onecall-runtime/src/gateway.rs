@@ -16,10 +16,10 @@ use tokio::sync::watch;
 use crate::directory::Directory;
 use crate::layers::{Cache, Cached, SystemClock};
 use crate::revision;
-use crate::rules::Rules;
+use crate::rules::{Rules, Shared};
 use crate::sessions::Sessions;
 use crate::visit::Visiting;
-use crate::{Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Preview};
+use crate::{Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Preview, Recorder};
 
 /// How long the end waits for what is still to be stored.
 const STORING: Duration = Duration::from_secs(5);
@@ -28,14 +28,11 @@ const STORING: Duration = Duration::from_secs(5);
 pub struct Gateway {
     pub(crate) bridge: Arc<Bridge>,
     pub(crate) guard: Guard,
-    pub(crate) engines: Arc<Engines>,
     /// For programs that begin now.
     pub(crate) rules: watch::Sender<Arc<Rules>>,
-    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) shared: Shared,
     /// What outlives this process, if there is a place for it.
     pub(crate) store: Option<Arc<Writer>>,
-    /// What tools have answered, if that is kept.
-    pub(crate) cache: Option<Arc<Cache>>,
     /// What is in force.
     config: Mutex<Config>,
     revision: watch::Receiver<u64>,
@@ -80,12 +77,14 @@ impl Gateway {
         let engines = Arc::new(engines);
         let sessions = Arc::new(Sessions::new(config.sessions));
         let cache = cache(&config, store.as_ref());
-        let rules = Rules::new(&config, &engines, &bridge, &sessions, cache.as_ref());
+        let recorder = Recorder::start(&config, store.clone());
+        let shared = Shared { engines, bridge: Arc::clone(&bridge), sessions, cache, recorder };
+        let rules = Rules::new(&config, &shared);
         let rules = watch::Sender::new(Arc::new(rules));
         let (count, revision) = watch::channel(0);
         tokio::spawn(revision::count(bridge.watch(), rules.subscribe(), count));
         let config = Mutex::new(config);
-        Arc::new(Self { bridge, guard, engines, rules, sessions, store, cache, config, revision })
+        Arc::new(Self { bridge, guard, shared, rules, store, config, revision })
     }
 
     /// Tells that the tools programs may call have changed, for those who remember a
@@ -106,7 +105,7 @@ impl Gateway {
     /// Starts the engine and tests its walls, so that the first program need not wait
     /// for it. Where that fails, programs will be told the same.
     pub async fn warm_up(&self) {
-        if let Err(error) = self.engines.warm_up().await {
+        if let Err(error) = self.shared.engines.warm_up().await {
             tracing::error!("no program can run: {error}");
         }
     }
@@ -114,13 +113,20 @@ impl Gateway {
     /// What programs may do with files.
     #[must_use]
     pub fn workspace(&self) -> Option<WorkspaceAccess> {
-        self.engines.workspace()
+        self.shared.engines.workspace()
     }
 
     /// Tools of ours that agents are shown beside the usual ones.
     #[must_use]
     pub fn exposed(&self) -> Vec<OptionalTool> {
         self.config().expose.clone()
+    }
+
+    /// Tells what agents are shown of us, as JSON, so that it counts among what they spend.
+    pub fn count_own_definitions(&self, definitions: String) {
+        if let Some(recorder) = &self.shared.recorder {
+            recorder.set_own_definitions(definitions);
+        }
     }
 
     /// Runs one program to its end; dropping the future kills it.
@@ -238,9 +244,12 @@ impl Gateway {
     /// Stops every server, and writes what is still to be stored.
     pub async fn shutdown(&self) {
         self.bridge.shutdown().await;
-        if let Some(store) = self.store.clone() {
-            _ = tokio::task::spawn_blocking(move || store.close(STORING)).await;
-        }
+        let (recorder, store) = (self.shared.recorder.clone(), self.store.clone());
+        let close = move || {
+            recorder.inspect(|recorder| recorder.close(STORING));
+            store.inspect(|store| _ = store.close(STORING));
+        };
+        _ = tokio::task::spawn_blocking(close).await;
     }
 }
 

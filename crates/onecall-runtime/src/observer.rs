@@ -14,6 +14,10 @@ pub trait Observer: Send + Sync {
     fn caller(&self) -> Option<Arc<dyn Caller>> {
         None
     }
+    /// What the client calls itself that asked for the program.
+    fn client(&self) -> String {
+        String::new()
+    }
     /// The program printed something.
     fn stdout(&self, _bytes: &[u8]) {}
     /// The program wrote something to stderr.

@@ -24,6 +24,9 @@ impl Gateway {
     /// Goes on with another configuration. Programs that run keep the rules they began
     /// with. Must be called inside a tokio runtime.
     pub fn reload(&self, config: Config) -> Reloaded {
+        if let Some(recorder) = &self.shared.recorder {
+            recorder.learn_secrets(&config);
+        }
         let mut current = self.config();
         // All of them by name, so that none is forgotten here.
         let Config {
@@ -76,14 +79,11 @@ impl Gateway {
         reloaded.changed.extend(differs.iter().filter(|it| it.0).map(|it| it.1));
         (current.tools, current.execution, current.proxy) = (tools, execution, proxy);
         if !reloaded.changed.is_empty() {
-            let rules = {
-                let cache = self.cache.as_ref();
-                Rules::new(&current, &self.engines, &self.bridge, &self.sessions, cache)
-            };
+            let rules = Rules::new(&current, &self.shared);
             self.rules.send_replace(Arc::new(rules));
         }
         reloaded.servers = self.bridge.reconfigure(servers.clone(), local_tools.clone());
-        if let Some(cache) = &self.cache {
+        if let Some(cache) = &self.shared.cache {
             let FleetChange { added, removed, restarted } = &reloaded.servers;
             let local = ServerName::new(LocalTool::SERVER);
             let local = (local_tools != current.local_tools).then_some(&local);

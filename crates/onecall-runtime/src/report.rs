@@ -1,6 +1,6 @@
 //! An outcome in the words of the contract: what `execute_program` answers.
 
-use onecall_core::{CallRecord, Calls, Outcome, Output};
+use onecall_core::{CallRecord, Calls, Outcome, Output, Tokens};
 
 /// What follows output that was cut.
 pub(crate) const TRUNCATED: &str = "\n... (truncated)";
@@ -28,7 +28,21 @@ pub fn report(outcome: &Outcome) -> String {
     if outcome.result.is_err() && outcome.calls.completed > 0 {
         push_line(&mut text, &format!("[Tool calls completed: {}]", outcome.calls.completed));
     }
+    if let Some(tokens) = outcome.saved {
+        push_line(&mut text, &savings(tokens));
+    }
     text
+}
+
+/// What a run was worth, in a line.
+fn savings(tokens: Tokens) -> String {
+    let about = if tokens.estimated { "about " } else { "" };
+    let Tokens { direct, onecall, .. } = tokens;
+    let share = match direct.saturating_sub(onecall).saturating_mul(100).checked_div(direct) {
+        Some(share) if share > 0 => format!(", {share}% fewer"),
+        _ => String::new(),
+    };
+    format!("[Tokens: {onecall} instead of {about}{direct} with direct calls{share}]")
 }
 
 fn success(outcome: &Outcome) -> String {
@@ -160,6 +174,19 @@ mod tests {
         for (outcome, expected) in cases {
             assert_eq!(report(&outcome), expected);
         }
+    }
+
+    #[test]
+    fn what_was_saved_comes_last() {
+        let line = |direct, onecall, estimated| {
+            let saved = Some(Tokens { direct, onecall, estimated });
+            let text = report(&Outcome { saved, ..outcome(raised(), "", 1) });
+            text.lines().last().unwrap_or_default().to_owned()
+        };
+        let expected = "[Tokens: 300 instead of 60000 with direct calls, 99% fewer]";
+        assert_eq!(line(60_000, 300, false), expected);
+        assert_eq!(line(10, 20, true), "[Tokens: 20 instead of about 10 with direct calls]");
+        assert_eq!(line(0, 0, false), "[Tokens: 0 instead of 0 with direct calls]");
     }
 
     #[test]

@@ -7,10 +7,21 @@ use onecall_bridge::Bridge;
 use onecall_config::{Config, ProxyPolicy, ToolPolicy};
 use onecall_engine::Engines;
 
-use crate::Runtime;
 use crate::directory::Bridged;
 use crate::layers::{Cache, Fitting, Offerings, Policy};
 use crate::sessions::Sessions;
+use crate::{Recorder, Runtime};
+
+/// What programs use whatever the rules are.
+pub(crate) struct Shared {
+    pub(crate) engines: Arc<Engines>,
+    pub(crate) bridge: Arc<Bridge>,
+    pub(crate) sessions: Arc<Sessions>,
+    /// What tools have answered, if that is kept.
+    pub(crate) cache: Option<Arc<Cache>>,
+    /// Who records what runs, if anybody does.
+    pub(crate) recorder: Option<Arc<Recorder>>,
+}
 
 /// The rules of one configuration.
 pub(crate) struct Rules {
@@ -21,23 +32,19 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    pub(crate) fn new(
-        config: &Config,
-        engines: &Arc<Engines>,
-        bridge: &Arc<Bridge>,
-        sessions: &Arc<Sessions>,
-        cache: Option<&Arc<Cache>>,
-    ) -> Self {
+    pub(crate) fn new(config: &Config, shared: &Shared) -> Self {
+        let bridge = &shared.bridge;
         let policy = config.tools.clone();
         let fitting = Arc::new(Fitting::new(bridge.clone()));
         let host = Arc::new(Policy::new(fitting, policy.clone()));
         let host = Arc::new(Offerings::new(host, bridge.clone(), policy.clone()));
         let directory = Arc::new(Bridged::new(Arc::clone(bridge), policy.clone()));
         let limits = config.execution.clone();
-        let runtime = Runtime::new(Arc::clone(engines), host, limits)
+        let runtime = Runtime::new(Arc::clone(&shared.engines), host, limits)
             .with_directory(directory.clone())
-            .with_sessions(Arc::clone(sessions))
-            .with_cache(cache.cloned());
+            .with_sessions(Arc::clone(&shared.sessions))
+            .with_cache(shared.cache.clone())
+            .with_recorder(shared.recorder.clone());
         Self { runtime, directory, policy, proxy: config.proxy.clone() }
     }
 }

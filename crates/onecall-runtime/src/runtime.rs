@@ -14,8 +14,11 @@ use serde_json::value::RawValue;
 use crate::capture::Capture;
 use crate::directory::{Directory, Resolved};
 use crate::file::save;
-use crate::layers::{Cache, CacheControl, Cached, Discovery, Observed, Parallel, Quota, Reused};
+use crate::layers::{
+    Cache, CacheControl, Cached, Discovery, Observed, Parallel, Quota, Recorded, Reused,
+};
 use crate::plan::PlanHost;
+use crate::record::{Origin, Recorder, Recording};
 use crate::review::{self, Preview};
 use crate::sessions::{Sessions, Visit};
 use crate::{Observer, Plan, PlanAnswer, report};
@@ -32,6 +35,14 @@ pub struct Runtime {
     limits: Limits,
     sessions: Arc<Sessions>,
     cache: Option<Arc<Cache>>,
+    recorder: Option<Arc<Recorder>>,
+}
+
+/// What one program can call.
+struct Tools<'a> {
+    host: &'a dyn ToolHost,
+    directory: &'a dyn Directory,
+    cached: Option<&'a Cached>,
 }
 
 impl Runtime {
@@ -40,7 +51,7 @@ impl Runtime {
     pub fn new(engines: Arc<Engines>, host: Arc<dyn ToolHost>, limits: Limits) -> Self {
         let directory = Arc::new(Resolved(Arc::clone(&host)));
         let sessions = Arc::new(Sessions::new(SessionLimits::default()));
-        Self { engines, host, directory, limits, sessions, cache: None }
+        Self { engines, host, directory, limits, sessions, cache: None, recorder: None }
     }
 
     /// The same, with somebody who answers what programs ask about tools.
@@ -70,6 +81,12 @@ impl Runtime {
         self.cache.as_ref().map(|cache| cache.around(Arc::clone(&self.host)))
     }
 
+    /// The same, with somebody who records what runs.
+    #[must_use]
+    pub fn with_recorder(self, recorder: Option<Arc<Recorder>>) -> Self {
+        Self { recorder, ..self }
+    }
+
     /// What one program may use.
     #[must_use]
     pub fn limits(&self) -> &Limits {
@@ -88,13 +105,22 @@ impl Runtime {
     /// Runs one program to its end. Dropping the future kills the program and
     /// cancels its calls.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
-        let directory = self.directory.as_ref();
-        match self.cached() {
-            Some(cached) => {
-                self.run_through(&cached, directory, Some(&cached), program, observer).await
-            }
-            None => self.run_with(self.host.as_ref(), directory, program, observer).await,
-        }
+        let cached = self.cached();
+        let host = match &cached {
+            Some(cached) => cached,
+            None => self.host.as_ref(),
+        };
+        let tools = Tools { host, directory: self.directory.as_ref(), cached: cached.as_ref() };
+        let Some(recording) = self.recording(program, "program", observer) else {
+            return self.run_noted(&tools, program, observer, None).await.0;
+        };
+        let (outcome, engine) = self.run_noted(&tools, program, observer, Some(&recording)).await;
+        let origin = Origin::Shared(Arc::clone(&self.directory));
+        let saved = match recording.finish(&outcome, || report(&outcome), engine, origin) {
+            Some(counting) => counting.done().await,
+            None => None,
+        };
+        Outcome { saved, ..outcome }
     }
 
     /// The same with tools of its own: `host` executes them, `directory` knows them.
@@ -105,17 +131,35 @@ impl Runtime {
         program: &Program,
         observer: &dyn Observer,
     ) -> Outcome {
-        self.run_through(host, directory, None, program, observer).await
+        let tools = Tools { host, directory, cached: None };
+        let Some(recording) = self.recording(program, "exec", observer) else {
+            return self.run_noted(&tools, program, observer, None).await.0;
+        };
+        let (outcome, engine) = self.run_noted(&tools, program, observer, Some(&recording)).await;
+        let origin = Origin::Listed(directory.known());
+        recording.finish(&outcome, || report(&outcome), engine, origin);
+        outcome
     }
 
-    async fn run_through(
+    fn recording(
         &self,
-        host: &dyn ToolHost,
-        directory: &dyn Directory,
-        cached: Option<&Cached>,
+        program: &Program,
+        kind: &'static str,
+        observer: &dyn Observer,
+    ) -> Option<Recording> {
+        let recorder = self.recorder.as_ref()?;
+        Some(Recording::begin(recorder, program, kind, observer))
+    }
+
+    /// Runs a program, and tells on which engine it ran.
+    async fn run_noted(
+        &self,
+        tools: &Tools<'_>,
         program: &Program,
         observer: &dyn Observer,
-    ) -> Outcome {
+        recording: Option<&Recording>,
+    ) -> (Outcome, EngineChoice) {
+        let Tools { host, directory, cached } = *tools;
         let mut limits = self.limits.clone();
         limits.timeout = program.timeout.unwrap_or(limits.timeout);
         let admitted = tokio::select! {
@@ -124,20 +168,25 @@ impl Runtime {
         };
         let mut visit = match admitted {
             Ok(visit) => visit,
-            Err(failure) => return Outcome::not_started(failure, limits.timeout),
+            Err(failure) => {
+                let outcome = Outcome::not_started(failure, limits.timeout);
+                return (outcome, program.engine.unwrap_or_default());
+            }
         };
         let parallel = Parallel::new(host, limits.max_parallel_calls);
         let quota = Quota::new(&parallel, limits.max_tool_calls);
         let observed =
             Observed::new(&quota, observer, program.detail).with_reused(cached.map(Cached::reused));
-        let control = CacheControl::new(&observed, cached);
+        let recorded = Recorded::new(&observed, recording);
+        let control = CacheControl::new(&recorded, cached);
         let discovery = Discovery::new(&control, directory);
         let mut alone = Session::default();
         let session = visit.as_mut().and_then(Visit::session).unwrap_or(&mut alone);
         let mut outcome =
             self.run_on(&discovery, program, &limits, session, &observed, observer).await;
+        let engine = session.engine();
         outcome.remarks.extend(visit.and_then(Visit::leave));
-        outcome
+        (outcome, engine)
     }
 
     /// Looks at a program before it runs, and waits for its session if it is to have one.
@@ -187,12 +236,21 @@ impl Runtime {
         let parallel = Parallel::new(host, self.limits.max_parallel_calls);
         let quota = Quota::new(&parallel, self.limits.max_tool_calls);
         let observed = Observed::new(&quota, observer, program.detail).with_reused(reused);
-        let nodes = PlanHost::new(&observed, plan);
+        let recording = self.recording(&program, "plan", observer);
+        let recorded = Recorded::new(&observed, recording.as_ref());
+        let nodes = PlanHost::new(&recorded, plan);
         let mut alone = Session::default();
         let mut outcome =
             self.run_on(&nodes, &program, &self.limits, &mut alone, &observed, observer).await;
+        let answer = nodes.answer();
+        if let Some(recording) = &recording {
+            let origin = Origin::Shared(Arc::clone(&self.directory));
+            let text =
+                || answer.as_ref().map_or_else(|| report(&outcome), |it| it.get().to_owned());
+            recording.finish(&outcome, text, alone.engine(), origin);
+        }
         if outcome.result.is_ok()
-            && let Some(answer) = nodes.answer()
+            && let Some(answer) = answer
         {
             return Ok(PlanAnswer::new(&answer, self.limits.max_output_bytes));
         }
@@ -242,7 +300,8 @@ impl Runtime {
             Err(failure) => (None, Err(failure)),
         };
         let (remarks, timeout) = (Vec::new(), limits.timeout);
-        Outcome { result, stdout, stderr, shown, value, calls, remarks, duration, timeout }
+        let saved = None;
+        Outcome { result, stdout, stderr, shown, value, calls, remarks, saved, duration, timeout }
     }
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct Companionship {
 /// What the calls of one program carry along.
 struct Companion {
     client: ClientId,
+    /// What the client calls itself.
+    name: String,
     abilities: Abilities,
     wants_progress: bool,
     news: watch::Sender<News>,
@@ -79,7 +81,9 @@ impl Progress {
             context.protocol_version().as_ref(),
         );
         let wants_progress = context.meta.get_progress_token().is_some();
-        let companion = Companion { client, abilities, wants_progress, news, errands };
+        let info = context.client_info();
+        let name = info.map_or(String::new(), |info| format!("{} {}", info.name, info.version));
+        let companion = Companion { client, name, abilities, wants_progress, news, errands };
         (Self(Arc::new(companion)), Companionship { news: told, errands: taken })
     }
 }
@@ -91,6 +95,10 @@ impl Observer for Progress {
             news.calls = news.calls.saturating_add(1);
             news.latest = Latest::Call(call.name.clone());
         });
+    }
+
+    fn client(&self) -> String {
+        self.0.name.clone()
     }
 
     fn caller(&self) -> Option<Arc<dyn Caller>> {

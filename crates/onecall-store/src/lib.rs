@@ -16,7 +16,7 @@ mod writer;
 pub use answer::{AnswerKey, AnswerSize, Answers, MAX_ANSWER_BYTES, StoredAnswer};
 pub use error::StoreError;
 pub use run::{
-    CallFacts, Found, Retention, RunDetail, RunFilter, RunId, RunRecord, RunSummary, Runs, Tokens,
+    CallFacts, Found, Retention, RunDetail, RunFilter, RunId, RunRecord, RunSummary, Runs,
 };
 pub use shape::{ShapeKey, Shapes, StoredShape};
 pub use sqlite::open;

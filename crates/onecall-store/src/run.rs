@@ -4,6 +4,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use onecall_core::Tokens;
 use serde::Serialize;
 
 use crate::{StoreError, Timestamp};
@@ -58,6 +59,8 @@ pub struct RunRecord {
     pub run: RunSummary,
     /// The text of the program; secrets of the configuration are taken out.
     pub program: String,
+    /// The definitions of the tools it called, as JSON, if they are kept.
+    pub tools: Option<String>,
     /// What it printed, if that is kept.
     pub output: Option<String>,
     /// Its calls, in the order in which they began.
@@ -122,26 +125,6 @@ impl RunDetail {
             Self::Metadata => "metadata",
             Self::Full => "full",
         }
-    }
-}
-
-/// What a model would have read and written, and what it did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tokens {
-    /// With direct calls.
-    pub direct: u64,
-    /// With the program.
-    pub onecall: u64,
-    /// Whether a part was estimated from samples.
-    pub estimated: bool,
-}
-
-impl Tokens {
-    /// What was saved; negative where direct calls would have been shorter.
-    #[must_use]
-    pub fn saved(self) -> i64 {
-        let signed = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-        signed(self.direct).saturating_sub(signed(self.onecall))
     }
 }
 
@@ -215,6 +198,12 @@ pub trait Runs: Send + Sync {
     /// If the store cannot be written.
     fn put_run(&self, record: &RunRecord) -> Result<(), StoreError>;
 
+    /// Corrects what a run and each of its calls was worth.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    fn put_tokens(&self, id: &RunId, tokens: Tokens, calls: &[u64]) -> Result<(), StoreError>;
+
     /// The runs that are wanted, newest first.
     ///
     /// # Errors
@@ -227,15 +216,15 @@ pub trait Runs: Send + Sync {
     /// If the store cannot be read.
     fn find_run(&self, beginning: &str) -> Result<Found, StoreError>;
 
-    /// Hands every call of the runs since then to `visit`, with the moment its run began.
-    /// Arguments and results are left out.
+    /// Hands every call of the runs since then to `visit`, run by run. Arguments and results
+    /// are left out.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn each_call(
         &self,
         since: Option<Timestamp>,
-        visit: &mut dyn FnMut(Timestamp, CallFacts),
+        visit: &mut dyn FnMut(&RunId, CallFacts),
     ) -> Result<(), StoreError>;
 
     /// Removes what need not be kept any longer, and says how many runs those were.

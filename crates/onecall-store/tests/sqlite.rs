@@ -1,6 +1,6 @@
 //! The store as its users meet it: shared, damaged, outdated, in the way of others.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use onecall_core::ToolValue;
+use onecall_core::{Tokens, ToolValue};
 use onecall_store::*;
 use rusqlite::Connection;
 use serde_json::value::RawValue;
@@ -66,6 +66,7 @@ fn run(id: &str, started: i64) -> RunRecord {
         },
         program: "print(1)".to_owned(),
         output: Some("1\n".to_owned()),
+        tools: Some("[]".to_owned()),
         calls: vec![CallFacts {
             name: "mcp__a_b__c".to_owned(),
             server: "a-b".to_owned(),
@@ -116,9 +117,13 @@ fn a_run_comes_back_as_it_was() {
     let since = Some(Timestamp(1_500));
     assert_eq!(filtered(RunFilter { since, ..RunFilter::default() }), ["b2"]);
     assert_eq!(filtered(RunFilter { limit: Some(1), ..RunFilter::default() }), ["b2"]);
+    let counted = Tokens { direct: 99, onecall: 9, estimated: false };
+    store.put_tokens(&RunId::known("b1"), counted, &[88]).unwrap();
+    let Found::One(corrected) = store.find_run("b1").unwrap() else { panic!("it is there") };
+    assert_eq!((corrected.run.tokens, corrected.calls[0].tokens), (Some(counted), Some(88)));
     let mut calls = Vec::new();
-    store.each_call(since, &mut |at, call| calls.push((at, call.name))).unwrap();
-    assert_eq!(calls, [(Timestamp(2_000), "mcp__x__y".to_owned())]);
+    store.each_call(since, &mut |id, call| calls.push((id.to_string(), call.name))).unwrap();
+    assert_eq!(calls, [("b2".to_owned(), "mcp__x__y".to_owned())]);
 }
 
 #[test]

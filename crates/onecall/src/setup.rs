@@ -41,11 +41,14 @@ pub(crate) fn with_gateway<T>(
 pub(crate) fn gateway(config: Config) -> anyhow::Result<Arc<Gateway>> {
     let engines = engines(&config, this_executable()?)?;
     let store = store(&config);
-    Ok(Gateway::start(config, engines, guard()?, store))
+    let gateway = Gateway::start(config, engines, guard()?, store);
+    let shown = onecall_server::definitions(gateway.workspace(), &gateway.exposed());
+    gateway.count_own_definitions(serde_json::to_string(&shown).unwrap_or_default());
+    Ok(gateway)
 }
 
 /// What outlives this process; nothing of it is touched before it is needed.
-fn store(config: &Config) -> Option<Arc<Writer>> {
+pub(crate) fn store(config: &Config) -> Option<Arc<Writer>> {
     let file = config.store.file(&Surroundings::of_process().directories)?;
     Some(Arc::new(Writer::start(onecall_store::open(file))))
 }

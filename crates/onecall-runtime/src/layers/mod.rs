@@ -8,6 +8,7 @@ mod offerings;
 mod parallel;
 mod policy;
 mod quota;
+mod recorded;
 mod template;
 
 pub(crate) use cache::{Cache, CacheControl, Cached, Reused, SystemClock};
@@ -19,3 +20,4 @@ pub(crate) use offerings::function;
 pub use parallel::Parallel;
 pub use policy::Policy;
 pub use quota::Quota;
+pub(crate) use recorded::Recorded;

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use onecall_core::Tokens;
 use rusqlite::{Connection, Row, ToSql, Transaction, params};
 
 use super::{SqliteStore, count, whole};
 use crate::{
     CallFacts, Found, Retention, RunDetail, RunFilter, RunId, RunRecord, RunSummary, Runs,
-    StoreError, Timestamp, Tokens,
+    StoreError, Timestamp,
 };
 
 /// In the order of [`summary`].
@@ -34,6 +35,22 @@ impl Runs for SqliteStore {
         self.write(|transaction| {
             insert_run(transaction, record)?;
             insert_calls(transaction, &record.run.id, &record.calls)
+        })
+    }
+
+    fn put_tokens(&self, id: &RunId, tokens: Tokens, calls: &[u64]) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction.execute(
+                "UPDATE runs SET direct_tokens = ?2, onecall_tokens = ?3, tokens_estimated = ?4
+                 WHERE id = ?1",
+                params![id.as_str(), whole(tokens.direct), whole(tokens.onecall), tokens.estimated],
+            )?;
+            let mut statement = transaction
+                .prepare("UPDATE calls SET tokens = ?3 WHERE run_id = ?1 AND position = ?2")?;
+            for (position, tokens) in (0_i64..).zip(calls) {
+                statement.execute(params![id.as_str(), position, whole(*tokens)])?;
+            }
+            Ok(())
         })
     }
 
@@ -76,17 +93,17 @@ impl Runs for SqliteStore {
     fn each_call(
         &self,
         since: Option<Timestamp>,
-        visit: &mut dyn FnMut(Timestamp, CallFacts),
+        visit: &mut dyn FnMut(&RunId, CallFacts),
     ) -> Result<(), StoreError> {
         let since = since.unwrap_or(Timestamp(i64::MIN));
         self.read(|connection| {
             let mut statement = connection.prepare(&format!(
-                "SELECT {CALL}, runs.started_ms FROM runs JOIN calls ON calls.run_id = runs.id
+                "SELECT {CALL}, runs.id FROM runs JOIN calls ON calls.run_id = runs.id
                  WHERE runs.started_ms >= ?1"
             ))?;
             let mut rows = statement.query(params![since.0])?;
             while let Some(row) = rows.next()? {
-                visit(Timestamp(row.get(10)?), call(row)?);
+                visit(&RunId::known(row.get::<_, String>(10)?), call(row)?);
             }
             Ok(())
         })
@@ -121,7 +138,7 @@ fn insert_run(transaction: &Transaction<'_>, record: &RunRecord) -> rusqlite::Re
         Some((kind, message)) => (Some(kind), Some(message)),
         None => (None, None),
     };
-    let values: [&dyn ToSql; 24] = [
+    let values: [&dyn ToSql; 25] = [
         &run.id.as_str(),
         &run.started.0,
         &run.client,
@@ -145,11 +162,13 @@ fn insert_run(transaction: &Transaction<'_>, record: &RunRecord) -> rusqlite::Re
         &run.detail.name(),
         &record.program,
         &record.output,
+        &record.tools,
         &i64::try_from(record.stored_bytes()).unwrap_or(i64::MAX),
     ];
     let places = (1..=values.len()).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
-    let statement =
-        format!("INSERT INTO runs ({SUMMARY}, program, output, stored_bytes) VALUES ({places})");
+    let statement = format!(
+        "INSERT INTO runs ({SUMMARY}, program, output, tools, stored_bytes) VALUES ({places})"
+    );
     transaction.execute(&statement, values.as_slice()).map(drop)
 }
 
@@ -191,10 +210,10 @@ fn insert_calls(
 }
 
 fn whole_run(connection: &Connection, id: &str) -> rusqlite::Result<RunRecord> {
-    let statement = format!("SELECT {SUMMARY}, program, output FROM runs WHERE id = ?1");
+    let statement = format!("SELECT {SUMMARY}, program, output, tools FROM runs WHERE id = ?1");
     let mut record = connection.query_row(&statement, params![id], |row| {
-        let (program, output) = (row.get(21)?, row.get(22)?);
-        Ok(RunRecord { run: summary(row)?, program, output, calls: Vec::new() })
+        let (program, output, tools) = (row.get(21)?, row.get(22)?, row.get(23)?);
+        Ok(RunRecord { run: summary(row)?, program, output, tools, calls: Vec::new() })
     })?;
     let statement = format!(
         "SELECT {CALL}, arguments, result_kind, result FROM calls
@@ -307,7 +326,11 @@ impl RunRecord {
             let result = call.result.as_ref().map_or(0, |(_, text)| text.len());
             CALL_BYTES + length(&call.arguments) + length(&call.error) + result
         });
-        RUN_BYTES + self.program.len() + length(&self.output) + calls.sum::<usize>()
+        RUN_BYTES
+            + self.program.len()
+            + length(&self.output)
+            + length(&self.tools)
+            + calls.sum::<usize>()
     }
 }
 

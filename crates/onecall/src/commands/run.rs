@@ -230,6 +230,10 @@ impl Observer for Live {
         self.show_calls(name);
     }
 
+    fn client(&self) -> String {
+        "command line".to_owned()
+    }
+
     fn caller(&self) -> Option<Arc<dyn Caller>> {
         Some(Arc::new(Spectator(self.spinner.clone())))
     }

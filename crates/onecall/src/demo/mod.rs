@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use onecall_config::{Config, OutputTypes, Records, ServerConfig, StdioTransport, Transport};
 use onecall_core::{Outcome, Program, ServerName};
-use onecall_runtime::report;
+use onecall_runtime::{Tokenizer, report};
 
 use self::savings::{Ledger, Traffic};
 use crate::setup;
@@ -62,10 +62,10 @@ fn demo_server() -> anyhow::Result<ServerConfig> {
 
 fn story(outcome: &Outcome, ledger: &Ledger) -> anyhow::Result<String> {
     let answer = report(outcome);
-    let tokenizer = tiktoken_rs::o200k_base()?;
+    let tokenizer = Tokenizer::load().map_err(anyhow::Error::msg)?;
     let mut direct = vec![serde_json::to_string(&server::definitions())?];
     direct.extend(ledger.texts());
-    let calls = (direct.len() - 1) / 2;
+    let calls = (direct.len() as u64 - 1) / 2;
     let ours = [
         serde_json::to_string(&onecall_server::definitions(None, &[]))?,
         PROGRAM.to_owned(),
@@ -73,7 +73,7 @@ fn story(outcome: &Outcome, ledger: &Ledger) -> anyhow::Result<String> {
     ];
     let direct = Traffic::of(calls, &direct, &tokenizer);
     let ours = Traffic::of(1, &ours, &tokenizer);
-    let row = |what: &str, direct: usize, ours: usize| {
+    let row = |what: &str, direct: u64, ours: u64| {
         let saved = match direct {
             0 => 0.0,
             direct => 100.0 * (1.0 - ours as f64 / direct as f64),

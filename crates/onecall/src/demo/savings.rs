@@ -4,24 +4,23 @@
 use std::sync::{Mutex, PoisonError};
 
 use onecall_core::{CallableName, ToolCall, ToolError, ToolValue};
-use onecall_runtime::Observer;
-use tiktoken_rs::CoreBPE;
+use onecall_runtime::{Observer, Tokenizer};
 
 /// Text that passes through a model's context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traffic {
-    pub(super) round_trips: usize,
-    pub(super) bytes: usize,
-    pub(super) tokens: usize,
+    pub(super) round_trips: u64,
+    pub(super) bytes: u64,
+    pub(super) tokens: u64,
 }
 
 impl Traffic {
     /// Counts `texts`, which take `round_trips` turns of the model.
-    pub(super) fn of(round_trips: usize, texts: &[String], tokenizer: &CoreBPE) -> Self {
+    pub(super) fn of(round_trips: u64, texts: &[String], tokenizer: &Tokenizer) -> Self {
         Self {
             round_trips,
-            bytes: texts.iter().map(String::len).sum(),
-            tokens: texts.iter().map(|text| tokenizer.encode_ordinary(text).len()).sum(),
+            bytes: texts.iter().map(|text| text.len() as u64).sum(),
+            tokens: texts.iter().map(|text| tokenizer.count(text)).sum(),
         }
     }
 }

@@ -25,6 +25,7 @@ CREATE TABLE runs (
   tokens_estimated INTEGER,
   detail TEXT NOT NULL,              -- metadata or full
   output TEXT,                       -- full only
+  tools TEXT,                        -- full only: definitions of the tools called, JSON
   stored_bytes INTEGER NOT NULL      -- what the run takes here, about
 ) STRICT;
 

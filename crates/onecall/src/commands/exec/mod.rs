@@ -20,7 +20,7 @@ use onecall_core::{
 };
 use onecall_engine::Engines;
 use onecall_runtime::layers::Fitting;
-use onecall_runtime::{Runtime, Transcript};
+use onecall_runtime::{Recorder, Runtime, Transcript};
 use rmcp::transport::io::stdio_pipes;
 use tokio::io::AsyncRead;
 use tokio::signal::unix::{SignalKind, signal};
@@ -63,10 +63,13 @@ pub(crate) fn exec(arguments: &ExecArguments, global: &Global) -> anyhow::Result
 async fn serve(config: &Config) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
+    let store = setup::store(config);
+    let recorder = Recorder::start(config, store.clone());
     let engines = Arc::new(setup::engines(config, setup::this_executable()?)?);
     let warming = tokio::spawn(warm_up(Arc::clone(&engines)));
     let runtime = Runtime::new(engines, Arc::new(Nobody), config.execution.clone())
-        .with_session_limits(config.sessions);
+        .with_session_limits(config.sessions)
+        .with_recorder(recorder.clone());
     let (outbox, waiting) = Outbox::new();
     let version = env!("CARGO_PKG_VERSION");
     outbox.put_at_once(&Outgoing::Ready { version, protocol: PROTOCOL });
@@ -86,6 +89,8 @@ async fn serve(config: &Config) -> anyhow::Result<()> {
     // The last program to end leaves nobody who could send anything.
     drop(conversation);
     _ = tokio::time::timeout(FAREWELL, writing).await;
+    recorder.inspect(|recorder| recorder.close(FAREWELL));
+    store.inspect(|store| _ = store.close(FAREWELL));
     Ok(())
 }
 

@@ -156,6 +156,13 @@ impl Directory for Peer {
         self.search("", usize::MAX)
     }
 
+    fn known(&self) -> Vec<Arc<ToolSpec>> {
+        match &self.tools {
+            Tools::Listed(tools) => tools.tools().cloned().collect(),
+            Tools::Any => Vec::new(),
+        }
+    }
+
     fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Vec<Arc<ToolSpec>>> {
         Box::pin(async move {
             match &self.tools {

@@ -1,0 +1,177 @@
+//! The record of a run that has ended.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write;
+use std::sync::Arc;
+
+use onecall_core::{EngineChoice, Failure, ToolSpec};
+use onecall_store::{CallFacts, RunDetail, RunId, RunRecord, RunSummary};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::note::{Depth, Note};
+use super::recording::Finished;
+use super::redactor::Redactor;
+use super::savings::Worth;
+
+/// Bytes of a program, and of what an error says, that are kept.
+const LONGEST_PROGRAM: usize = 1024 * 1024;
+const LONGEST_ERROR: usize = 1024;
+const LONGEST_NAME: usize = 200;
+
+/// Makes a record of a run and what was counted for it.
+pub(super) fn record(
+    run: &Finished,
+    depth: Depth,
+    redactor: &Redactor,
+    tools: &HashMap<&str, &Arc<ToolSpec>>,
+    (tokens, of_calls): Worth,
+) -> RunRecord {
+    let about = &run.about;
+    let clean = |text: &str, limit: usize| redactor.clean(beginning(text, limit));
+    let cached: HashSet<u64> = run.cached.iter().copied().collect();
+    let spec_of = |name: &str| run.specs.get(name).or_else(|| tools.get(name).copied());
+    let calls: Vec<CallFacts> = run
+        .notes
+        .calls
+        .iter()
+        .enumerate()
+        .map(|(place, note)| CallFacts {
+            name: clean(note.name.as_str(), LONGEST_NAME),
+            server: match spec_of(note.name.as_str()) {
+                Some(spec) => spec.server.to_string(),
+                None => server_in(note.name.as_str()),
+            },
+            cached: cached.contains(&note.id),
+            tokens: of_calls.get(place).copied(),
+            ..call_facts(note, depth, redactor)
+        })
+        .collect();
+    let failed = calls.iter().filter(|call| call.error.is_some()).count();
+    let detail = match depth {
+        Depth::Sample => RunDetail::Metadata,
+        Depth::Full => RunDetail::Full,
+    };
+    let error = run.result.as_ref().err().map(|failure| {
+        let summary = failure.summary();
+        (clean(&summary.kind, LONGEST_NAME), clean(&summary.message, LONGEST_ERROR))
+    });
+    let summary = RunSummary {
+        id: RunId::new(about.started),
+        started: about.started,
+        client: clean(&about.client, LONGEST_NAME),
+        kind: about.kind.to_owned(),
+        language: about.language.to_owned(),
+        engine: engine_name(about.engine).to_owned(),
+        session: about.session.as_deref().map(|session| clean(session, LONGEST_NAME)),
+        program_hash: hexadecimal(&Sha256::digest(&about.code)),
+        outcome: outcome_name(&run.result).to_owned(),
+        error,
+        duration: run.duration,
+        output_bytes: whole(run.output.bytes),
+        output_truncated: run.output_truncated,
+        call_count: whole(calls.len()).saturating_add(run.notes.more),
+        failed_calls: whole(failed),
+        cached_calls: whole(cached.len()),
+        tokens: Some(tokens),
+        detail,
+    };
+    let is_full = depth == Depth::Full;
+    RunRecord {
+        run: summary,
+        program: clean(&about.code, LONGEST_PROGRAM),
+        output: is_full.then(|| redactor.clean(run.output.text.clone())),
+        tools: is_full.then(|| definitions(run, &spec_of)),
+        calls,
+    }
+}
+
+fn call_facts(note: &Note, depth: Depth, redactor: &Redactor) -> CallFacts {
+    let hash = note.hash.unwrap_or_else(|| Sha256::digest(&note.arguments.text).into());
+    let is_full = depth == Depth::Full;
+    let end = note.end.as_ref().map(|end| &end.result);
+    let kept = end.and_then(|result| result.as_ref().ok());
+    let error = end.and_then(|result| result.as_ref().err());
+    let result = kept.filter(|(_, kept)| is_full && kept.is_whole());
+    CallFacts {
+        name: String::new(),
+        server: String::new(),
+        arguments_hash: hexadecimal(&hash),
+        arguments_bytes: whole(note.arguments.bytes),
+        result_bytes: whole(kept.map_or(0, |(_, kept)| kept.bytes)),
+        started: note.started,
+        duration: note.end.as_ref().map(|end| end.duration),
+        error: error.map(|error| redactor.clean(beginning(error, LONGEST_ERROR))),
+        cached: false,
+        arguments: (is_full && note.arguments.is_whole())
+            .then(|| redactor.clean(note.arguments.text.clone())),
+        result: result.map(|(kind, kept)| ((*kind).to_owned(), redactor.clean(kept.text.clone()))),
+        tokens: None,
+    }
+}
+
+/// The tools that were called, so that their arguments can be understood again.
+fn definitions<'a>(
+    run: &'a Finished,
+    spec_of: &dyn Fn(&str) -> Option<&'a Arc<ToolSpec>>,
+) -> String {
+    let called: BTreeMap<&str, &Arc<ToolSpec>> = run
+        .notes
+        .calls
+        .iter()
+        .filter_map(|note| Some((note.name.as_str(), spec_of(note.name.as_str())?)))
+        .collect();
+    let definitions = called.values().map(|spec| {
+        json!({
+            "name": spec.callable.as_str(),
+            "server": spec.server.as_str(),
+            "tool": spec.tool.as_str(),
+            "inputSchema": spec.input_schema,
+        })
+    });
+    serde_json::Value::from_iter(definitions).to_string()
+}
+
+fn outcome_name(result: &Result<(), Failure>) -> &'static str {
+    match result {
+        Ok(()) => "ok",
+        Err(Failure::Raised { .. }) => "raised",
+        Err(Failure::Refused { .. }) => "refused",
+        Err(Failure::TimedOut { .. }) => "timed_out",
+        Err(Failure::Cancelled) => "cancelled",
+        Err(Failure::WorkspaceFull { .. }) => "workspace_full",
+        Err(Failure::WorkerDied { .. }) => "worker_died",
+        Err(Failure::EngineUnavailable { .. }) => "engine_unavailable",
+    }
+}
+
+fn engine_name(engine: EngineChoice) -> &'static str {
+    match engine {
+        EngineChoice::Auto => "auto",
+        EngineChoice::Python => "python",
+        EngineChoice::CPython => "cpython",
+        EngineChoice::TypeScript => "typescript",
+    }
+}
+
+/// The server in the name of a tool that nobody knows any more.
+fn server_in(name: &str) -> String {
+    let inside = name.strip_prefix("mcp__").and_then(|name| name.split_once("__"));
+    inside.map_or("", |(server, _)| server).to_owned()
+}
+
+fn beginning(text: &str, limit: usize) -> String {
+    text.get(..text.floor_char_boundary(limit)).unwrap_or_default().to_owned()
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+fn whole(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,177 @@
+//! One run on its way into a record.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use onecall_core::{
+    CallableName, EngineChoice, Failure, Language, Outcome, Program, Tokens, ToolCall, ToolError,
+    ToolSpec, ToolValue,
+};
+use onecall_store::Timestamp;
+use tokio::sync::oneshot;
+
+use super::note::{Kept, Notes};
+use super::recorder::{Origin, Recorder};
+use crate::Observer;
+
+/// How long an answer waits for the count of what it saved.
+const COUNTING: Duration = Duration::from_secs(3);
+
+/// Bytes of an answer that its tokens are estimated from.
+const ANSWER_SAMPLE: usize = 64 * 1024;
+
+/// Notes the calls of a program, and turns them into a record when it has ended. One that
+/// is dropped before was cancelled.
+pub(crate) struct Recording {
+    recorder: Arc<Recorder>,
+    begun: Instant,
+    log: Mutex<Log>,
+}
+
+struct Log {
+    /// Gone once it has been handed over.
+    about: Option<About>,
+    notes: Notes,
+    specs: HashMap<CallableName, Arc<ToolSpec>>,
+}
+
+/// What is known of a run from its beginning.
+#[derive(Debug)]
+pub(super) struct About {
+    pub(super) started: Timestamp,
+    pub(super) client: String,
+    pub(super) kind: &'static str,
+    pub(super) language: &'static str,
+    pub(super) engine: EngineChoice,
+    pub(super) session: Option<String>,
+    pub(super) code: String,
+}
+
+/// A run that has ended.
+pub(super) struct Finished {
+    pub(super) about: About,
+    pub(super) duration: Duration,
+    pub(super) result: Result<(), Failure>,
+    /// The kept text of its output, and the answer as its agent reads it.
+    pub(super) output: Kept,
+    pub(super) output_truncated: bool,
+    pub(super) answer: Kept,
+    pub(super) notes: Notes,
+    /// Which calls were answered from the cache.
+    pub(super) cached: Vec<u64>,
+    pub(super) specs: HashMap<CallableName, Arc<ToolSpec>>,
+    pub(super) origin: Origin,
+}
+
+impl Recording {
+    /// Begins with the program.
+    pub(crate) fn begin(
+        recorder: &Arc<Recorder>,
+        program: &Program,
+        kind: &'static str,
+        observer: &dyn Observer,
+    ) -> Self {
+        let engine = program.engine.unwrap_or_default();
+        let language = match engine {
+            EngineChoice::TypeScript => Language::TypeScript,
+            _ => Language::Python,
+        };
+        let language = Language::NAMES.iter().find(|(_, it)| *it == language);
+        let about = About {
+            started: Timestamp::now(),
+            client: observer.client(),
+            kind,
+            language: language.map_or("", |(name, _)| name),
+            engine,
+            session: program.session.as_ref().map(|session| session.name.clone()),
+            code: program.code.clone(),
+        };
+        let notes = Notes::new(recorder.depth());
+        let log = Log { about: Some(about), notes, specs: HashMap::new() };
+        Self { recorder: Arc::clone(recorder), begun: Instant::now(), log: Mutex::new(log) }
+    }
+
+    /// A name of the program means this tool.
+    pub(crate) fn met(&self, spec: &Arc<ToolSpec>) {
+        self.log().specs.insert(spec.callable.clone(), Arc::clone(spec));
+    }
+
+    /// Where the note of a call is, if there is room for one.
+    pub(crate) fn call_began(&self, call: &ToolCall) -> Option<usize> {
+        let started = self.begun.elapsed();
+        self.log().notes.begin(call, started)
+    }
+
+    pub(crate) fn call_ended(&self, place: Option<usize>, result: &Result<ToolValue, ToolError>) {
+        let Some(place) = place else { return };
+        let now = self.begun.elapsed();
+        self.log().notes.end(place, now, result);
+    }
+
+    /// Hands the run over. What it was worth can be waited for if agents are told so.
+    pub(crate) fn finish(
+        &self,
+        outcome: &Outcome,
+        answer: impl FnOnce() -> String,
+        engine: EngineChoice,
+        origin: Origin,
+    ) -> Option<Counting> {
+        let cached = outcome.calls.records.iter().filter(|call| call.cached).map(|call| call.id);
+        let output = &outcome.stdout;
+        let room = self.recorder.output_room();
+        let mut run = self.hand_over()?;
+        run.about.engine = engine;
+        let finished = Finished {
+            result: outcome.result.clone(),
+            output: Kept::new(&output.text, room),
+            output_truncated: output.truncated,
+            answer: Kept::new(&answer(), ANSWER_SAMPLE),
+            cached: cached.collect(),
+            origin,
+            ..run
+        };
+        self.recorder.submit(finished).map(Counting)
+    }
+
+    /// What there is of it, the first time.
+    fn hand_over(&self) -> Option<Finished> {
+        let mut log = self.log();
+        let about = log.about.take()?;
+        let notes = std::mem::replace(&mut log.notes, Notes::new(self.recorder.depth()));
+        Some(Finished {
+            about,
+            duration: self.begun.elapsed(),
+            result: Err(Failure::Cancelled),
+            output: Kept::default(),
+            output_truncated: false,
+            answer: Kept::default(),
+            notes,
+            cached: Vec::new(),
+            specs: std::mem::take(&mut log.specs),
+            origin: Origin::Unknown,
+        })
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a run was worth, while it is counted.
+pub(crate) struct Counting(oneshot::Receiver<Tokens>);
+
+impl Counting {
+    /// Waits for the count, but not for long.
+    pub(crate) async fn done(self) -> Option<Tokens> {
+        tokio::time::timeout(COUNTING, self.0).await.ok()?.ok()
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if let Some(run) = self.hand_over() {
+            drop(self.recorder.submit(run));
+        }
+    }
+}

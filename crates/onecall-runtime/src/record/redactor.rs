@@ -1,0 +1,153 @@
+//! Takes the secrets of the configuration out of what is stored.
+
+use std::borrow::Cow;
+
+use onecall_config::{Config, LocalWork, OAuth, Secret, Transport};
+
+/// What stands where a secret was.
+const REDACTED: &str = "[redacted]";
+
+/// A secret of this length is taken out wherever it occurs.
+const LONG: usize = 8;
+
+/// A shorter one is taken out where it stands alone, and one below this is no secret but a
+/// word or a number that programs are full of.
+const SHORT: usize = 4;
+
+/// Knows every value of the configuration that nobody else may see: the environments of
+/// servers and commands, the headers of remote ones, and what proves who we are to them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Redactor {
+    /// The longest first, so that none is taken for a part of another.
+    secrets: Vec<Secret>,
+}
+
+impl Redactor {
+    pub(crate) fn of(config: &Config) -> Self {
+        let mut values = Vec::new();
+        for server in &config.servers {
+            match &server.transport {
+                Transport::Stdio(stdio) => values.extend(stdio.env.values()),
+                Transport::Auto(remote) | Transport::Http(remote) | Transport::Sse(remote) => {
+                    values.extend(remote.headers.values());
+                    let oauth = remote.oauth.as_ref();
+                    values.extend(
+                        oauth.and_then(|OAuth { client_secret, .. }| client_secret.as_ref()),
+                    );
+                }
+            }
+        }
+        for tool in &config.local_tools {
+            if let LocalWork::Command(command) = &tool.work {
+                values.extend(command.env.values());
+            }
+        }
+        Self::new(values.into_iter().map(Secret::reveal))
+    }
+
+    fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut secrets = Vec::new();
+        for value in values {
+            let value = value.trim();
+            secrets.push(value.to_owned());
+            // `Bearer abc`: what follows the scheme is the secret itself.
+            secrets.extend(value.split_whitespace().skip(1).map(str::to_owned));
+        }
+        // As they look inside JSON.
+        let escaped: Vec<_> = secrets.iter().map(|secret| in_json(secret)).collect();
+        secrets.extend(escaped);
+        secrets.retain(|secret| secret.chars().count() >= SHORT);
+        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        secrets.dedup();
+        Self { secrets: secrets.into_iter().map(Secret::new).collect() }
+    }
+
+    /// Takes out those of another one, too.
+    pub(crate) fn add(&mut self, other: Self) {
+        let known = std::mem::take(&mut self.secrets);
+        let all = known.iter().chain(&other.secrets).map(Secret::reveal);
+        *self = Self::new(all);
+    }
+
+    /// The text without secrets.
+    pub(crate) fn clean(&self, text: String) -> String {
+        let mut text = text;
+        for secret in &self.secrets {
+            if let Cow::Owned(cleaned) = without(&text, secret.reveal()) {
+                text = cleaned;
+            }
+        }
+        text
+    }
+}
+
+/// The text with `secret` replaced where it counts.
+fn without<'a>(text: &'a str, secret: &str) -> Cow<'a, str> {
+    let is_long = secret.chars().count() >= LONG;
+    let mut cleaned = String::new();
+    let mut kept = 0;
+    for (at, _) in text.match_indices(secret) {
+        let end = at + secret.len();
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text.get(end..).and_then(|text| text.chars().next());
+        let touches = |side: Option<char>| side.is_some_and(|it| it.is_alphanumeric() || it == '_');
+        if is_long || !(touches(before) || touches(after)) {
+            cleaned.push_str(text.get(kept..at).unwrap_or_default());
+            cleaned.push_str(REDACTED);
+            kept = end;
+        }
+    }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    cleaned.push_str(text.get(kept..).unwrap_or_default());
+    Cow::Owned(cleaned)
+}
+
+/// The inside of a JSON string that says this.
+fn in_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    let inside = quoted.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    inside.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_taken_out_and_words_stay() {
+        let redactor = Redactor::new([
+            "Bearer sk-12345678",
+            "sk-1234567890",
+            "prod",
+            "1",
+            "",
+            "p\"ss\\word\n",
+            "päss",
+        ]);
+        let cases = [
+            ("key = 'sk-12345678'", "key = '[redacted]'"),
+            ("xsk-12345678x", "x[redacted]x"),
+            ("sk-1234567890", "[redacted]"),
+            ("Bearer sk-12345678!", "[redacted]!"),
+            (
+                "production prod reprod prod_1 (prod)",
+                "production [redacted] reprod prod_1 ([redacted])",
+            ),
+            ("1 + 1", "1 + 1"),
+            (r#"{"password": "p\"ss\\word"}"#, r#"{"password": "[redacted]"}"#),
+            ("päss pässe", "[redacted] pässe"),
+            ("nothing", "nothing"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(redactor.clean(text.to_owned()), expected);
+        }
+    }
+
+    #[test]
+    fn a_redactor_does_not_tell() {
+        let shown = format!("{:?}", Redactor::new(["sk-12345678"]));
+        assert!(!shown.contains("sk-12345678"), "{shown}");
+    }
+}
