@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use onecall_core::{EngineChoice, Language};
 
-use crate::commands::CacheCommand;
+use crate::commands::{CacheCommand, RunsArguments, StatsArguments};
 use crate::http::HttpOptions;
 
 /// What `--version` says: enough for a report that something is wrong.
@@ -130,6 +130,22 @@ Exit codes: 0 the target answered, 1 something failed, 2 the plan could not be r
         #[arg(long)]
         explain: bool,
     },
+    /// List what ran, newest first; show one run, or run it again from its record
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "\
+Runs are recorded in your state directory; `records` in the configuration says how much of them.
+
+Examples:
+  onecall runs --failed --since 2h
+  onecall runs --tool send_message --json
+  onecall runs show 1m7g7r5ga39rv3
+  onecall runs replay 1m7g7r5ga39rv3"
+    )]
+    Runs(RunsArguments),
+    /// Show what ran, how long it took and what it saved: by day, server and tool
+    #[command(after_help = "Examples:\n  onecall stats\n  onecall stats --since 4w --json")]
+    Stats(StatsArguments),
     /// Test the sandbox: every wall with its state and cost
     #[command(after_help = "\
 A worker of each engine tries to break out, and says what held it. Exit codes: 0 every wall of

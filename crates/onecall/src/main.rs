@@ -4,11 +4,13 @@ mod cli;
 mod commands;
 mod comparison;
 mod demo;
+mod figures;
 mod http;
 mod layout;
 mod logging;
 mod reload;
 mod setup;
+mod span;
 mod spectator;
 mod terminal;
 

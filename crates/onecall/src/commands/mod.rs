@@ -10,8 +10,10 @@ mod pin;
 mod proxy;
 mod repl;
 mod run;
+mod runs;
 mod schema;
 mod serve;
+mod stats;
 mod tools;
 mod trust;
 
@@ -19,6 +21,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 pub(crate) use cache::CacheCommand;
+pub(crate) use runs::RunsArguments;
+pub(crate) use stats::StatsArguments;
 
 use crate::cli::{Cli, Command, Global, ToolsCommand};
 use crate::{demo, logging};
@@ -60,6 +64,8 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Repl => repl::repl(global),
         Command::Exec(arguments) => exec::exec(&arguments, global),
         Command::Proxy { file, explain } => proxy::proxy(&file, explain, global),
+        Command::Runs(arguments) => runs::runs(arguments, global),
+        Command::Stats(arguments) => stats::stats(&arguments, global),
         Command::Doctor => doctor::doctor(global),
         Command::Tools { command: Some(ToolsCommand::Show { name }), .. } => {
             tools::show(&name, global)

@@ -1,0 +1,72 @@
+//! Runs as JSON, for other programs.
+
+use std::time::Duration;
+
+use onecall_core::Tokens;
+use onecall_store::{CallFacts, RunRecord, RunSummary};
+use serde_json::{Value, json};
+
+/// A run without its text and its calls.
+pub(super) fn summary(run: &RunSummary) -> Value {
+    json!({
+        "id": run.id.as_str(),
+        "started": run.started.to_string(),
+        "client": run.client,
+        "kind": run.kind,
+        "language": run.language,
+        "engine": run.engine,
+        "session": run.session,
+        "program_sha256": run.program_hash,
+        "outcome": run.outcome,
+        "error": run.error.as_ref().map(|(kind, message)| json!({ "type": kind, "message": message })),
+        "duration_seconds": seconds(run.duration),
+        "output_bytes": run.output_bytes,
+        "output_truncated": run.output_truncated,
+        "calls": run.call_count,
+        "failed_calls": run.failed_calls,
+        "cached_calls": run.cached_calls,
+        "tokens": run.tokens.map(tokens),
+        "detail": run.detail.name(),
+    })
+}
+
+/// A run with everything.
+pub(super) fn whole(record: &RunRecord) -> Value {
+    let mut value = summary(&record.run);
+    value["program"] = json!(record.program);
+    value["output"] = json!(record.output);
+    value["tool_calls"] = record.calls.iter().map(call).collect();
+    value
+}
+
+fn call(call: &CallFacts) -> Value {
+    json!({
+        "name": call.name,
+        "server": call.server,
+        "start_seconds": seconds(call.started),
+        "duration_seconds": call.duration.map(seconds),
+        "error": call.error,
+        "cached": call.cached,
+        "arguments_sha256": call.arguments_hash,
+        "arguments_bytes": call.arguments_bytes,
+        "result_bytes": call.result_bytes,
+        "tokens": call.tokens,
+        "arguments": call.arguments,
+        "result": call.result.as_ref().map(|(_, text)| text),
+    })
+}
+
+/// What was spent and saved.
+pub(crate) fn tokens(tokens: Tokens) -> Value {
+    json!({
+        "direct": tokens.direct,
+        "onecall": tokens.onecall,
+        "saved": tokens.saved(),
+        "estimated": tokens.estimated,
+    })
+}
+
+/// Microseconds are as exact as it gets.
+fn seconds(span: Duration) -> f64 {
+    span.as_micros() as f64 / 1e6
+}

@@ -1,0 +1,90 @@
+//! The latest runs, a row each.
+
+use std::process::ExitCode;
+
+use onecall_store::{RunFilter, RunSummary, Store, Timestamp};
+use serde_json::Value;
+
+use super::{RunsArguments, json};
+use crate::commands::say;
+use crate::figures::{Side, age, amount, duration, table, terminal_width};
+use crate::terminal::{neutralise, print};
+
+/// Below this width a row has no client.
+const NARROW: usize = 80;
+
+pub(super) fn list(store: &dyn Store, arguments: &RunsArguments) -> anyhow::Result<ExitCode> {
+    let now = Timestamp::now();
+    let filter = RunFilter {
+        failed: arguments.failed,
+        tool: arguments.tool.clone(),
+        since: arguments.since.map(|span| now.before(span)),
+        limit: Some(arguments.limit),
+    };
+    let runs = store.runs(&filter)?;
+    if arguments.json {
+        let runs: Value = runs.iter().map(json::summary).collect();
+        print(&format!("{runs:#}\n"))?;
+    } else if runs.is_empty() {
+        let everything = RunFilter { limit: filter.limit, ..RunFilter::default() };
+        say(match filter == everything {
+            true => "no runs are recorded",
+            false => "no recorded run is like that",
+        });
+    } else {
+        print(&rows(&runs, now, terminal_width()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rows(runs: &[RunSummary], now: Timestamp, width: usize) -> String {
+    let is_narrow = width < NARROW;
+    let mut headings = vec![
+        ("ID", Side::Left),
+        ("WHEN", Side::Right),
+        ("TIME", Side::Right),
+        ("CALLS", Side::Right),
+        ("SAVED", Side::Right),
+        ("CLIENT", Side::Left),
+        ("OUTCOME", Side::Left),
+    ];
+    headings.retain(|(heading, _)| !(is_narrow && *heading == "CLIENT"));
+    let rows: Vec<_> = runs
+        .iter()
+        .map(|run| {
+            let mut row = vec![
+                run.id.to_string(),
+                age(now.since(run.started)),
+                duration(run.duration),
+                run.call_count.to_string(),
+                saved(run),
+            ];
+            if !is_narrow {
+                row.push(neutralise(&crate::figures::fitted(&run.client, 20)));
+            }
+            row.push(outcome(run));
+            row
+        })
+        .collect();
+    table(&headings, &rows, width)
+}
+
+fn saved(run: &RunSummary) -> String {
+    let about = |estimated| if estimated { "~" } else { "" };
+    run.tokens.map_or("-".to_owned(), |tokens| {
+        format!("{}{}", about(tokens.estimated), amount(tokens.saved()))
+    })
+}
+
+/// How it ended, and what went wrong.
+fn outcome(run: &RunSummary) -> String {
+    let calls = match run.failed_calls {
+        0 => String::new(),
+        1 => ", 1 call failed".to_owned(),
+        failed => format!(", {failed} calls failed"),
+    };
+    match &run.error {
+        None => format!("{}{calls}", run.outcome),
+        Some((kind, message)) => neutralise(&format!("{kind}: {message}")),
+    }
+}

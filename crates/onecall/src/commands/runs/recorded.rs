@@ -1,0 +1,150 @@
+//! A host whose tools answer what they answered before.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onecall_core::{
+    BoxFuture, CallableName, Resolution, ServerName, ToolAnnotations, ToolCall, ToolError,
+    ToolHost, ToolName, ToolSpec, ToolValue,
+};
+use onecall_store::{CallFacts, RunRecord};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// Answers calls from a record: those with the same tool and arguments in the order in which
+/// they were made.
+pub(super) struct Recorded {
+    run: String,
+    tools: Vec<Arc<ToolSpec>>,
+    answers: Mutex<HashMap<Asked, VecDeque<Answer>>>,
+}
+
+/// A tool's name, and arguments in their canonical form.
+type Asked = (String, String);
+
+type Answer = Result<ToolValue, ToolError>;
+
+/// A tool as the record has it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Definition {
+    name: String,
+    server: String,
+    tool: String,
+    input_schema: Value,
+}
+
+impl Recorded {
+    pub(super) fn new(record: &RunRecord) -> Self {
+        let mut answers = HashMap::<_, VecDeque<_>>::new();
+        for call in &record.calls {
+            if let (Some(arguments), Some(answer)) = (&call.arguments, answer(call)) {
+                let key = (call.name.clone(), canonical(arguments));
+                answers.entry(key).or_default().push_back(answer);
+            }
+        }
+        let tools: Vec<Definition> = record
+            .tools
+            .as_deref()
+            .and_then(|tools| serde_json::from_str(tools).ok())
+            .unwrap_or_default();
+        let tools = tools.into_iter().map(|it| {
+            spec(&it.name, ServerName::new(it.server), ToolName::new(it.tool), it.input_schema)
+        });
+        let (run, tools) = (record.run.id.to_string(), tools.collect());
+        Self { run, tools, answers: Mutex::new(answers) }
+    }
+
+    /// How many answers nobody asked for.
+    pub(super) fn left(&self) -> usize {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.values().map(VecDeque::len).sum()
+    }
+
+    /// The tool of this name: its callable one, or its own where only one has it.
+    fn find(&self, name: &str) -> Option<&Arc<ToolSpec>> {
+        let called = self.tools.iter().find(|spec| spec.callable.as_str() == name);
+        let mut own = self.tools.iter().filter(|spec| spec.tool.as_str() == name);
+        called.or_else(|| own.next().filter(|_| own.next().is_none()))
+    }
+}
+
+fn spec(name: &str, server: ServerName, tool: ToolName, input_schema: Value) -> Arc<ToolSpec> {
+    Arc::new(ToolSpec {
+        callable: CallableName::new(name),
+        server,
+        tool,
+        description: None,
+        input_schema,
+        output_schema: None,
+        annotations: ToolAnnotations::default(),
+    })
+}
+
+impl ToolHost for Recorded {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+        Box::pin(async move {
+            if let Some(spec) = self.find(name.as_str()) {
+                return Resolution::Callable(Arc::clone(spec));
+            }
+            // A tool that was never called may still be named.
+            if name.as_str().starts_with("mcp__") {
+                let (server, tool) = (ServerName::new(""), ToolName::new(name.as_str()));
+                return Resolution::Callable(spec(name.as_str(), server, tool, json!({})));
+            }
+            Resolution::Unknown { nearest: Vec::new() }
+        })
+    }
+
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        Box::pin(async move {
+            let key = (call.name.to_string(), canonical(call.arguments.get()));
+            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let answer = answers.get_mut(&key).and_then(VecDeque::pop_front);
+            answer.unwrap_or_else(|| {
+                let message = format!("run {} has no record of this call", self.run);
+                Err(ToolError::NotUnderstood { name: call.name, message })
+            })
+        })
+    }
+}
+
+/// What a call got, if that was kept.
+fn answer(call: &CallFacts) -> Option<Answer> {
+    let name = CallableName::new(call.name.as_str());
+    if let Some(error) = &call.error {
+        let message = error.strip_prefix(&format!("'{name}' failed: "));
+        let unavailable = ToolError::NotAvailable { name: name.clone() };
+        return Some(Err(match message {
+            None if unavailable.to_string() == *error => unavailable,
+            message => ToolError::failed(&name, message.unwrap_or(error)),
+        }));
+    }
+    let (kind, text) = call.result.as_ref()?;
+    match kind.as_str() {
+        "nothing" => Some(Ok(ToolValue::Nothing)),
+        "json" => RawValue::from_string(text.clone()).ok().map(|json| Ok(ToolValue::Json(json))),
+        "text" => Some(Ok(ToolValue::Text(text.clone()))),
+        _ => None,
+    }
+}
+
+/// Arguments in a form that does not depend on the order of their names.
+fn canonical(arguments: &str) -> String {
+    let value: Value = serde_json::from_str(arguments).unwrap_or_default();
+    sorted(value).to_string()
+}
+
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> =
+                fields.into_iter().map(|(key, it)| (key, sorted(it))).collect();
+            fields.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(fields.into_iter().collect())
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        value => value,
+    }
+}

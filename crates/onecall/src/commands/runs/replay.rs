@@ -1,0 +1,94 @@
+//! A recorded program once more, against what its tools answered then.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::bail;
+use onecall_config::Config;
+use onecall_core::{EngineChoice, Outcome, Program};
+use onecall_runtime::Runtime;
+use onecall_store::{RunDetail, RunRecord};
+
+use super::recorded::Recorded;
+use crate::commands::run::{Echo, Live};
+use crate::commands::say;
+use crate::comparison::compared;
+use crate::setup;
+use crate::terminal::neutralise;
+
+/// Lines of a difference that are shown.
+const MOST_LINES: usize = 40;
+
+pub(super) fn replay(record: RunRecord, config: &Config) -> anyhow::Result<ExitCode> {
+    let (id, run) = (&record.run.id, &record.run);
+    if run.detail != RunDetail::Full {
+        bail!(
+            "run {id} was recorded without arguments and results; with `records: full` in the \
+             configuration, later runs can be replayed"
+        );
+    }
+    if run.kind == "plan" {
+        bail!("run {id} was a plan; only programs can be replayed");
+    }
+    if let Some(session) = &run.session {
+        say(&format!(
+            "onecall: it ran in the session '{}', whose variables are not there now",
+            neutralise(session)
+        ));
+    }
+    let host = Arc::new(Recorded::new(&record));
+    let program = Program { engine: engine(&run.engine), ..Program::new(record.program.as_str()) };
+    let engines = Arc::new(setup::engines(config, setup::this_executable()?)?);
+    let live = Live::new(Echo::Output);
+    let runtime = setup::tokio_runtime()?;
+    let outcome = runtime.block_on(async {
+        let limits = config.execution.clone();
+        Runtime::new(engines, host.clone(), limits).run(&program, &live).await
+    });
+    live.finish();
+    runtime.shutdown_background();
+    Ok(verdict(&record, &outcome, host.left()))
+}
+
+fn engine(name: &str) -> Option<EngineChoice> {
+    match name {
+        "python" => Some(EngineChoice::Python),
+        "cpython" => Some(EngineChoice::CPython),
+        "typescript" => Some(EngineChoice::TypeScript),
+        _ => None,
+    }
+}
+
+/// Says whether it came out the same.
+fn verdict(record: &RunRecord, outcome: &Outcome, left: usize) -> ExitCode {
+    let run = &record.run;
+    let before = run.error.as_ref().map(|(kind, _)| kind.as_str());
+    let failure = outcome.result.as_ref().err().map(|failure| failure.summary());
+    let now = failure.as_ref().map(|error| error.kind.as_str());
+    if let Some(error) = &failure {
+        say(&neutralise(&format!("onecall: it failed with {}: {}", error.kind, error.message)));
+    }
+    if left > 0 {
+        say(&format!("onecall: {left} recorded calls were not made this time"));
+    }
+    let output = record.output.as_deref().unwrap_or_default();
+    let difference = compared(output, &outcome.stdout.text);
+    if !difference.is_empty() {
+        say("onecall: the output is different (- then, + now):");
+        for line in difference.iter().take(MOST_LINES) {
+            say(line);
+        }
+        if difference.len() > MOST_LINES {
+            say(&format!("… and {} more lines", difference.len() - MOST_LINES));
+        }
+    }
+    if before != now {
+        let told = |kind: Option<&str>| kind.map_or("it succeeded".to_owned(), neutralise);
+        say(&format!("onecall: it ended differently: {} then, {} now", told(before), told(now)));
+    }
+    if difference.is_empty() && before == now {
+        say(&format!("onecall: the same output as in run {}", run.id));
+        return ExitCode::SUCCESS;
+    }
+    ExitCode::FAILURE
+}

@@ -1,0 +1,103 @@
+//! Everything about one run.
+
+use std::process::ExitCode;
+
+use onecall_store::{RunDetail, RunRecord, RunSummary, Timestamp};
+
+use super::{json, timeline};
+use crate::figures::{age, amount, duration, terminal_width};
+use crate::terminal::{neutralise, print};
+
+/// Lines of a program or an output that are shown.
+const MOST_LINES: usize = 200;
+
+pub(super) fn show(record: &RunRecord, as_json: bool) -> anyhow::Result<ExitCode> {
+    let text = match as_json {
+        true => format!("{:#}\n", json::whole(record)),
+        false => described(record, Timestamp::now(), terminal_width()),
+    };
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn described(record: &RunRecord, now: Timestamp, width: usize) -> String {
+    let mut text = format!("Run {}\n", record.run.id);
+    for (name, fact) in facts(record, now) {
+        text.push_str(&format!("  {name:9} {}\n", neutralise(&fact).replace('\n', " ")));
+    }
+    if !record.calls.is_empty() {
+        text.push_str(&format!("\n{}", timeline::drawn(&record.calls, record.run.duration, width)));
+    }
+    text.push_str(&section("Program", &record.program));
+    if let Some(output) = &record.output {
+        text.push_str(&section("Output", output));
+    }
+    text
+}
+
+fn facts(record: &RunRecord, now: Timestamp) -> Vec<(&'static str, String)> {
+    let run = &record.run;
+    let hash: String = run.program_hash.chars().take(12).collect();
+    let cut = if run.output_truncated { ", and more that was cut off" } else { "" };
+    let mut facts = vec![
+        ("started", format!("{} ({})", run.started, age(now.since(run.started)))),
+        ("client", run.client.clone()),
+        ("program", format!("{}, {} on {}, sha256 {hash}…", run.kind, run.language, run.engine)),
+        ("session", run.session.clone().unwrap_or_default()),
+        ("outcome", outcome(run)),
+        ("duration", duration(run.duration)),
+        ("output", format!("{} bytes{cut}", run.output_bytes)),
+        ("calls", calls(run)),
+        ("tokens", tokens(run)),
+    ];
+    facts.push((
+        "kept",
+        match run.detail {
+            RunDetail::Metadata => "metadata: no arguments, results or output",
+            RunDetail::Full => "everything; `onecall runs replay` runs it again",
+        }
+        .to_owned(),
+    ));
+    facts.retain(|(_, fact)| !fact.is_empty());
+    facts
+}
+
+fn outcome(run: &RunSummary) -> String {
+    match &run.error {
+        None => run.outcome.clone(),
+        Some((kind, message)) => format!("{}, {kind}: {message}", run.outcome),
+    }
+}
+
+fn calls(run: &RunSummary) -> String {
+    let mut text = run.call_count.to_string();
+    if run.failed_calls > 0 {
+        text += &format!(", {} failed", run.failed_calls);
+    }
+    if run.cached_calls > 0 {
+        text += &format!(", {} from the cache", run.cached_calls);
+    }
+    text
+}
+
+fn tokens(run: &RunSummary) -> String {
+    let Some(tokens) = run.tokens else { return String::new() };
+    let about = if tokens.estimated { "about " } else { "" };
+    format!(
+        "{about}{} instead of {} with direct calls: {} saved",
+        tokens.onecall,
+        tokens.direct,
+        amount(tokens.saved())
+    )
+}
+
+fn section(title: &str, text: &str) -> String {
+    let lines = text.lines().count();
+    let shown = text.lines().take(MOST_LINES).map(|line| format!("    {}\n", neutralise(line)));
+    let mut section = format!("\n{title}\n");
+    section.extend(shown);
+    if lines > MOST_LINES {
+        section += &format!("    … and {} more lines (--json has all)\n", lines - MOST_LINES);
+    }
+    section
+}

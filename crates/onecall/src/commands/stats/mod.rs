@@ -1,0 +1,49 @@
+//! `onecall stats`: what ran, what it cost and what it saved.
+
+mod figures;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use onecall_store::{RunFilter, Timestamp};
+
+use self::figures::Figures;
+use crate::cli::Global;
+use crate::commands::runs::open;
+use crate::commands::say;
+use crate::figures::terminal_width;
+use crate::setup;
+use crate::span::span;
+use crate::terminal::print;
+
+/// What `onecall stats` takes.
+#[derive(Args, Debug)]
+pub(crate) struct StatsArguments {
+    /// Of the runs of this long: 12h, 7d, 4w
+    #[arg(long, value_name = "SPAN", default_value = "7d", value_parser = span)]
+    since: Duration,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows the figures of recorded runs.
+pub(crate) fn stats(arguments: &StatsArguments, global: &Global) -> anyhow::Result<ExitCode> {
+    let config = setup::load(global)?.config;
+    let store = open(&config)?;
+    let since = Some(Timestamp::now().before(arguments.since));
+    let mut figures = Figures::default();
+    for run in store.runs(&RunFilter { since, ..RunFilter::default() })? {
+        figures.add_run(&run);
+    }
+    store.each_call(since, &mut |id, call| figures.add_call(id, &call))?;
+    if arguments.json {
+        print(&format!("{:#}\n", figures.to_json()))?;
+    } else if figures.is_empty() {
+        say("no runs are recorded of that time");
+    } else {
+        print(&figures.shown(terminal_width()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
