@@ -43,6 +43,7 @@ mod status;
 mod stderr;
 mod stdio;
 mod subscription;
+mod trace;
 mod writer;
 
 pub use audience::Audience;
@@ -53,7 +54,7 @@ pub use guard::{Guard, run_guard};
 pub use identity::Identity;
 pub use offering::Shelf;
 pub use pins::{PinError, PinState, Pins, Quarantined};
-pub use remote::{Granted, LoggedOut, LoginError, log_in, log_out};
+pub use remote::{Granted, LoggedOut, LoginError, http_client, log_in, log_out};
 pub use setting::Setting;
 pub use snapshot::{ToolWatch, Tools};
 pub use status::{NextStart, ServerState, ServerStatus};

@@ -13,6 +13,7 @@ mod sse;
 mod streamable;
 mod tasks;
 
+pub use endpoint::client as http_client;
 pub(crate) use failure::HttpError;
 pub use oauth::{Granted, LoggedOut, LoginError, log_in, log_out};
 pub(crate) use oauth::{Login, LoginMark};

@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 
-use onecall_core::ToolName;
+use onecall_core::{ToolName, TraceContext};
 use serde_json::value::RawValue;
 
 use crate::behalf::Behalf;
@@ -107,6 +107,11 @@ impl Request<'_> {
 
     /// The whole line, its newline included.
     pub fn line(&self, id: u64, era: Era) -> Vec<u8> {
+        self.line_within(id, era, None)
+    }
+
+    /// The same for a request that is part of a trace.
+    pub fn line_within(&self, id: u64, era: Era, trace: Option<&TraceContext>) -> Vec<u8> {
         let room = match self {
             Self::CallTool { arguments, .. } => arguments.get().len(),
             _ => 0,
@@ -143,7 +148,7 @@ impl Request<'_> {
                 line.input(*input);
             }
         }
-        self.meta(&mut line, id, era);
+        self.meta(&mut line, id, era, trace);
         line.raw("}}").end()
     }
 
@@ -159,18 +164,25 @@ impl Request<'_> {
     }
 
     /// What is said about the request itself, if anything is.
-    fn meta(&self, line: &mut Line, id: u64, era: Era) {
+    fn meta(&self, line: &mut Line, id: u64, era: Era, trace: Option<&TraceContext>) {
         let behalf = self.behalf();
         let wants_progress = behalf.is_some_and(|behalf| behalf.caller.wants_progress());
-        if era == Era::Handshake && !wants_progress {
+        if era == Era::Handshake && !wants_progress && trace.is_none() {
             return;
         }
         line.raw(if line.0.ends_with(b"{") { r#""_meta":{"# } else { r#","_meta":{"# });
         if wants_progress {
             line.raw(r#""progressToken":"#).number(id);
         }
-        if era == Era::Stateless {
+        if let Some(trace) = trace {
             line.raw(if wants_progress { "," } else { "" });
+            line.raw(r#""traceparent":"#).text(trace.parent());
+            if let Some(state) = trace.state() {
+                line.raw(r#","tracestate":"#).text(state);
+            }
+        }
+        if era == Era::Stateless {
+            line.raw(if wants_progress || trace.is_some() { "," } else { "" });
             line.raw(r#""io.modelcontextprotocol/protocolVersion":"#).text(STATELESS_VERSION);
             let abilities = behalf.map(|behalf| behalf.caller.abilities()).unwrap_or_default();
             line.raw(r#","io.modelcontextprotocol/clientCapabilities":"#).raw(&abilities.to_json());
@@ -322,6 +334,7 @@ mod tests {
     #[test]
     fn everything_we_say_is_json() {
         let id = RawValue::from_string("\"x\"".to_owned()).unwrap();
+        let trace = Some(TraceContext::new(1, 2, 1, Some("a=\"".to_owned())));
         for line in [
             Request::Initialize { capabilities: "{}" }.line(1, Era::Handshake),
             Request::Discover.line(1, Era::Stateless),
@@ -339,6 +352,8 @@ mod tests {
             answer(&id, &id),
             roots_changed(),
             refusal(&id, "roots/list\""),
+            Request::Discover.line_within(5, Era::Stateless, trace.as_ref()),
+            Request::ListTools { cursor: None }.line_within(6, Era::Handshake, trace.as_ref()),
         ] {
             serde_json::from_slice::<serde_json::Value>(&line).unwrap();
         }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use onecall_config::ServerLimits;
-use onecall_core::{Caller, Refusal, ServerName, Subject};
+use onecall_core::{Caller, Refusal, ServerName, Subject, TraceContext};
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::{debug, warn};
@@ -24,6 +24,7 @@ use crate::progress;
 use crate::question::{self, Addressee, Asked, Event};
 use crate::request::{self, Era, Request};
 use crate::setting::Setting;
+use crate::trace::Traced;
 
 /// How long a request that cannot be sent waits for the reason.
 const CAUSE: Duration = Duration::from_secs(2);
@@ -52,7 +53,7 @@ pub(crate) struct Outgoing<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose<'a> {
     /// An answer with this id is expected.
-    Request { id: u64, request: Request<'a> },
+    Request { id: u64, request: Request<'a>, trace: Option<&'a TraceContext> },
     /// The last word of the handshake.
     Initialized,
     /// Nobody waits for the answer to this request any more.
@@ -136,7 +137,21 @@ impl Peer {
         decode: fn(&RawValue) -> T,
     ) -> Result<T, RequestError> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let line = request.line(id, self.era_of(&request));
+        let mut traced = Traced::begin(&self.server, &request, id);
+        let answer = self.exchange(id, request, limit, traced.context(), decode).await;
+        traced.end(answer.as_ref().err());
+        answer
+    }
+
+    async fn exchange<T: Send + 'static>(
+        &self,
+        id: u64,
+        request: Request<'_>,
+        limit: Option<Duration>,
+        trace: Option<&TraceContext>,
+        decode: fn(&RawValue) -> T,
+    ) -> Result<T, RequestError> {
+        let line = request.line_within(id, self.era_of(&request), trace);
         let (sender, receiver) = oneshot::channel();
         self.expect(
             id,
@@ -147,7 +162,7 @@ impl Peer {
                 let _ = sender.send(answer.map(decode));
             }),
         )?;
-        let purpose = Purpose::Request { id, request };
+        let purpose = Purpose::Request { id, request, trace };
         if let Err(error) = self.outlet.send(Outgoing { line, purpose }) {
             // A server that stopped listening is most likely about to end, and
             // how it ended says more than that it did.

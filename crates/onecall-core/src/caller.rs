@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use crate::{BoxFuture, CallableName, ServerName};
+use crate::{BoxFuture, CallableName, ServerName, TraceContext};
 
 /// The client behind a program, as its calls carry it along.
 pub trait Caller: fmt::Debug + Send + Sync {
@@ -22,6 +22,11 @@ pub trait Caller: fmt::Debug + Send + Sync {
 
     /// What the client can be asked.
     fn abilities(&self) -> Abilities;
+
+    /// The trace that the client's request is part of.
+    fn trace(&self) -> Option<&TraceContext> {
+        None
+    }
 
     /// Puts a server's question to the client. Ends at the latest with the program
     /// whose call it is about.

@@ -12,6 +12,7 @@ mod name;
 mod outcome;
 mod program;
 mod tool;
+mod trace;
 
 pub use caller::{Abilities, Caller, ClientId, Question, Refusal, Subject};
 pub use category::Category;
@@ -27,3 +28,4 @@ pub use program::{
     WorkspaceAccess,
 };
 pub use tool::{AnswerForm, Freshness, ToolAnnotations, ToolCall, ToolSpec, ToolValue};
+pub use trace::{SPAN_TARGET, TraceContext};

@@ -10,6 +10,7 @@ mod http;
 mod news;
 mod progress;
 mod stdio;
+mod trace;
 
 pub use definitions::definitions;
 pub use description::describe;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use onecall_core::{
-    Abilities, BoxFuture, CallableName, Caller, ClientId, Question, Refusal, ToolCall,
+    Abilities, BoxFuture, CallableName, Caller, ClientId, Question, Refusal, ToolCall, TraceContext,
 };
 use onecall_runtime::Observer;
 use rmcp::RoleServer;
@@ -18,7 +18,7 @@ use rmcp::service::RequestContext;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::client;
+use crate::{client, trace};
 
 /// A client is told at most this often.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -42,6 +42,7 @@ struct Companion {
     name: String,
     abilities: Abilities,
     wants_progress: bool,
+    trace: Option<TraceContext>,
     news: watch::Sender<News>,
     errands: mpsc::Sender<Errand>,
 }
@@ -83,7 +84,8 @@ impl Progress {
         let wants_progress = context.meta.get_progress_token().is_some();
         let info = context.client_info();
         let name = info.map_or(String::new(), |info| format!("{} {}", info.name, info.version));
-        let companion = Companion { client, name, abilities, wants_progress, news, errands };
+        let trace = trace::of(context);
+        let companion = Companion { client, name, abilities, wants_progress, trace, news, errands };
         (Self(Arc::new(companion)), Companionship { news: told, errands: taken })
     }
 }
@@ -124,6 +126,10 @@ impl Caller for Companion {
 
     fn abilities(&self) -> Abilities {
         self.abilities.clone()
+    }
+
+    fn trace(&self) -> Option<&TraceContext> {
+        self.trace.as_ref()
     }
 
     fn ask(&self, question: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {

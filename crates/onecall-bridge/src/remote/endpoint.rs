@@ -393,7 +393,7 @@ impl Room {
 }
 
 /// A client for this address. It follows no redirections.
-pub(super) fn client(url: &Url) -> reqwest::Result<Client> {
+pub fn client(url: &Url) -> reqwest::Result<Client> {
     // Fails if there is one already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = Client::builder()

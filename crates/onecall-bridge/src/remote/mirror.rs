@@ -1,6 +1,8 @@
 //! What stateless servers want to see of a request in its headers, so that those
-//! on the way can route it without reading it.
+//! on the way can route it without reading it; and the trace that it is part of, for the
+//! same readers.
 
+use onecall_core::TraceContext;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::session::PROTOCOL_VERSION;
@@ -8,6 +10,8 @@ use crate::request::{Request, STATELESS_VERSION};
 
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// The headers of a request to a stateless server.
 pub(crate) fn headers(request: &Request<'_>) -> HeaderMap {
@@ -38,6 +42,13 @@ pub(crate) fn headers(request: &Request<'_>) -> HeaderMap {
         }
     }
     headers
+}
+
+/// The headers of a request that is part of a trace.
+pub(crate) fn trace_headers(trace: &TraceContext) -> HeaderMap {
+    let state = trace.state().map(|state| (TRACE_STATE, state));
+    let headers = [(TRACE_PARENT, trace.parent())].into_iter().chain(state);
+    headers.filter_map(|(name, value)| Some((name, HeaderValue::from_str(value).ok()?))).collect()
 }
 
 /// A text as a header's value: as it is if it can be, else in Base64.

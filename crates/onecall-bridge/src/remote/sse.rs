@@ -17,6 +17,7 @@ use tracing::{debug, warn};
 
 use super::endpoint::Endpoint;
 use super::events::Events;
+use super::mirror;
 use super::session::{Kind, Sessions};
 use super::tasks::Tasks;
 use super::{HttpError, Login};
@@ -129,10 +130,11 @@ impl Outlet for Out {
         let tasks = client.tasks.clone();
         let line = message.line;
         match message.purpose {
-            Purpose::Request { id, request } => {
+            Purpose::Request { id, request, trace } => {
                 let kind = client.sessions.kind(&request);
+                let traced = trace.map(mirror::trace_headers).unwrap_or_default();
                 tasks.spawn_for(id, async move {
-                    if let Err(error) = client.request(id, line, kind).await {
+                    if let Err(error) = client.request(id, line, traced, kind).await {
                         client.posted().remove(&id);
                         peer.fail(id, error);
                     }
@@ -183,7 +185,13 @@ impl SseClient {
     }
 
     /// Posts a request; the stream brings the answer.
-    async fn request(&self, id: u64, line: Vec<u8>, kind: Kind) -> Result<(), RequestError> {
+    async fn request(
+        &self,
+        id: u64,
+        line: Vec<u8>,
+        traced: HeaderMap,
+        kind: Kind,
+    ) -> Result<(), RequestError> {
         if kind != Kind::Opening {
             self.sessions.open().await?;
         }
@@ -194,11 +202,15 @@ impl SseClient {
         };
         let inbox = self.inbox().await?;
         self.remember(id);
-        Ok(self.post(&inbox, line).await?)
+        Ok(self.post(&inbox, line, traced).await?)
     }
 
-    async fn post(&self, inbox: &Endpoint, line: Vec<u8>) -> Result<(), HttpError> {
-        let mut headers = HeaderMap::new();
+    async fn post(
+        &self,
+        inbox: &Endpoint,
+        line: Vec<u8>,
+        mut headers: HeaderMap,
+    ) -> Result<(), HttpError> {
         self.sessions.current().add_to(&mut headers);
         match timeout(POST, inbox.post(line, headers)).await {
             Ok(response) => response.map(drop),
@@ -209,7 +221,7 @@ impl SseClient {
     /// Delivers a message that has no answer. If that fails, nothing can be done.
     async fn notice(&self, line: Vec<u8>) {
         let delivered = match self.inbox().await {
-            Ok(inbox) => self.post(&inbox, line).await,
+            Ok(inbox) => self.post(&inbox, line, HeaderMap::new()).await,
             Err(error) => Err(error),
         };
         if let Err(error) = delivered {

@@ -118,6 +118,8 @@ struct Post {
     line: Vec<u8>,
     /// What stateless servers want to see of it in the headers.
     mirrored: HeaderMap,
+    /// The trace that it is part of.
+    traced: HeaderMap,
     kind: Kind,
 }
 
@@ -128,9 +130,10 @@ impl Outlet for Out {
         let tasks = client.tasks.clone();
         let line = message.line;
         match message.purpose {
-            Purpose::Request { id, request } => {
+            Purpose::Request { id, request, trace } => {
                 let kind = client.sessions.kind(&request);
-                let post = Post { id, line, mirrored: mirror::headers(&request), kind };
+                let traced = trace.map(mirror::trace_headers).unwrap_or_default();
+                let post = Post { id, line, mirrored: mirror::headers(&request), traced, kind };
                 tasks.spawn_for(id, async move { client.answer(&peer, post).await })
             }
             Purpose::Initialized => tasks.spawn(async move {
@@ -222,6 +225,7 @@ impl StreamableClient {
             Era::Stateless => post.mirrored.clone(),
             Era::Handshake => HeaderMap::new(),
         };
+        headers.extend(post.traced.clone());
         session.add_to(&mut headers);
         let posted = self.endpoint.post(post.line.clone(), headers).await;
         posted

@@ -12,3 +12,4 @@ mod leaving;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
+mod traces;

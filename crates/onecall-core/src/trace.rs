@@ -1,0 +1,167 @@
+//! The trace that a request is part of, as W3C Trace Context writes it. It is passed on to
+//! whoever the request leads to; what it means is known to those who keep traces.
+
+use std::fmt;
+
+/// The target of every span that may leave this process. Spans with it carry names, numbers
+/// and outcomes; never arguments, results, program text or secrets.
+pub const SPAN_TARGET: &str = "onecall::trace";
+
+/// Version, trace, parent and flags, with the dashes between them.
+const PARENT_LENGTH: usize = 55;
+
+/// A later version may append to it, but not without end.
+const LONGEST_PARENT: usize = 256;
+
+/// What the specification asks everybody to be able to pass on.
+const LONGEST_STATE: usize = 512;
+
+/// A place in a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceContext {
+    parent: String,
+    state: Option<String>,
+}
+
+impl TraceContext {
+    /// Reads the values of `traceparent` and `tracestate`. What is malformed is ignored: a
+    /// `traceparent` takes its `tracestate` along.
+    #[must_use]
+    pub fn read(parent: &str, state: Option<&str>) -> Option<Self> {
+        if !is_parent(parent) {
+            return None;
+        }
+        let state = state.map(str::trim).filter(|state| is_state(state)).map(str::to_owned);
+        Some(Self { parent: parent.to_owned(), state })
+    }
+
+    /// A place in a trace that is kept here.
+    #[must_use]
+    pub fn new(trace: u128, span: u64, flags: u8, state: Option<String>) -> Self {
+        let state = state.filter(|state| is_state(state));
+        Self { parent: format!("00-{trace:032x}-{span:016x}-{flags:02x}"), state }
+    }
+
+    /// The value of `traceparent`.
+    #[must_use]
+    pub fn parent(&self) -> &str {
+        &self.parent
+    }
+
+    /// The value of `tracestate`.
+    #[must_use]
+    pub fn state(&self) -> Option<&str> {
+        self.state.as_deref()
+    }
+
+    /// The trace, in 32 hexadecimal digits.
+    #[must_use]
+    pub fn trace_id(&self) -> &str {
+        self.parent.get(3..35).unwrap_or_default()
+    }
+
+    /// The place in it, in 16 hexadecimal digits.
+    #[must_use]
+    pub fn span_id(&self) -> &str {
+        self.parent.get(36..52).unwrap_or_default()
+    }
+
+    /// Whether its caller records it, and what else there may be to say.
+    #[must_use]
+    pub fn flags(&self) -> u8 {
+        let flags = self.parent.get(53..PARENT_LENGTH).unwrap_or_default();
+        u8::from_str_radix(flags, 16).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for TraceContext {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.parent)
+    }
+}
+
+fn is_parent(text: &str) -> bool {
+    let Some((known, rest)) = text.split_at_checked(PARENT_LENGTH) else { return false };
+    let parts: Vec<&str> = known.split('-').collect();
+    let [version, trace, span, flags] = parts.as_slice() else { return false };
+    is_hex(version, 2)
+        && *version != "ff"
+        && is_hex(trace, 32)
+        && has_digit(trace)
+        && is_hex(span, 16)
+        && has_digit(span)
+        && is_hex(flags, 2)
+        && match *version {
+            "00" => rest.is_empty(),
+            _ => {
+                text.len() <= LONGEST_PARENT
+                    && (rest.is_empty() || rest.starts_with('-'))
+                    && rest.bytes().all(|byte| byte.is_ascii_graphic())
+            }
+        }
+}
+
+fn is_hex(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// All zeros stand for nothing.
+fn has_digit(text: &str) -> bool {
+    text.bytes().any(|byte| byte != b'0')
+}
+
+fn is_state(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= LONGEST_STATE
+        && text.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+    #[test]
+    fn a_context_is_passed_on_as_it_came() {
+        let context = TraceContext::read(PARENT, Some(" a=1,b=2 "));
+        let expected = TraceContext::new(
+            0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736,
+            0x00f0_67aa_0ba9_02b7,
+            1,
+            Some("a=1,b=2".to_owned()),
+        );
+        assert_eq!(context, Some(expected.clone()));
+        assert_eq!(expected.trace_id(), "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!((expected.span_id(), expected.flags()), ("00f067aa0ba902b7", 1));
+        let later = format!("01{}-more", PARENT.get(2..).unwrap_or_default());
+        let later = TraceContext::read(&later, None).map(|it| it.parent().to_owned());
+        assert_eq!(later.as_deref(), Some(&*format!("01{}-more", &PARENT[2..])));
+    }
+
+    #[test]
+    fn what_is_malformed_is_ignored() {
+        for parent in [
+            "",
+            "00",
+            &PARENT[..54],
+            &format!("{PARENT}0"),
+            &format!("{PARENT}-more"),
+            &PARENT.to_uppercase(),
+            &PARENT.replace("00-", "ff-"),
+            &PARENT.replace("00-", "0x-"),
+            &PARENT.replace('-', "_"),
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+            &format!("01{} \n", &PARENT[2..]),
+            &format!("01{}-{}", &PARENT[2..], "x".repeat(300)),
+            "é0-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
+        ] {
+            assert_eq!(TraceContext::read(parent, None), None, "{parent}");
+        }
+        for state in ["", " ", "a=\n", "a=é", &"x".repeat(513)] {
+            let context = TraceContext::read(PARENT, Some(state));
+            assert_eq!(context.as_ref().and_then(TraceContext::state), None, "{state}");
+        }
+    }
+}

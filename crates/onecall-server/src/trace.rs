@@ -1,0 +1,31 @@
+//! The trace that a client's request is part of, as the request itself says it or, over
+//! HTTP, its headers.
+
+use hyper::HeaderMap;
+use hyper::http::request::Parts;
+use onecall_core::TraceContext;
+use rmcp::RoleServer;
+use rmcp::service::RequestContext;
+
+const PARENT: &str = "traceparent";
+const STATE: &str = "tracestate";
+
+pub(crate) fn of(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
+    let told = || {
+        let (parent, state) = (context.meta.get_traceparent()?, context.meta.get_tracestate());
+        TraceContext::read(parent, state)
+    };
+    told().or_else(|| in_headers(&context.extensions.get::<Parts>()?.headers))
+}
+
+fn in_headers(headers: &HeaderMap) -> Option<TraceContext> {
+    let mut parents = headers.get_all(PARENT).iter();
+    let parent = parents.next()?.to_str().ok()?;
+    if parents.next().is_some() {
+        // Nobody can tell which of them is meant.
+        return None;
+    }
+    let states: Option<Vec<&str>> =
+        headers.get_all(STATE).iter().map(|state| state.to_str().ok()).collect();
+    TraceContext::read(parent, states.map(|states| states.join(",")).as_deref())
+}
