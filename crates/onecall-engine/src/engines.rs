@@ -51,7 +51,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// What runs its programs, once one has run.
+    /// What ran its last program; `Auto` if that was not decided.
     #[must_use]
     pub fn engine(&self) -> EngineChoice {
         self.engine
@@ -96,6 +96,17 @@ impl Engines {
     pub fn writable_folder(&self) -> Option<&Path> {
         let workspace = self.settings.workspace.as_ref()?;
         (workspace.access != WorkspaceAccess::ReadOnly).then_some(&workspace.path)
+    }
+
+    /// How many workers each engine has had so far.
+    #[must_use]
+    pub fn workers_started(&self) -> [(EngineChoice, u64); 3] {
+        let cpython = self.cpython.get().map_or(0, Engine::forked);
+        [
+            (EngineChoice::Python, self.python.forked()),
+            (EngineChoice::CPython, cpython),
+            (EngineChoice::TypeScript, self.typescript.forked()),
+        ]
     }
 
     /// Starts the engine that programs run on first, and has it test its walls.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -76,6 +76,7 @@ pub(crate) struct Engine {
     state: Mutex<State>,
     turns: Arc<Semaphore>,
     remarked: AtomicBool,
+    forked: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -95,7 +96,13 @@ impl Engine {
             state: Mutex::default(),
             turns: Arc::new(Semaphore::new(MAX_AT_ONCE)),
             remarked: AtomicBool::new(false),
+            forked: AtomicU64::new(0),
         }
+    }
+
+    /// How many workers it has had so far.
+    pub(crate) fn forked(&self) -> u64 {
+        self.forked.load(Ordering::Relaxed)
     }
 
     /// Starts the zygote and its first workers, so that the first program finds
@@ -185,7 +192,9 @@ impl Engine {
     }
 
     fn fork(&self, zygote: &Arc<Zygote>) -> Result<Worker, EngineError> {
-        zygote.fork().map_err(|error| self.start_error(error))
+        let worker = zygote.fork().map_err(|error| self.start_error(error))?;
+        self.forked.fetch_add(1, Ordering::Relaxed);
+        Ok(worker)
     }
 
     fn start_error(&self, source: io::Error) -> EngineError {

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use onecall_core::{
-    BoxFuture, CallableName, Detail, ErrorSummary, Failure, Limits, Program, Resolution, ToolError,
-    ToolHost, ToolValue,
+    BoxFuture, CallableName, Detail, ErrorSummary, Failure, Limits, Program, Resolution,
+    SPAN_TARGET, ToolError, ToolHost, ToolValue,
 };
 use onecall_jail::ProgramLimits;
 use serde_json::json;
 use tokio::net::UnixStream;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tracing::{Instrument, info_span};
 
 use crate::calls::Calls;
 use crate::connection::Connection;
@@ -99,7 +100,10 @@ impl Engine {
                     self.take_turn(&mut worker).await;
                     worker
                 }
-                None => self.worker().await.map_err(|error| error.failure())?,
+                None => {
+                    let start = info_span!(target: SPAN_TARGET, "start worker");
+                    self.worker().instrument(start).await.map_err(|error| error.failure())?
+                }
             };
             let result = self.run_on(&mut worker, program, condition, limits, host, output).await;
             let lost =

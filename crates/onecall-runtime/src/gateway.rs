@@ -15,11 +15,12 @@ use tokio::sync::watch;
 
 use crate::directory::Directory;
 use crate::layers::{Cache, Cached, SystemClock};
+use crate::metrics::State;
 use crate::revision;
 use crate::rules::{Rules, Shared};
 use crate::sessions::Sessions;
 use crate::visit::Visiting;
-use crate::{Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Preview, Recorder};
+use crate::{Metrics, Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Preview, Recorder};
 
 /// How long the end waits for what is still to be stored.
 const STORING: Duration = Duration::from_secs(5);
@@ -78,7 +79,14 @@ impl Gateway {
         let sessions = Arc::new(Sessions::new(config.sessions));
         let cache = cache(&config, store.as_ref());
         let recorder = Recorder::start(&config, store.clone());
-        let shared = Shared { engines, bridge: Arc::clone(&bridge), sessions, cache, recorder };
+        let shared = Shared {
+            engines,
+            bridge: Arc::clone(&bridge),
+            sessions,
+            cache,
+            recorder,
+            metrics: Arc::new(Metrics::default()),
+        };
         let rules = Rules::new(&config, &shared);
         let rules = watch::Sender::new(Arc::new(rules));
         let (count, revision) = watch::channel(0);
@@ -233,6 +241,14 @@ impl Gateway {
     pub async fn servers(&self) -> Vec<ServerStatus> {
         self.bridge.catalog().await;
         self.bridge.status()
+    }
+
+    /// What it has done so far and how it is doing now, in Prometheus' text format.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        let state =
+            State { servers: self.bridge.status(), workers: self.shared.engines.workers_started() };
+        self.shared.metrics.page(&state)
     }
 
     /// Which local tools cannot work as things are, and why: a line each.

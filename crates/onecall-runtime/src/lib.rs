@@ -1,12 +1,14 @@
 //! One program from start to [`Outcome`]: its limits, its output, and the stack of
 //! layers its tool calls walk through on their way to the host that executes them.
 
+mod account;
 mod answer;
 mod capture;
 mod directory;
 mod file;
 mod gateway;
 pub mod layers;
+mod metrics;
 mod observer;
 mod plan;
 mod record;
@@ -20,9 +22,11 @@ mod sessions;
 mod transcript;
 mod visit;
 
+pub use account::RUN_LOG_TARGET;
 pub use answer::PlanAnswer;
 pub use directory::{Directory, Found};
 pub use gateway::{Gateway, ToolNotFound};
+pub use metrics::{Lookup, Metrics};
 pub use observer::{Observer, Silent};
 pub use plan::{Plan, PlanProblems, PlanRequest};
 pub use record::{Recorder, Tokenizer};

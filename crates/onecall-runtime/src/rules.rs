@@ -10,7 +10,7 @@ use onecall_engine::Engines;
 use crate::directory::Bridged;
 use crate::layers::{Cache, Fitting, Offerings, Policy};
 use crate::sessions::Sessions;
-use crate::{Recorder, Runtime};
+use crate::{Metrics, Recorder, Runtime};
 
 /// What programs use whatever the rules are.
 pub(crate) struct Shared {
@@ -21,6 +21,7 @@ pub(crate) struct Shared {
     pub(crate) cache: Option<Arc<Cache>>,
     /// Who records what runs, if anybody does.
     pub(crate) recorder: Option<Arc<Recorder>>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// The rules of one configuration.
@@ -44,7 +45,8 @@ impl Rules {
             .with_directory(directory.clone())
             .with_sessions(Arc::clone(&shared.sessions))
             .with_cache(shared.cache.clone())
-            .with_recorder(shared.recorder.clone());
+            .with_recorder(shared.recorder.clone())
+            .with_metrics(Arc::clone(&shared.metrics));
         Self { runtime, directory, policy, proxy: config.proxy.clone() }
     }
 }

@@ -9,19 +9,21 @@ use onecall_core::{
     Calls, EngineChoice, Failure, Limits, Outcome, Program, Resolution, SessionLimits, ToolHost,
 };
 use onecall_engine::{Engines, Session};
+use onecall_store::{RunId, Timestamp};
 use serde_json::value::RawValue;
 
+use crate::account::Account;
 use crate::capture::Capture;
 use crate::directory::{Directory, Resolved};
 use crate::file::save;
 use crate::layers::{
-    Cache, CacheControl, Cached, Discovery, Observed, Parallel, Quota, Recorded, Reused,
+    Cache, CacheControl, Cached, Discovery, Measured, Observed, Parallel, Quota, Recorded, Reused,
 };
 use crate::plan::PlanHost;
-use crate::record::{Origin, Recorder, Recording};
+use crate::record::{Counting, Origin, Recorder, Recording};
 use crate::review::{self, Preview};
 use crate::sessions::{Sessions, Visit};
-use crate::{Observer, Plan, PlanAnswer, report};
+use crate::{Metrics, Observer, Plan, PlanAnswer, report};
 
 /// However little output is allowed, a traceback may be this long: without it
 /// nobody could mend the program.
@@ -36,6 +38,7 @@ pub struct Runtime {
     sessions: Arc<Sessions>,
     cache: Option<Arc<Cache>>,
     recorder: Option<Arc<Recorder>>,
+    metrics: Arc<Metrics>,
 }
 
 /// What one program can call.
@@ -51,7 +54,8 @@ impl Runtime {
     pub fn new(engines: Arc<Engines>, host: Arc<dyn ToolHost>, limits: Limits) -> Self {
         let directory = Arc::new(Resolved(Arc::clone(&host)));
         let sessions = Arc::new(Sessions::new(SessionLimits::default()));
-        Self { engines, host, directory, limits, sessions, cache: None, recorder: None }
+        let (cache, recorder, metrics) = (None, None, Arc::default());
+        Self { engines, host, directory, limits, sessions, cache, recorder, metrics }
     }
 
     /// The same, with somebody who answers what programs ask about tools.
@@ -87,6 +91,12 @@ impl Runtime {
         Self { recorder, ..self }
     }
 
+    /// The same, counted together with what else these metrics count.
+    #[must_use]
+    pub fn with_metrics(self, metrics: Arc<Metrics>) -> Self {
+        Self { metrics, ..self }
+    }
+
     /// What one program may use.
     #[must_use]
     pub fn limits(&self) -> &Limits {
@@ -111,12 +121,10 @@ impl Runtime {
             None => self.host.as_ref(),
         };
         let tools = Tools { host, directory: self.directory.as_ref(), cached: cached.as_ref() };
-        let Some(recording) = self.recording(program, "program", observer) else {
-            return self.run_noted(&tools, program, observer, None).await.0;
-        };
-        let (outcome, engine) = self.run_noted(&tools, program, observer, Some(&recording)).await;
-        let origin = Origin::Shared(Arc::clone(&self.directory));
-        let saved = match recording.finish(&outcome, || report(&outcome), engine, origin) {
+        let origin = || Origin::Shared(Arc::clone(&self.directory));
+        let (outcome, counting) =
+            self.run_noted(&tools, program, "program", observer, origin).await;
+        let saved = match counting {
             Some(counting) => counting.done().await,
             None => None,
         };
@@ -132,34 +140,53 @@ impl Runtime {
         observer: &dyn Observer,
     ) -> Outcome {
         let tools = Tools { host, directory, cached: None };
-        let Some(recording) = self.recording(program, "exec", observer) else {
-            return self.run_noted(&tools, program, observer, None).await.0;
-        };
-        let (outcome, engine) = self.run_noted(&tools, program, observer, Some(&recording)).await;
-        let origin = Origin::Listed(directory.known());
-        recording.finish(&outcome, || report(&outcome), engine, origin);
-        outcome
+        let origin = || Origin::Listed(directory.known());
+        self.run_noted(&tools, program, "exec", observer, origin).await.0
     }
 
+    /// Runs a program, and has it recorded and counted. The count of what it saved is there
+    /// where somebody wants to know it.
+    async fn run_noted(
+        &self,
+        tools: &Tools<'_>,
+        program: &Program,
+        kind: &'static str,
+        observer: &dyn Observer,
+        origin: impl FnOnce() -> Origin,
+    ) -> (Outcome, Option<Counting>) {
+        let (id, recording) = self.recording(program, kind, observer);
+        let account = Account::open(&self.metrics, observer, id);
+        let run = self.run_for(&account, tools, program, observer, recording.as_ref());
+        let outcome = account.settle(run).await;
+        let counting = recording.and_then(|recording| {
+            recording.finish(&outcome, || report(&outcome), account.engine(), origin())
+        });
+        (outcome, counting)
+    }
+
+    /// The name of a run that begins now, and its record if there is to be one.
     fn recording(
         &self,
         program: &Program,
         kind: &'static str,
         observer: &dyn Observer,
-    ) -> Option<Recording> {
-        let recorder = self.recorder.as_ref()?;
-        Some(Recording::begin(recorder, program, kind, observer))
+    ) -> (RunId, Option<Recording>) {
+        let begin = |recorder| Recording::begin(recorder, program, kind, observer);
+        let recording = self.recorder.as_ref().map(begin);
+        let id = recording.as_ref().map(|recording| recording.id.clone());
+        (id.unwrap_or_else(|| RunId::new(Timestamp::now())), recording)
     }
 
-    /// Runs a program, and tells on which engine it ran.
-    async fn run_noted(
+    async fn run_for(
         &self,
+        account: &Account<'_>,
         tools: &Tools<'_>,
         program: &Program,
         observer: &dyn Observer,
         recording: Option<&Recording>,
-    ) -> (Outcome, EngineChoice) {
+    ) -> Outcome {
         let Tools { host, directory, cached } = *tools;
+        account.ran_on(program.engine.unwrap_or_default());
         let mut limits = self.limits.clone();
         limits.timeout = program.timeout.unwrap_or(limits.timeout);
         let admitted = tokio::select! {
@@ -168,25 +195,23 @@ impl Runtime {
         };
         let mut visit = match admitted {
             Ok(visit) => visit,
-            Err(failure) => {
-                let outcome = Outcome::not_started(failure, limits.timeout);
-                return (outcome, program.engine.unwrap_or_default());
-            }
+            Err(failure) => return Outcome::not_started(failure, limits.timeout),
         };
         let parallel = Parallel::new(host, limits.max_parallel_calls);
         let quota = Quota::new(&parallel, limits.max_tool_calls);
         let observed =
             Observed::new(&quota, observer, program.detail).with_reused(cached.map(Cached::reused));
         let recorded = Recorded::new(&observed, recording);
-        let control = CacheControl::new(&recorded, cached);
+        let measured = Measured::new(&recorded, account);
+        let control = CacheControl::new(&measured, cached);
         let discovery = Discovery::new(&control, directory);
         let mut alone = Session::default();
         let session = visit.as_mut().and_then(Visit::session).unwrap_or(&mut alone);
         let mut outcome =
             self.run_on(&discovery, program, &limits, session, &observed, observer).await;
-        let engine = session.engine();
+        account.ran_on(session.engine());
         outcome.remarks.extend(visit.and_then(Visit::leave));
-        (outcome, engine)
+        outcome
     }
 
     /// Looks at a program before it runs, and waits for its session if it is to have one.
@@ -236,18 +261,20 @@ impl Runtime {
         let parallel = Parallel::new(host, self.limits.max_parallel_calls);
         let quota = Quota::new(&parallel, self.limits.max_tool_calls);
         let observed = Observed::new(&quota, observer, program.detail).with_reused(reused);
-        let recording = self.recording(&program, "plan", observer);
+        let (id, recording) = self.recording(&program, "plan", observer);
         let recorded = Recorded::new(&observed, recording.as_ref());
-        let nodes = PlanHost::new(&recorded, plan);
+        let account = Account::open(&self.metrics, observer, id);
+        let measured = Measured::new(&recorded, &account);
+        let nodes = PlanHost::new(&measured, plan);
         let mut alone = Session::default();
-        let mut outcome =
-            self.run_on(&nodes, &program, &self.limits, &mut alone, &observed, observer).await;
+        let run = self.run_on(&nodes, &program, &self.limits, &mut alone, &observed, observer);
+        let mut outcome = account.settle(run).await;
         let answer = nodes.answer();
         if let Some(recording) = &recording {
             let origin = Origin::Shared(Arc::clone(&self.directory));
             let text =
                 || answer.as_ref().map_or_else(|| report(&outcome), |it| it.get().to_owned());
-            recording.finish(&outcome, text, alone.engine(), origin);
+            recording.finish(&outcome, text, EngineChoice::Python, origin);
         }
         if outcome.result.is_ok()
             && let Some(answer) = answer

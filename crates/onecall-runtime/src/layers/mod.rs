@@ -3,6 +3,7 @@
 mod cache;
 mod discovery;
 mod fitting;
+mod measured;
 mod observed;
 mod offerings;
 mod parallel;
@@ -14,6 +15,7 @@ mod template;
 pub(crate) use cache::{Cache, CacheControl, Cached, Reused, SystemClock};
 pub use discovery::Discovery;
 pub use fitting::Fitting;
+pub(crate) use measured::Measured;
 pub use observed::Observed;
 pub use offerings::Offerings;
 pub(crate) use offerings::function;

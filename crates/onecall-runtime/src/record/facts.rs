@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use onecall_core::{EngineChoice, Failure, ToolSpec};
-use onecall_store::{CallFacts, RunDetail, RunId, RunRecord, RunSummary};
+use onecall_store::{CallFacts, RunDetail, RunRecord, RunSummary};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -57,7 +57,7 @@ pub(super) fn record(
         (clean(&summary.kind, LONGEST_NAME), clean(&summary.message, LONGEST_ERROR))
     });
     let summary = RunSummary {
-        id: RunId::new(about.started),
+        id: about.id.clone(),
         started: about.started,
         client: clean(&about.client, LONGEST_NAME),
         kind: about.kind.to_owned(),

@@ -15,5 +15,5 @@ mod tokenizer;
 
 pub(crate) use recorder::Origin;
 pub use recorder::Recorder;
-pub(crate) use recording::Recording;
+pub(crate) use recording::{Counting, Recording};
 pub use tokenizer::Tokenizer;

@@ -8,7 +8,7 @@ use onecall_core::{
     CallableName, EngineChoice, Failure, Language, Outcome, Program, Tokens, ToolCall, ToolError,
     ToolSpec, ToolValue,
 };
-use onecall_store::Timestamp;
+use onecall_store::{RunId, Timestamp};
 use tokio::sync::oneshot;
 
 use super::note::{Kept, Notes};
@@ -24,6 +24,7 @@ const ANSWER_SAMPLE: usize = 64 * 1024;
 /// Notes the calls of a program, and turns them into a record when it has ended. One that
 /// is dropped before was cancelled.
 pub(crate) struct Recording {
+    pub(crate) id: RunId,
     recorder: Arc<Recorder>,
     begun: Instant,
     log: Mutex<Log>,
@@ -39,6 +40,7 @@ struct Log {
 /// What is known of a run from its beginning.
 #[derive(Debug)]
 pub(super) struct About {
+    pub(super) id: RunId,
     pub(super) started: Timestamp,
     pub(super) client: String,
     pub(super) kind: &'static str,
@@ -78,8 +80,11 @@ impl Recording {
             _ => Language::Python,
         };
         let language = Language::NAMES.iter().find(|(_, it)| *it == language);
+        let started = Timestamp::now();
+        let id = RunId::new(started);
         let about = About {
-            started: Timestamp::now(),
+            id: id.clone(),
+            started,
             client: observer.client(),
             kind,
             language: language.map_or("", |(name, _)| name),
@@ -89,7 +94,8 @@ impl Recording {
         };
         let notes = Notes::new(recorder.depth());
         let log = Log { about: Some(about), notes, specs: HashMap::new() };
-        Self { recorder: Arc::clone(recorder), begun: Instant::now(), log: Mutex::new(log) }
+        let recorder = Arc::clone(recorder);
+        Self { id, recorder, begun: Instant::now(), log: Mutex::new(log) }
     }
 
     /// A name of the program means this tool.

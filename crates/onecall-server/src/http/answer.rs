@@ -28,6 +28,12 @@ pub(super) fn text(status: StatusCode, words: &str) -> Response<Content> {
     answer(status, HeaderValue::from_static("text/plain; charset=utf-8"), words.to_owned())
 }
 
+/// Numbers, as Prometheus reads them.
+pub(super) fn numbers(page: String) -> Response<Content> {
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    answer(StatusCode::OK, kind, page)
+}
+
 /// A JSON-RPC error that belongs to no request.
 pub(super) fn rpc_error(status: StatusCode, code: i32, message: &str) -> Response<Content> {
     let error = json!({

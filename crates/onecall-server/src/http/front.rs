@@ -11,7 +11,7 @@ use onecall_runtime::Gateway;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::de::IgnoredAny;
 
-use super::answer::{Answer, Content, holding, rpc_error, text};
+use super::answer::{Answer, Content, holding, numbers, rpc_error, text};
 use super::body::{MAX_BODY, Memory, Read, Share};
 use super::cors;
 use super::names::{Foreign, Names};
@@ -21,6 +21,7 @@ use crate::handler::Handler;
 
 const MCP: &str = "/mcp";
 const HEALTH: &str = "/health";
+const METRICS: &str = "/metrics";
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -34,6 +35,7 @@ pub(super) struct Front {
     token: Option<Token>,
     memory: Memory,
     sessions: Arc<Sessions>,
+    gateway: Arc<Gateway>,
     mcp: StreamableHttpService<Handler, Sessions>,
 }
 
@@ -46,9 +48,10 @@ impl Front {
             .disable_allowed_origins()
             .with_sse_retry(Some(RETRY))
             .with_max_request_body_bytes(MAX_BODY);
-        let handler = move || Ok(Handler::new(Arc::clone(&gateway)));
+        let served = Arc::clone(&gateway);
+        let handler = move || Ok(Handler::new(Arc::clone(&served)));
         let mcp = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
-        Self { names, token, memory: Memory::new(), sessions, mcp }
+        Self { names, token, memory: Memory::new(), sessions, gateway, mcp }
     }
 
     pub fn sessions(&self) -> &Sessions {
@@ -71,6 +74,9 @@ impl Front {
         let origin = cors::origin(request.headers());
         let (mut response, share) = match self.refusal(&request) {
             Some(refusal) => (refusal, Share::default()),
+            None if request.uri().path() == METRICS => {
+                (self.metrics(request.method()), Share::default())
+            }
             None => self.serve(request).await,
         };
         if let Some(origin) = origin {
@@ -81,7 +87,7 @@ impl Front {
 
     /// What is decided by path and headers alone.
     fn refusal(&self, request: &Request<Incoming>) -> Option<Response<Content>> {
-        if request.uri().path() != MCP {
+        if !matches!(request.uri().path(), MCP | METRICS) {
             return Some(text(StatusCode::NOT_FOUND, "Not Found: MCP is served at /mcp\n"));
         }
         // A browser asks first, and without the token.
@@ -98,6 +104,13 @@ impl Front {
             return Some(text(StatusCode::BAD_REQUEST, words));
         }
         None
+    }
+
+    fn metrics(&self, method: &Method) -> Response<Content> {
+        match *method {
+            Method::GET | Method::HEAD => numbers(self.gateway.metrics()),
+            _ => only_get(),
+        }
     }
 
     async fn serve(&self, request: Request<Incoming>) -> (Response<Content>, Share) {
@@ -125,9 +138,13 @@ impl Front {
 }
 
 fn health(method: &Method) -> Response<Content> {
-    if matches!(*method, Method::GET | Method::HEAD) {
-        return text(StatusCode::OK, "ok");
+    match *method {
+        Method::GET | Method::HEAD => text(StatusCode::OK, "ok"),
+        _ => only_get(),
     }
+}
+
+fn only_get() -> Response<Content> {
     let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
     response

@@ -1,0 +1,66 @@
+//! How long things took.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Upper bounds in seconds: from a call to a server beside us to a program at its limit.
+pub(super) const BOUNDS: [f64; 17] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+    60.0, 120.0,
+];
+
+/// Counts durations by size.
+#[derive(Debug, Default)]
+pub(super) struct Histogram {
+    buckets: [AtomicU64; BOUNDS.len()],
+    /// Beyond every bound.
+    longer: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+/// A histogram at one moment. The sum may be a little ahead of the counts.
+pub(super) struct Reading {
+    /// How many took at most as long as each bound.
+    pub within: [u64; BOUNDS.len()],
+    pub count: u64,
+    pub seconds: f64,
+}
+
+impl Histogram {
+    pub fn observe(&self, duration: Duration) {
+        let seconds = duration.as_secs_f64();
+        let bucket = BOUNDS.iter().zip(&self.buckets).find(|(bound, _)| seconds <= **bound);
+        let bucket = bucket.map_or(&self.longer, |(_, bucket)| bucket);
+        bucket.fetch_add(1, Ordering::Relaxed);
+        let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
+    }
+
+    pub fn read(&self) -> Reading {
+        let mut count = 0;
+        let within = std::array::from_fn(|index| {
+            let bucket = self.buckets.get(index);
+            count += bucket.map_or(0, |bucket| bucket.load(Ordering::Relaxed));
+            count
+        });
+        count += self.longer.load(Ordering::Relaxed);
+        let sum = Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed));
+        Reading { within, count, seconds: sum.as_secs_f64() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_counts_what_is_no_longer_than_its_bound() {
+        let histogram = Histogram::default();
+        for milliseconds in [1, 3, 1000, 999_000] {
+            histogram.observe(Duration::from_millis(milliseconds));
+        }
+        let Reading { within, count, seconds } = histogram.read();
+        assert_eq!(within, [0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3]);
+        assert_eq!((count, seconds), (4, 1000.004));
+    }
+}

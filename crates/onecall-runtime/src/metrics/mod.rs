@@ -1,0 +1,190 @@
+//! What a gateway has done since it started, in numbers. How many of them there are does
+//! not depend on what programs do.
+
+mod exposition;
+mod histogram;
+pub(crate) mod label;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onecall_bridge::{ServerState, ServerStatus};
+use onecall_core::{EngineChoice, ServerName};
+
+use self::exposition::{Exposition, Kind};
+use self::histogram::Histogram;
+
+/// Servers with numbers of their own. Those of a configuration are fewer; those that plans
+/// bring along could be any number.
+const MAX_SERVERS: usize = 256;
+
+/// Stands for all servers beyond that.
+const OTHERS: &str = "(others)";
+
+/// Counts what happens.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    running: AtomicI64,
+    runs: Mutex<Runs>,
+    calls: Mutex<BTreeMap<ServerName, Arc<CallTally>>>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Runs {
+    /// By engine and outcome.
+    ended: BTreeMap<(&'static str, &'static str), u64>,
+    /// By engine.
+    durations: BTreeMap<&'static str, Histogram>,
+}
+
+/// The calls of one server's tools.
+#[derive(Debug, Default)]
+pub(crate) struct CallTally {
+    ended: Mutex<BTreeMap<&'static str, u64>>,
+    durations: Histogram,
+}
+
+/// What a cache did with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// It knew the answer.
+    Hit,
+    /// The call had to be made.
+    Miss,
+}
+
+/// What is not counted but looked at.
+pub(crate) struct State {
+    pub servers: Vec<ServerStatus>,
+    pub workers: [(EngineChoice, u64); 3],
+}
+
+impl Metrics {
+    /// A cache was asked for the answer to a call.
+    pub fn looked_up(&self, lookup: Lookup) {
+        let count = match lookup {
+            Lookup::Hit => &self.hits,
+            Lookup::Miss => &self.misses,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn run_started(&self) {
+        self.running.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn run_ended(&self, engine: &'static str, outcome: &'static str, took: Duration) {
+        self.running.fetch_sub(1, Ordering::Relaxed);
+        let mut runs = lock(&self.runs);
+        *runs.ended.entry((engine, outcome)).or_default() += 1;
+        runs.durations.entry(engine).or_default().observe(took);
+    }
+
+    /// The calls of this server's tools.
+    pub(crate) fn calls_of(&self, server: &ServerName) -> Arc<CallTally> {
+        let mut calls = lock(&self.calls);
+        if let Some(tally) = calls.get(server) {
+            return Arc::clone(tally);
+        }
+        let is_full = calls.len() >= MAX_SERVERS;
+        let server = if is_full { ServerName::new(OTHERS) } else { server.clone() };
+        Arc::clone(calls.entry(server).or_default())
+    }
+
+    /// All of it in Prometheus' text format.
+    pub(crate) fn page(&self, state: &State) -> String {
+        let mut page = Exposition::default();
+        let version = [("version", env!("CARGO_PKG_VERSION"))];
+        page.family("onecall_build_info", Kind::Gauge, "The version of onecall.");
+        page.sample("onecall_build_info", &version, 1);
+        self.expose_runs(&mut page);
+        self.expose_calls(&mut page);
+        let name = "onecall_workers_started_total";
+        page.family(name, Kind::Counter, "Worker processes, those that wait for a program too.");
+        for (engine, count) in state.workers {
+            page.sample(name, &[("engine", label::engine(engine))], count);
+        }
+        let name = "onecall_cache_lookups_total";
+        page.family(name, Kind::Counter, "Calls that a cache was asked for, by what it knew.");
+        page.sample(name, &[("result", "hit")], self.hits.load(Ordering::Relaxed));
+        page.sample(name, &[("result", "miss")], self.misses.load(Ordering::Relaxed));
+        let name = "onecall_server_up";
+        page.family(name, Kind::Gauge, "Whether the tools of a server can be called.");
+        for server in &state.servers {
+            let is_up =
+                matches!(server.state, ServerState::Ready { .. } | ServerState::Local { .. });
+            page.sample(name, &[("server", server.name.as_str())], u8::from(is_up));
+        }
+        page.page()
+    }
+
+    fn expose_runs(&self, page: &mut Exposition) {
+        let runs = lock(&self.runs);
+        let name = "onecall_programs_running";
+        page.family(name, Kind::Gauge, "Programs that run or wait to.");
+        page.sample(name, &[], self.running.load(Ordering::Relaxed));
+        let name = "onecall_runs_total";
+        page.family(name, Kind::Counter, "Programs and plans that have ended.");
+        for ((engine, outcome), count) in &runs.ended {
+            page.sample(name, &[("engine", engine), ("outcome", outcome)], count);
+        }
+        let name = "onecall_run_duration_seconds";
+        page.family(name, Kind::Histogram, "How long programs and plans took.");
+        for (engine, durations) in &runs.durations {
+            page.histogram(name, &[("engine", engine)], durations);
+        }
+    }
+
+    fn expose_calls(&self, page: &mut Exposition) {
+        let calls = lock(&self.calls);
+        let name = "onecall_tool_calls_total";
+        page.family(name, Kind::Counter, "Tool calls of programs that have ended.");
+        for (server, tally) in &*calls {
+            for (outcome, count) in &*lock(&tally.ended) {
+                page.sample(name, &[("server", server.as_str()), ("outcome", outcome)], count);
+            }
+        }
+        let name = "onecall_tool_call_duration_seconds";
+        page.family(name, Kind::Histogram, "How long tool calls took.");
+        for (server, tally) in &*calls {
+            page.histogram(name, &[("server", server.as_str())], &tally.durations);
+        }
+    }
+}
+
+impl CallTally {
+    pub(crate) fn ended(&self, outcome: &'static str, took: Duration) {
+        *lock(&self.ended).entry(outcome).or_default() += 1;
+        self.durations.observe(took);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_many_servers_there_are_the_page_stays_short() {
+        let metrics = Metrics::default();
+        for number in 0..2 * MAX_SERVERS {
+            let server = ServerName::new(format!("server-{number}"));
+            metrics.calls_of(&server).ended(label::SUCCESS, Duration::ZERO);
+        }
+        let workers = [EngineChoice::Python, EngineChoice::CPython, EngineChoice::TypeScript];
+        let state = State { servers: Vec::new(), workers: workers.map(|engine| (engine, 0)) };
+        let page = metrics.page(&state);
+        let calls: Vec<&str> =
+            page.lines().filter(|line| line.starts_with("onecall_tool_calls_total{")).collect();
+        assert_eq!(calls.len(), MAX_SERVERS + 1);
+        let others = r#"onecall_tool_calls_total{server="(others)",outcome="success"} 256"#;
+        assert!(calls.contains(&others));
+    }
+}
