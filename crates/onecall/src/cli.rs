@@ -10,6 +10,7 @@ use onecall_core::{EngineChoice, Language};
 
 use crate::commands::{CacheCommand, RunsArguments, StatsArguments};
 use crate::http::HttpOptions;
+use crate::logging::LogFormat;
 
 /// What `--version` says: enough for a report that something is wrong.
 const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ONECALL_BUILD"), ")");
@@ -34,6 +35,10 @@ pub(crate) struct Global {
     /// What to log to stderr: off, error, warn, info, debug, trace, or a filter as in RUST_LOG
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(crate) log: Option<String>,
+    /// How log lines look
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(hide_default_value = true)]
+    pub(crate) log_format: LogFormat,
 }
 
 /// What `onecall run` takes.

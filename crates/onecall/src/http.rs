@@ -36,6 +36,11 @@ pub(crate) struct HttpOptions {
 }
 
 impl HttpOptions {
+    /// Whether HTTP is to be served.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.http.is_some()
+    }
+
     /// What to serve; `None` means standard input and output.
     pub(crate) fn settings(self) -> anyhow::Result<Option<HttpSettings>> {
         let Some(address) = &self.http else { return Ok(None) };

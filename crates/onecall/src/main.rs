@@ -12,6 +12,7 @@ mod reload;
 mod setup;
 mod span;
 mod spectator;
+mod telemetry;
 mod terminal;
 
 use std::process::ExitCode;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use onecall_bridge::Guard;
-use onecall_config::{Config, Loaded, Sandbox, Surroundings};
+use onecall_config::{Config, Loaded, Sandbox, Surroundings, Telemetry};
 use onecall_core::Workspace;
 use onecall_engine::{EngineSettings, Engines, JailMode};
 use onecall_runtime::Gateway;
@@ -21,6 +21,13 @@ pub(crate) fn load(global: &Global) -> anyhow::Result<Loaded> {
         tracing::warn!("{warning}");
     }
     Ok(loaded)
+}
+
+/// Where spans are to go. It is asked for before there is a log, so what else there is to say
+/// of the configuration is left to [`load`].
+pub(crate) fn telemetry(global: &Global) -> Telemetry {
+    let loaded = onecall_config::load(global.config.as_deref(), &Surroundings::of_process());
+    loaded.map(|loaded| loaded.config.telemetry).unwrap_or_default()
 }
 
 /// Asks a gateway something, and stops it again.

@@ -11,6 +11,7 @@
 
 pub mod authorization;
 pub mod bins;
+pub mod collector;
 pub mod fixture;
 pub mod mcp;
 pub mod process;

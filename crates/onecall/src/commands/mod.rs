@@ -25,7 +25,8 @@ pub(crate) use runs::RunsArguments;
 pub(crate) use stats::StatsArguments;
 
 use crate::cli::{Cli, Command, Global, ToolsCommand};
-use crate::{demo, logging};
+use crate::telemetry::Exporter;
+use crate::{demo, logging, setup};
 
 /// The command line, its configuration or a file it names is wrong.
 const EXIT_USAGE: u8 = 2;
@@ -50,14 +51,32 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     match dispatch(cli.command, &cli.global) {
         Ok(code) => code,
         Err(error) => {
-            say(&format!("error: {error:#}"));
+            logging::complain(cli.global.log_format, &format!("{error:#}"));
             ExitCode::from(EXIT_USAGE)
         }
     }
 }
 
 fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
-    logging::start(global.log.as_deref())?;
+    let exporter = match &command {
+        Command::Serve(_) | Command::Run(_) | Command::Exec(_) | Command::Proxy { .. } => {
+            Exporter::start(|| setup::telemetry(global))
+        }
+        _ => Ok(None),
+    };
+    logging::start(global, &command, exporter.as_ref().ok().and_then(Option::as_ref))?;
+    let exporter = exporter.unwrap_or_else(|error| {
+        tracing::warn!("no spans are exported: {error:#}");
+        None
+    });
+    let code = perform(command, global);
+    if let Some(exporter) = exporter {
+        exporter.finish();
+    }
+    code
+}
+
+fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(http) => serve::serve(http, global),
         Command::Run(arguments) => run::run(&arguments, global),

@@ -8,8 +8,8 @@ use onecall_runtime::Gateway;
 use onecall_server::HttpFace;
 
 use crate::cli::Global;
-use crate::commands::say;
 use crate::http::HttpOptions;
+use crate::logging::announce;
 use crate::reload::Followed;
 use crate::setup;
 
@@ -26,7 +26,7 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
                 // First of all: where the port is taken, no server is started.
                 let face = HttpFace::bind(settings).await?;
                 let gateway = gateway(loaded, followed)?;
-                say(&format!("listening on {}", face.url()));
+                announce(global.log_format, &format!("listening on {}", face.url()));
                 face.serve(gateway).await?;
             }
         }

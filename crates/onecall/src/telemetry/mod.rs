@@ -1,0 +1,106 @@
+//! Sends spans to a collector, if there is one. Otherwise nothing of this is started.
+
+mod complaint;
+mod delivery;
+mod destination;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onecall_config::Telemetry;
+use onecall_core::SPAN_TARGET;
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry::{Key, KeyValue};
+use opentelemetry_otlp::{
+    Protocol, RetryPolicy, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
+};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::resource::{EnvResourceDetector, ResourceDetector as _};
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tokio::sync::watch;
+use tracing::Metadata;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::registry::LookupSpan;
+
+use self::complaint::Complaint;
+use self::delivery::Delivery;
+use self::destination::{Destination, is_forbidden};
+
+/// How long the last spans may take when a command ends.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What spans are called by if the environment has no other name.
+const SERVICE: &str = "onecall";
+
+/// Sends spans until it is finished.
+pub(crate) struct Exporter {
+    provider: SdkTracerProvider,
+    complaint: Arc<Complaint>,
+    leaving: watch::Sender<bool>,
+}
+
+impl Exporter {
+    /// Starts what is configured; `telemetry` is asked only if the environment does not
+    /// forbid it. An error is why there is nothing although it is configured.
+    pub(crate) fn start(telemetry: impl FnOnce() -> Telemetry) -> anyhow::Result<Option<Self>> {
+        let variable = |name: &str| std::env::var(name).ok();
+        if is_forbidden(&variable) {
+            return Ok(None);
+        }
+        let destination = Destination::find(&telemetry(), &variable);
+        let Some(destination) = destination.map_err(anyhow::Error::msg)? else {
+            return Ok(None);
+        };
+        let complaint = Arc::new(Complaint::about(destination.origin()));
+        let (leaving, left) = watch::channel(false);
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_endpoint(destination.url.as_str())
+            .with_http_client(Delivery::new(destination, left, Arc::clone(&complaint))?)
+            .with_protocol(Protocol::HttpBinary)
+            // A pause there could not be cut short when we leave.
+            .with_retry_policy(RetryPolicy::disabled())
+            .build()?;
+        let provider = SdkTracerProvider::builder()
+            .with_batch_exporter(exporter)
+            .with_resource(resource())
+            .build();
+        Ok(Some(Self { provider, complaint, leaving }))
+    }
+
+    /// Takes the spans that are meant to leave this process, and nothing else.
+    pub(crate) fn layer<S>(&self) -> Box<dyn Layer<S> + Send + Sync>
+    where
+        S: tracing::Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
+    {
+        let is_meant =
+            |metadata: &Metadata<'_>| metadata.is_span() && metadata.target() == SPAN_TARGET;
+        tracing_opentelemetry::layer()
+            .with_tracer(self.provider.tracer(SERVICE))
+            .with_context_activation(false)
+            .with_location(false)
+            .with_target(false)
+            .with_threads(false)
+            .with_tracked_inactivity(false)
+            .with_filter(filter_fn(is_meant))
+            .boxed()
+    }
+
+    /// Delivers the last spans, unless the collector takes too long.
+    pub(crate) fn finish(self) {
+        self.leaving.send_replace(true);
+        if self.provider.shutdown_with_timeout(FAREWELL).is_err() {
+            self.complaint.tell(format_args!("no answer within {}s", FAREWELL.as_secs()));
+        }
+    }
+}
+
+/// Who sends the spans.
+fn resource() -> Resource {
+    let is_set = std::env::var("OTEL_SERVICE_NAME").is_ok_and(|name| !name.is_empty());
+    let named = EnvResourceDetector::new().detect().get(&Key::new("service.name")).is_some();
+    let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+    let resource = Resource::builder().with_attribute(version);
+    if is_set || named { resource.build() } else { resource.with_service_name(SERVICE).build() }
+}

@@ -1,0 +1,252 @@
+//! A collector that takes spans over OTLP, or misbehaves. It lives in the process of the
+//! test, which looks at what came.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value as AnyValue;
+use opentelemetry_proto::tonic::common::v1::{ArrayValue, KeyValue};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use prost::Message;
+
+use crate::process::wait_until;
+
+/// Longer than anything takes that is going to happen at all.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How a collector answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manners {
+    /// It takes what comes.
+    Polite,
+    /// It refuses with this status.
+    Refusing(u16),
+    /// It says nothing.
+    Silent,
+    /// It says something that is no HTTP.
+    Babbling,
+    /// It takes what comes and answers with something that is no protobuf.
+    Confused,
+}
+
+/// A running collector, for as long as the process lives.
+pub struct Collector {
+    address: String,
+    batches: Arc<Mutex<Vec<Batch>>>,
+}
+
+/// One request to it.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The path that was asked for.
+    pub path: String,
+    /// Names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// As it came.
+    pub body: Vec<u8>,
+}
+
+/// A span as it was received.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReceivedSpan {
+    /// What it is called.
+    pub name: String,
+    /// `internal`, `server`, `client` …
+    pub kind: String,
+    /// Its trace, in hexadecimal digits.
+    pub trace: String,
+    /// Itself, in hexadecimal digits.
+    pub id: String,
+    /// The span it belongs to; empty if it is the first.
+    pub parent: String,
+    /// `tracestate`.
+    pub state: String,
+    /// Its attributes as text.
+    pub attributes: BTreeMap<String, String>,
+    /// Whether it says that it failed.
+    pub failed: bool,
+    /// When it began, in nanoseconds.
+    pub start: u64,
+    /// When it ended.
+    pub end: u64,
+    /// Events in it.
+    pub events: usize,
+    /// The attributes of whoever sent it.
+    pub resource: BTreeMap<String, String>,
+}
+
+impl Collector {
+    /// One that takes what comes.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::with(Manners::Polite)
+    }
+
+    /// One with these manners.
+    ///
+    /// # Panics
+    /// If there is no free port.
+    #[must_use]
+    pub fn with(manners: Manners) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let batches = Arc::default();
+        let collector = Self { address, batches: Arc::clone(&batches) };
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let batches = Arc::clone(&batches);
+                thread::spawn(move || converse(&stream, &batches, manners));
+            }
+        });
+        collector
+    }
+
+    /// An address where nobody listens: no test is given this port.
+    #[must_use]
+    pub fn nowhere() -> String {
+        "http://127.0.0.1:1".to_owned()
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What came so far.
+    #[must_use]
+    pub fn batches(&self) -> Vec<Batch> {
+        lock(&self.batches).clone()
+    }
+
+    /// The spans that came so far, in the order in which they began.
+    ///
+    /// # Panics
+    /// If something came that is no batch of spans.
+    #[must_use]
+    pub fn spans(&self) -> Vec<ReceivedSpan> {
+        let mut spans: Vec<_> = self.batches().iter().flat_map(Batch::spans).collect();
+        spans.sort_by_key(|span| span.start);
+        spans
+    }
+
+    /// Waits for a span of this name, and returns all that came so far.
+    ///
+    /// # Panics
+    /// If none comes.
+    #[must_use]
+    pub fn wait_for(&self, name: &str) -> Vec<ReceivedSpan> {
+        let came = wait_until(PATIENCE, || self.spans().iter().any(|span| span.name == name));
+        assert!(came, "no span '{name}' among {:#?}", self.spans());
+        self.spans()
+    }
+}
+
+impl Batch {
+    fn spans(&self) -> Vec<ReceivedSpan> {
+        let request = ExportTraceServiceRequest::decode(&*self.body).expect("a batch of spans");
+        let mut received = Vec::new();
+        for group in request.resource_spans {
+            let resource = attributes(&group.resource.unwrap_or_default().attributes);
+            let spans = group.scope_spans.into_iter().flat_map(|scope| scope.spans);
+            received.extend(spans.map(|span| ReceivedSpan::new(span, &resource)));
+        }
+        received
+    }
+}
+
+impl ReceivedSpan {
+    fn new(span: Span, resource: &BTreeMap<String, String>) -> Self {
+        let kind = span.kind().as_str_name().trim_start_matches("SPAN_KIND_").to_lowercase();
+        Self {
+            kind,
+            trace: hex(&span.trace_id),
+            id: hex(&span.span_id),
+            parent: hex(&span.parent_span_id),
+            attributes: attributes(&span.attributes),
+            failed: span.status.as_ref().is_some_and(|it| it.code() == StatusCode::Error),
+            start: span.start_time_unix_nano,
+            end: span.end_time_unix_nano,
+            events: span.events.len(),
+            resource: resource.clone(),
+            name: span.name,
+            state: span.trace_state,
+        }
+    }
+
+    /// One of its attributes; empty if it has none of this name.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> &str {
+        self.attributes.get(name).map_or("", String::as_str)
+    }
+}
+
+fn converse(stream: &TcpStream, batches: &Mutex<Vec<Batch>>, manners: Manners) {
+    let mut reader = BufReader::new(stream);
+    let mut writer = stream;
+    while let Some(batch) = read(&mut reader) {
+        lock(batches).push(batch);
+        let answer = match manners {
+            Manners::Polite => "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_owned(),
+            Manners::Refusing(status) => {
+                format!("HTTP/1.1 {status} No\r\nContent-Length: 2\r\n\r\nno")
+            }
+            Manners::Silent => continue,
+            Manners::Babbling => "what do you want?\r\n\r\n".to_owned(),
+            Manners::Confused => "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nwhat".to_owned(),
+        };
+        if writer.write_all(answer.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn read(reader: &mut impl BufRead) -> Option<Batch> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+    let path = line.split(' ').nth(1)?.to_owned();
+    let mut headers = BTreeMap::new();
+    loop {
+        line.clear();
+        reader.read_line(&mut line).ok()?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+    }
+    let length: u64 = headers.get("content-length")?.parse().ok()?;
+    let mut body = Vec::new();
+    reader.take(length).read_to_end(&mut body).ok()?;
+    Some(Batch { path, headers, body })
+}
+
+fn attributes(pairs: &[KeyValue]) -> BTreeMap<String, String> {
+    let text = |pair: &KeyValue| pair.value.as_ref().and_then(|it| it.value.as_ref()).map(shown);
+    pairs.iter().map(|pair| (pair.key.clone(), text(pair).unwrap_or_default())).collect()
+}
+
+fn shown(value: &AnyValue) -> String {
+    match value {
+        AnyValue::StringValue(text) => text.clone(),
+        AnyValue::BoolValue(truth) => truth.to_string(),
+        AnyValue::IntValue(number) => number.to_string(),
+        AnyValue::DoubleValue(number) => number.to_string(),
+        AnyValue::ArrayValue(ArrayValue { values }) => {
+            let values = values.iter().filter_map(|it| it.value.as_ref());
+            values.map(shown).collect::<Vec<_>>().join(", ")
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
