@@ -35,9 +35,9 @@ pub(crate) struct Global {
     /// What to log to stderr: off, error, warn, info, debug, trace, or a filter as in RUST_LOG
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(crate) log: Option<String>,
-    /// How log lines look
+    /// How log lines look: human, or json, which is one object per line
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
-    #[arg(hide_default_value = true)]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
     pub(crate) log_format: LogFormat,
 }
 

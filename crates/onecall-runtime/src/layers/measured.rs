@@ -11,7 +11,8 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span, info_span};
 
 use crate::account::Account;
-use crate::metrics::{CallTally, label};
+use crate::metrics::CallTally;
+use crate::metrics::label::CallOutcome;
 
 /// Tools whose server is remembered for the rest of the run.
 const MAX_KNOWN: usize = 256;
@@ -71,12 +72,9 @@ impl ToolHost for Measured<'_> {
                 gen_ai.tool.type = "function",
                 error.type = Empty,
             );
-            let mut timed = Timed { tally, span, begun, outcome: label::CANCELLED };
+            let mut timed = Timed { tally, span, begun, outcome: CallOutcome::Cancelled };
             let result = self.inner.call(call).instrument(timed.span.clone()).await;
-            timed.outcome = match &result {
-                Ok(_) => label::SUCCESS,
-                Err(error) => label::call_failure(error),
-            };
+            timed.outcome = CallOutcome::of(&result);
             result
         })
     }
@@ -87,7 +85,7 @@ struct Timed {
     tally: Option<Arc<CallTally>>,
     span: Span,
     begun: Instant,
-    outcome: &'static str,
+    outcome: CallOutcome,
 }
 
 impl Drop for Timed {
@@ -95,8 +93,9 @@ impl Drop for Timed {
         if let Some(tally) = &self.tally {
             tally.ended(self.outcome, self.begun.elapsed());
         }
-        if self.outcome != label::SUCCESS {
-            self.span.record("error.type", self.outcome).record("otel.status_code", "ERROR");
+        if self.outcome != CallOutcome::Success {
+            let kind = self.outcome.name();
+            self.span.record("error.type", kind).record("otel.status_code", "ERROR");
         }
     }
 }

@@ -29,9 +29,8 @@ pub(super) struct Reading {
 impl Histogram {
     pub fn observe(&self, duration: Duration) {
         let seconds = duration.as_secs_f64();
-        let bucket = BOUNDS.iter().zip(&self.buckets).find(|(bound, _)| seconds <= **bound);
-        let bucket = bucket.map_or(&self.longer, |(_, bucket)| bucket);
-        bucket.fetch_add(1, Ordering::Relaxed);
+        let place = BOUNDS.partition_point(|bound| *bound < seconds);
+        self.buckets.get(place).unwrap_or(&self.longer).fetch_add(1, Ordering::Relaxed);
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
     }

@@ -1,11 +1,11 @@
 //! The values that labels can have. There are few, whatever programs do.
 
-use onecall_core::{EngineChoice, Failure, ToolError};
+use onecall_core::{EngineChoice, Failure, ToolError, ToolValue};
 
 /// How a program ended.
 pub(crate) fn run_outcome(result: &Result<(), Failure>) -> &'static str {
     match result {
-        Ok(()) => "success",
+        Ok(()) => SUCCESS,
         Err(Failure::Raised { .. }) => "error",
         Err(Failure::Refused { .. }) => "refused",
         Err(Failure::TimedOut { .. }) => "timeout",
@@ -16,21 +16,53 @@ pub(crate) fn run_outcome(result: &Result<(), Failure>) -> &'static str {
     }
 }
 
-/// How a call or a program ended that nobody waited for any more.
-pub(crate) const CANCELLED: &str = "cancelled";
-
-/// How a call ended that gave a value.
+/// How a program ended that ran to its end.
 pub(crate) const SUCCESS: &str = "success";
 
-/// How a call ended that gave none.
-pub(crate) fn call_failure(error: &ToolError) -> &'static str {
-    match error {
-        ToolError::Failed { .. } => "error",
-        ToolError::NeverSent { .. } => "unreachable",
-        ToolError::NotUnderstood { .. }
-        | ToolError::NotAvailable { .. }
-        | ToolError::Quarantined { .. }
-        | ToolError::QuotaExceeded { .. } => "refused",
+/// How a program ended that nobody waited for any more.
+pub(crate) const CANCELLED: &str = "cancelled";
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallOutcome {
+    /// With a value.
+    Success,
+    /// The tool or the way there failed.
+    Error,
+    /// Its server could not be reached.
+    Unreachable,
+    /// It was not made.
+    Refused,
+    /// Nobody waited for it any more.
+    Cancelled,
+}
+
+impl CallOutcome {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Success, Self::Error, Self::Unreachable, Self::Refused, Self::Cancelled];
+
+    pub(crate) fn of(result: &Result<ToolValue, ToolError>) -> Self {
+        match result {
+            Ok(_) => Self::Success,
+            Err(ToolError::Failed { .. }) => Self::Error,
+            Err(ToolError::NeverSent { .. }) => Self::Unreachable,
+            Err(
+                ToolError::NotUnderstood { .. }
+                | ToolError::NotAvailable { .. }
+                | ToolError::Quarantined { .. }
+                | ToolError::QuotaExceeded { .. },
+            ) => Self::Refused,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Success => SUCCESS,
+            Self::Error => "error",
+            Self::Unreachable => "unreachable",
+            Self::Refused => "refused",
+            Self::Cancelled => CANCELLED,
+        }
     }
 }
 

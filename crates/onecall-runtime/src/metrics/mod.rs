@@ -15,6 +15,7 @@ use onecall_core::{EngineChoice, ServerName};
 
 use self::exposition::{Exposition, Kind};
 use self::histogram::Histogram;
+use self::label::CallOutcome;
 
 /// Servers with numbers of their own. Those of a configuration are fewer; those that plans
 /// bring along could be any number.
@@ -44,7 +45,8 @@ struct Runs {
 /// The calls of one server's tools.
 #[derive(Debug, Default)]
 pub(crate) struct CallTally {
-    ended: Mutex<BTreeMap<&'static str, u64>>,
+    /// By outcome.
+    ended: [AtomicU64; CallOutcome::ALL.len()],
     durations: Histogram,
 }
 
@@ -144,8 +146,9 @@ impl Metrics {
         let name = "onecall_tool_calls_total";
         page.family(name, Kind::Counter, "Tool calls of programs that have ended.");
         for (server, tally) in &*calls {
-            for (outcome, count) in &*lock(&tally.ended) {
-                page.sample(name, &[("server", server.as_str()), ("outcome", outcome)], count);
+            for (outcome, count) in CallOutcome::ALL.iter().zip(&tally.ended) {
+                let labels = [("server", server.as_str()), ("outcome", outcome.name())];
+                page.sample(name, &labels, count.load(Ordering::Relaxed));
             }
         }
         let name = "onecall_tool_call_duration_seconds";
@@ -157,8 +160,10 @@ impl Metrics {
 }
 
 impl CallTally {
-    pub(crate) fn ended(&self, outcome: &'static str, took: Duration) {
-        *lock(&self.ended).entry(outcome).or_default() += 1;
+    pub(crate) fn ended(&self, outcome: CallOutcome, took: Duration) {
+        if let Some(count) = self.ended.get(outcome as usize) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
         self.durations.observe(took);
     }
 }
@@ -176,14 +181,14 @@ mod tests {
         let metrics = Metrics::default();
         for number in 0..2 * MAX_SERVERS {
             let server = ServerName::new(format!("server-{number}"));
-            metrics.calls_of(&server).ended(label::SUCCESS, Duration::ZERO);
+            metrics.calls_of(&server).ended(CallOutcome::Success, Duration::ZERO);
         }
         let workers = [EngineChoice::Python, EngineChoice::CPython, EngineChoice::TypeScript];
         let state = State { servers: Vec::new(), workers: workers.map(|engine| (engine, 0)) };
         let page = metrics.page(&state);
         let calls: Vec<&str> =
             page.lines().filter(|line| line.starts_with("onecall_tool_calls_total{")).collect();
-        assert_eq!(calls.len(), MAX_SERVERS + 1);
+        assert_eq!(calls.len(), (MAX_SERVERS + 1) * CallOutcome::ALL.len());
         let others = r#"onecall_tool_calls_total{server="(others)",outcome="success"} 256"#;
         assert!(calls.contains(&others));
     }
