@@ -39,6 +39,11 @@ pub fn output(profile: &str) -> PathBuf {
     target.unwrap_or_else(|| root().join("target")).join(profile)
 }
 
+/// Where what we start keeps its state, instead of in the user's own directory.
+pub fn state() -> PathBuf {
+    output("state")
+}
+
 fn toolchain() -> Option<(u32, u32)> {
     let output = Command::new("rustc").arg("--version").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::cargo::{self, output, root};
+use crate::cargo::{self, output, root, state};
 
 /// What the client needs.
 const IS_RECENT: &str = "import sys; sys.exit(sys.version_info < (3, 9))";
@@ -37,7 +37,7 @@ fn run_tests(python: &Path) -> Result<(), String> {
     // Warnings are errors: a descriptor that is left open is one.
     tests.args(["-B", "-X", "dev", "-W", "error", "-m", "unittest", "discover"]);
     tests.arg(root().join("clients/python/tests"));
-    tests.env("ONECALL_BIN", output("debug").join("onecall"));
+    tests.env("ONECALL_BIN", output("debug").join("onecall")).env("XDG_STATE_HOME", state());
     cargo::run(tests)
 }
 

@@ -92,6 +92,22 @@ pub(crate) fn fitted(text: &str, width: usize) -> String {
     line.chars().take(width.saturating_sub(1)).chain((width > 0).then_some('…')).collect()
 }
 
+/// A text in lines of at most `width` characters; a longer word is cut.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let length = |text: &str| text.chars().count();
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if length(line) + length(word) < width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(fitted(word, width)),
+        }
+    }
+    lines
+}
+
 /// Which side of a column its texts stand at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -154,6 +170,13 @@ mod tests {
     fn bars_are_in_proportion() {
         let bars = [(0, 8), (1, 1_000), (8, 8), (9, 8), (3, 8), (0, 0)].map(|(a, b)| bar(a, b, 4));
         assert_eq!(bars, ["", "▏", "████", "████", "█▌", ""]);
+    }
+
+    #[test]
+    fn a_text_is_wrapped() {
+        assert_eq!(wrapped("one two  three fourteen\n", 8), ["one two", "three", "fourteen"]);
+        assert_eq!(wrapped("enormous", 4), ["eno…"]);
+        assert_eq!(wrapped("", 4), [""; 0]);
     }
 
     #[test]

@@ -65,6 +65,7 @@ impl Subject {
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         let mut command = Command::new(&self.onecall);
         command.args(["serve", "--log", "error", "--config"]).arg(path);
+        command.env("XDG_STATE_HOME", self.folder.join("state"));
         Ok(command)
     }
 

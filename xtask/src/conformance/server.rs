@@ -21,7 +21,11 @@ impl Server {
             .map_err(|error| format!("{} cannot be written: {error}", config.display()))?;
         let mut command = Command::new(onecall());
         command.args(["serve", "--http", "127.0.0.1:0", "--log", "error", "--config"]).arg(config);
-        command.env_remove("ONECALL_TOKEN").stdin(Stdio::null()).stderr(Stdio::piped());
+        command
+            .env("XDG_STATE_HOME", folder.join("state"))
+            .env_remove("ONECALL_TOKEN")
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped());
         let mut child =
             command.spawn().map_err(|error| format!("{command:?} cannot be started: {error}"))?;
         let stderr = child.stderr.take();

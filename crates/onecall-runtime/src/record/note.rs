@@ -92,6 +92,12 @@ impl Notes {
         Self { depth, bytes: 0, calls: Vec::new(), more: 0 }
     }
 
+    /// All of them; those that come now are lost.
+    pub(super) fn take(&mut self) -> Self {
+        let empty = Self::new(self.depth);
+        std::mem::replace(self, empty)
+    }
+
     /// Begins a note; where it is, if there is room for it.
     pub(super) fn begin(&mut self, call: &ToolCall, started: Duration) -> Option<usize> {
         if self.calls.len() == MAX_NOTES {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::facts;
 use super::note::Depth;
-use super::recording::Finished;
+use super::recording::{Finished, Underway};
 use super::redactor::Redactor;
 use super::savings::{Counter, IDLE};
 use crate::Directory;
@@ -66,6 +66,8 @@ pub struct Recorder {
     /// Gone once it is closed.
     queue: Mutex<Option<SyncSender<Job>>>,
     finished: Mutex<Receiver<()>>,
+    /// Runs that have not ended, and some that have.
+    underway: Mutex<Vec<Weak<Underway>>>,
 }
 
 struct State {
@@ -116,7 +118,9 @@ impl Recorder {
             tracing::warn!("nothing will be recorded: {error}");
         }
         let queue = Mutex::new(started.is_ok().then_some(queue));
-        Some(Arc::new(Self { records, tells, state, queue, finished: Mutex::new(finished) }))
+        let finished = Mutex::new(finished);
+        let underway = Mutex::default();
+        Some(Arc::new(Self { records, tells, state, queue, finished, underway }))
     }
 
     /// What agents are shown of us, as JSON: a part of what they spend.
@@ -141,8 +145,9 @@ impl Recorder {
     /// Has a run recorded. What it was worth comes back if agents are told.
     pub(super) fn submit(&self, run: Finished) -> Option<oneshot::Receiver<Tokens>> {
         let (counted, count) = self.tells.then(oneshot::channel).unzip();
-        let queue = lock(&self.queue);
-        if queue.as_ref().is_none_or(|queue| queue.try_send(Job { run, counted }).is_err())
+        // After the end nobody is there to record.
+        let queue = lock(&self.queue).clone()?;
+        if queue.try_send(Job { run, counted }).is_err()
             && self.state.lost.fetch_add(1, Ordering::Relaxed) == 0
         {
             tracing::warn!("runs end faster than they are recorded; some will be missing");
@@ -150,8 +155,20 @@ impl Recorder {
         count
     }
 
+    /// Remembers a run that has begun.
+    pub(super) fn watch(&self, run: &Arc<Underway>) {
+        let mut underway = lock(&self.underway);
+        underway.retain(|run| run.strong_count() > 0);
+        underway.push(Arc::downgrade(run));
+    }
+
     /// Takes nothing more and waits until all is recorded, but not longer than `patience`.
+    /// What still runs ends with us, and is recorded like that.
     pub fn close(&self, patience: Duration) {
+        let underway = std::mem::take(&mut *lock(&self.underway));
+        for run in underway.iter().filter_map(Weak::upgrade) {
+            run.hand_over().map(|run| self.submit(run));
+        }
         drop(lock(&self.queue).take());
         _ = lock(&self.finished).recv_timeout(patience);
     }

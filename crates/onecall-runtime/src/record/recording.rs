@@ -26,6 +26,11 @@ const ANSWER_SAMPLE: usize = 64 * 1024;
 pub(crate) struct Recording {
     pub(crate) id: RunId,
     recorder: Arc<Recorder>,
+    run: Arc<Underway>,
+}
+
+/// A run that has not ended, as its recorder knows it, too.
+pub(super) struct Underway {
     begun: Instant,
     log: Mutex<Log>,
 }
@@ -94,25 +99,26 @@ impl Recording {
         };
         let notes = Notes::new(recorder.depth());
         let log = Log { about: Some(about), notes, specs: HashMap::new() };
-        let recorder = Arc::clone(recorder);
-        Self { id, recorder, begun: Instant::now(), log: Mutex::new(log) }
+        let run = Arc::new(Underway { begun: Instant::now(), log: Mutex::new(log) });
+        recorder.watch(&run);
+        Self { id, recorder: Arc::clone(recorder), run }
     }
 
     /// A name of the program means this tool.
     pub(crate) fn met(&self, spec: &Arc<ToolSpec>) {
-        self.log().specs.insert(spec.callable.clone(), Arc::clone(spec));
+        self.run.log().specs.insert(spec.callable.clone(), Arc::clone(spec));
     }
 
     /// Where the note of a call is, if there is room for one.
     pub(crate) fn call_began(&self, call: &ToolCall) -> Option<usize> {
-        let started = self.begun.elapsed();
-        self.log().notes.begin(call, started)
+        let started = self.run.begun.elapsed();
+        self.run.log().notes.begin(call, started)
     }
 
     pub(crate) fn call_ended(&self, place: Option<usize>, result: &Result<ToolValue, ToolError>) {
         let Some(place) = place else { return };
-        let now = self.begun.elapsed();
-        self.log().notes.end(place, now, result);
+        let now = self.run.begun.elapsed();
+        self.run.log().notes.end(place, now, result);
     }
 
     /// Hands the run over. What it was worth can be waited for if agents are told so.
@@ -126,7 +132,7 @@ impl Recording {
         let cached = outcome.calls.records.iter().filter(|call| call.cached).map(|call| call.id);
         let output = &outcome.stdout;
         let room = self.recorder.output_room();
-        let mut run = self.hand_over()?;
+        let mut run = self.run.hand_over()?;
         run.about.engine = engine;
         let finished = Finished {
             result: outcome.result.clone(),
@@ -139,12 +145,14 @@ impl Recording {
         };
         self.recorder.submit(finished).map(Counting)
     }
+}
 
+impl Underway {
     /// What there is of it, the first time.
-    fn hand_over(&self) -> Option<Finished> {
+    pub(super) fn hand_over(&self) -> Option<Finished> {
         let mut log = self.log();
         let about = log.about.take()?;
-        let notes = std::mem::replace(&mut log.notes, Notes::new(self.recorder.depth()));
+        let notes = log.notes.take();
         Some(Finished {
             about,
             duration: self.begun.elapsed(),
@@ -176,7 +184,7 @@ impl Counting {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        if let Some(run) = self.hand_over() {
+        if let Some(run) = self.run.hand_over() {
             drop(self.recorder.submit(run));
         }
     }

@@ -5,10 +5,11 @@
 //! onecall it is our definitions, the program and the answer. Of long results only the
 //! beginning was kept; the rest is taken to be like it, and the figure is marked.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use onecall_core::{Tokens, ToolSpec};
+use onecall_core::{CallableName, Tokens, ToolSpec};
 use serde_json::json;
 
 use super::note::{Kept, Note, RESULT_SAMPLE};
@@ -117,6 +118,7 @@ impl Counter {
             counted_bytes: 0,
             counted_tokens: 0,
             estimated: false,
+            names: HashMap::new(),
         }
     }
 }
@@ -152,6 +154,8 @@ struct Meter<'t> {
     counted_bytes: u64,
     counted_tokens: u64,
     estimated: bool,
+    /// Names of tools, which come again and again.
+    names: HashMap<CallableName, u64>,
 }
 
 impl Meter<'_> {
@@ -160,7 +164,15 @@ impl Meter<'_> {
     }
 
     fn call(&mut self, note: &Note) -> u64 {
-        let asked = self.whole(note.name.as_str()).saturating_add(self.text(&note.arguments));
+        let name = match self.names.get(&note.name) {
+            Some(tokens) => *tokens,
+            None => {
+                let tokens = self.whole(note.name.as_str());
+                self.names.insert(note.name.clone(), tokens);
+                tokens
+            }
+        };
+        let asked = name.saturating_add(self.text(&note.arguments));
         let answered = match note.end.as_ref().map(|end| &end.result) {
             Some(Ok((_, kept))) => self.text(kept),
             Some(Err(error)) => self.text(&Kept::new(error, RESULT_SAMPLE)),

@@ -303,6 +303,8 @@ pub fn without_namespaces(home: &Home, run: Command) -> Option<Ended> {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "sh", "-c", script, "sh"]);
     command.arg(run.get_program()).args(run.get_args()).current_dir(home.path("work"));
+    let set = |(name, value): (_, Option<_>)| Some((name, value?));
+    command.env_clear().envs(run.get_envs().filter_map(set));
     let here = Command::new("unshare").args(["--user", "--map-root-user", "true"]).status();
     here.is_ok_and(|status| status.success()).then(|| finish(command))
 }

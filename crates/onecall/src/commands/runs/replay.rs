@@ -69,7 +69,8 @@ fn verdict(record: &RunRecord, outcome: &Outcome, left: usize) -> ExitCode {
         say(&neutralise(&format!("onecall: it failed with {}: {}", error.kind, error.message)));
     }
     if left > 0 {
-        say(&format!("onecall: {left} recorded calls were not made this time"));
+        let calls = if left == 1 { "call was" } else { "calls were" };
+        say(&format!("onecall: {left} recorded {calls} not made this time"));
     }
     let output = record.output.as_deref().unwrap_or_default();
     let difference = compared(output, &outcome.stdout.text);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use onecall_store::{RunDetail, RunRecord, RunSummary, Timestamp};
 
 use super::{json, timeline};
-use crate::figures::{age, amount, duration, terminal_width};
+use crate::figures::{age, amount, duration, terminal_width, wrapped};
 use crate::terminal::{neutralise, print};
 
 /// Lines of a program or an output that are shown.
@@ -23,7 +23,8 @@ pub(super) fn show(record: &RunRecord, as_json: bool) -> anyhow::Result<ExitCode
 fn described(record: &RunRecord, now: Timestamp, width: usize) -> String {
     let mut text = format!("Run {}\n", record.run.id);
     for (name, fact) in facts(record, now) {
-        text.push_str(&format!("  {name:9} {}\n", neutralise(&fact).replace('\n', " ")));
+        let lines = wrapped(&neutralise(&fact), width.saturating_sub(12));
+        text.push_str(&format!("  {name:9} {}\n", lines.join("\n            ")));
     }
     if !record.calls.is_empty() {
         text.push_str(&format!("\n{}", timeline::drawn(&record.calls, record.run.duration, width)));

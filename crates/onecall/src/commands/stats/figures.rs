@@ -6,7 +6,7 @@ use std::time::Duration;
 use onecall_store::{CallFacts, RunId, RunSummary};
 use serde_json::{Value, json};
 
-use crate::figures::{Side, amount, bar, duration, percent, table};
+use crate::figures::{Side, amount, bar, duration, percent, table, wrapped};
 use crate::terminal::neutralise;
 
 /// Rows of a table that are shown; JSON has all.
@@ -149,7 +149,7 @@ impl Figures {
         text += &calls("SERVER", &self.servers, width);
         text += &calls("TOOL", &self.tools, width);
         text.push('\n');
-        text += &wrapped(LEGEND, width);
+        text += &(wrapped(LEGEND, width).join("\n") + "\n");
         text
     }
 
@@ -270,21 +270,6 @@ fn fitting(headings: &[(&str, Side)], rows: &[Vec<String>], width: usize) -> Str
         }
     }
     table(&headings, &rows, width)
-}
-
-/// A text in lines of at most `width` characters.
-fn wrapped(text: &str, width: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < width => {
-                line.push_str(if line.is_empty() { "" } else { " " });
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines.join("\n") + "\n"
 }
 
 fn hidden(count: usize, what: &str) -> String {
