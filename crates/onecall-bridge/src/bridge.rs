@@ -102,6 +102,12 @@ impl Bridge {
         self.settled(|_| false).await.catalog
     }
 
+    /// The tools that are known now, whoever is still connecting.
+    #[must_use]
+    pub fn known(&self) -> Arc<Catalog> {
+        Arc::clone(&self.snapshot.borrow().catalog)
+    }
+
     /// Tells when tools come, go or change.
     #[must_use]
     pub fn watch(&self) -> ToolWatch {

@@ -15,6 +15,10 @@ use crate::search::SearchIndex;
 const DESCRIPTION_CHARS: usize = 100_000;
 const CUT_MARK: &str = " …";
 
+/// What matches worse than this part of the best match shares no more than a common word
+/// with the query.
+const RELEVANT_SHARE: f32 = 0.3;
+
 /// A longer name is no tool's, misspelt or not. To look for similar ones would take
 /// minutes, in a step that nothing can interrupt.
 const LONGEST_NAME: usize = 4 * 1024;
@@ -140,9 +144,33 @@ impl Catalog {
         if query.trim().is_empty() {
             return self.tools.iter().take(limit).collect();
         }
-        let index = self.search_index.get_or_init(|| SearchIndex::build(&self.tools));
-        let found = index.search(query, limit).into_iter();
-        found.filter_map(|position| self.tools.get(position)).collect()
+        let found = self.search_index().search(query, limit).into_iter();
+        found.filter_map(|(position, _)| self.tools.get(position)).collect()
+    }
+
+    /// The tools for which `is_meant` that match `query`, best first, without those that
+    /// match far worse than the best; all of them in the order of their names if the
+    /// query is empty.
+    #[must_use]
+    pub fn relevant(
+        &self,
+        query: &str,
+        is_meant: impl Fn(&ToolSpec) -> bool,
+    ) -> Vec<&Arc<ToolSpec>> {
+        if query.trim().is_empty() {
+            return self.tools.iter().filter(|tool| is_meant(tool)).collect();
+        }
+        let found = self.search_index().search(query, usize::MAX).into_iter();
+        let mut found = found
+            .filter_map(|(position, score)| Some((self.tools.get(position)?, score)))
+            .filter(|(tool, _)| is_meant(tool))
+            .peekable();
+        let least = found.peek().map_or(0.0, |(_, best)| best * RELEVANT_SHARE);
+        found.take_while(|(_, score)| *score >= least).map(|(tool, _)| tool).collect()
+    }
+
+    fn search_index(&self) -> &SearchIndex {
+        self.search_index.get_or_init(|| SearchIndex::build(&self.tools))
     }
 }
 

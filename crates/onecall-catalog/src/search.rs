@@ -1,5 +1,6 @@
 //! Which tools a query means: BM25F over the words of names, descriptions and
-//! parameters, with a second look at query words that no tool has.
+//! parameters, with a second look at words that mean the same and at those that no tool
+//! has.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use onecall_core::ToolSpec;
 
+use crate::synonyms;
 use crate::tokens::{stems, words};
 use crate::vocabulary::{Term, Vocabulary};
 
@@ -28,6 +30,9 @@ const SATURATION: f32 = 1.2;
 
 /// Words that only resemble the query's count less than its own.
 const GUESS_WEIGHT: f32 = 0.5;
+
+/// And so do words that only mean the same.
+const SYNONYM_WEIGHT: f32 = 0.4;
 
 /// Bounds on what comes from outside; far above what a person or a model writes.
 const QUERY_CHARS: usize = 500;
@@ -63,9 +68,9 @@ impl SearchIndex {
         counts.into_index(tools.len())
     }
 
-    /// Positions of at most `limit` tools that share a word with the query, best
-    /// first; equally good ones stay in the order of the tools.
-    pub(crate) fn search(&self, query: &str, limit: usize) -> Vec<usize> {
+    /// Positions and scores of at most `limit` tools that share a word with the query,
+    /// best first; equally good ones stay in the order of the tools.
+    pub(crate) fn search(&self, query: &str, limit: usize) -> Vec<(usize, f32)> {
         let mut scores = vec![0.0_f32; self.tool_count];
         for (term, weight) in self.query_terms(query) {
             self.add_scores(&mut scores, term, weight);
@@ -80,30 +85,42 @@ impl SearchIndex {
             found.truncate(limit);
         }
         found.sort_unstable_by(better);
-        found.into_iter().map(|(tool, _)| tool).collect()
+        found
     }
 
     fn query_terms(&self, query: &str) -> Vec<(Term, f32)> {
         let query = query.trim();
         // Every tool has this prefix, so it says nothing.
         let query = query.strip_prefix("mcp__").unwrap_or(query);
+        let all: Vec<&str> = words(start_of(query, QUERY_CHARS)).collect();
+        let mut telling: Vec<&str> =
+            all.iter().copied().filter(|word| !synonyms::is_empty(word)).collect();
+        if telling.is_empty() {
+            telling = all;
+        }
+        let telling: Vec<Vec<String>> = telling.into_iter().map(stems).collect();
         let mut terms: Vec<(Term, f32)> = Vec::new();
-        for stems in words(start_of(query, QUERY_CHARS)).map(stems) {
+        for stems in &telling {
             let known: Vec<_> = stems.iter().filter_map(|stem| self.vocabulary.get(stem)).collect();
-            let found: Vec<_> = if known.is_empty() {
+            let found: Vec<_> = if known.is_empty() && !self.has_synonym(stems) {
                 let guesses = stems.iter().flat_map(|stem| self.vocabulary.resembling(stem));
                 guesses.map(|term| (term, GUESS_WEIGHT)).collect()
             } else {
                 known.into_iter().map(|term| (term, 1.0)).collect()
             };
-            // A word said twice means no more than once, and must not cost more.
-            for (term, weight) in found {
-                if !terms.iter().any(|(other, _)| *other == term) {
-                    terms.push((term, weight));
-                }
-            }
+            add(&mut terms, found);
+        }
+        // After all words of the query, which count for what they are.
+        for stem in telling.iter().flatten() {
+            let synonyms = synonyms::alike(stem).iter().filter_map(|it| self.vocabulary.get(it));
+            add(&mut terms, synonyms.map(|term| (term, SYNONYM_WEIGHT)).collect());
         }
         terms
+    }
+
+    fn has_synonym(&self, stems: &[String]) -> bool {
+        let mut synonyms = stems.iter().flat_map(|stem| synonyms::alike(stem));
+        synonyms.any(|synonym| self.vocabulary.get(synonym).is_some())
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of tools, and only for ranking")]
@@ -117,6 +134,15 @@ impl SearchIndex {
                 let saturated = posting.frequency / (posting.frequency + SATURATION);
                 *score += weight * rarity * saturated;
             }
+        }
+    }
+}
+
+/// A word said twice means no more than once, and must not cost more.
+fn add(terms: &mut Vec<(Term, f32)>, found: Vec<(Term, f32)>) {
+    for (term, weight) in found {
+        if !terms.iter().any(|(other, _)| *other == term) {
+            terms.push((term, weight));
         }
     }
 }

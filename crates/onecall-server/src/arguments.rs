@@ -3,8 +3,15 @@
 use std::time::Duration;
 
 use onecall_core::{ClientId, Detail, EngineChoice, Language, Limits, Program, SessionRequest};
+use onecall_runtime::ToolSearch;
 use rmcp::model::JsonObject;
 use serde_json::Value;
+
+use crate::findings::SearchDetail;
+
+/// Tools that a search gives if it does not say how many, and at most.
+const FOUND: usize = 10;
+const MOST_FOUND: usize = 100;
 
 /// The arguments of one call to a tool of ours.
 #[derive(Clone, Copy)]
@@ -39,6 +46,30 @@ impl<'a> Arguments<'a> {
             Some(_) => Err(self.must_be(name, "true or false")),
             None => Ok(false),
         }
+    }
+
+    /// What `search_tools` is to look for, and how much of it to show.
+    pub(crate) fn search(self) -> Result<(ToolSearch<'a>, SearchDetail), String> {
+        let query = self.optional_text("query")?.unwrap_or_default();
+        let server = self.optional_text("server")?.filter(|server| !server.is_empty());
+        let detail = match self.get("detail") {
+            None => SearchDetail::default(),
+            Some(wanted) => wanted.as_str().and_then(SearchDetail::named).ok_or_else(|| {
+                let names = SearchDetail::NAMES.map(|(name, _)| name).join(", ");
+                self.must_be("detail", &format!("one of {names}"))
+            })?,
+        };
+        let limit = match self.get("limit") {
+            None => FOUND,
+            Some(wanted) => wanted
+                .as_u64()
+                .and_then(|limit| usize::try_from(limit).ok())
+                .filter(|limit| (1..=MOST_FOUND).contains(limit))
+                .ok_or_else(|| {
+                    self.must_be("limit", &format!("a whole number from 1 to {MOST_FOUND}"))
+                })?,
+        };
+        Ok((ToolSearch { query, server, limit }, detail))
     }
 
     /// The program of `execute_program`.

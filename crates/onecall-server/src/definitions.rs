@@ -9,12 +9,17 @@ use onecall_core::{EngineChoice, Language, WorkspaceAccess};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
+use crate::findings::SearchDetail;
+
 /// Runs a program.
 pub(crate) const EXECUTE_PROGRAM: &str = "execute_program";
 /// Lists what programs can call.
 pub(crate) const LIST_CALLABLE_TOOLS: &str = "list_callable_tools";
 /// Describes one of them.
 pub(crate) const INSPECT_TOOL: &str = "inspect_tool";
+
+/// Finds tools by what they are for.
+pub(crate) const SEARCH_TOOLS: &str = "search_tools";
 
 /// Carries out a plan of nested calls.
 pub(crate) const PROXY: &str = "proxy";
@@ -24,33 +29,29 @@ pub(crate) const PROGRAMMATIC_TOOL_CALLING: &str = "programmatic_tool_calling";
 
 /// What the agent reads about the server as a whole.
 pub(crate) const INSTRUCTIONS: &str = "\
-Runs Python programs that call the tools of other MCP servers. When a task needs several tool \
-calls, or a result is large and you need only part of it, write one program instead of calling \
-tools one by one: intermediate results stay out of your context. Find tools with \
-list_callable_tools, read how to call one with inspect_tool, then run execute_program.";
+Write one program instead of several calls to tools of other MCP servers, or to take a part of a \
+large result: intermediate results stay out of your context. Find tools with search_tools, then \
+run execute_program.";
 
 const EXECUTE_DESCRIPTION: &str = "\
 Runs a Python program in a sandbox and returns only what it prints. Tools of other MCP servers \
-are async functions named mcp__<server>__<tool> (see list_callable_tools): \
-`rows = await mcp__sales__orders(region=\"EU\")`. Top-level await works; run independent calls \
-with asyncio.gather. Results are plain Python values (JSON is already parsed). A failed call \
-raises ToolError. The standard library is there, and packages of the user's Python can be \
-imported; network and, outside a session, state of earlier programs are not. Filter and aggregate \
-in the program and print the answer, not the data. Resources and prompts: list_resources(), \
+are async functions (see search_tools): `rows = await mcp__sales__orders(region=\"EU\")`. \
+Top-level await works; asyncio.gather runs calls in parallel. Results are plain values (JSON is \
+already parsed). A failed call raises ToolError. The standard library and the user's packages can \
+be imported; there is no network. Print the answer, not the data. Also: list_resources(), \
 read_resource(uri), list_prompts(), get_prompt(server, name, args). ";
 
 const PROXY_DESCRIPTION: &str = "\
-Calls target_tool with arguments that come from other tools; you see only its answer. In tool_args, \
+Calls target_tool with arguments from other tools; you see only its answer. In tool_args, \
 {\"__tool__\": name, \"args\": {...}} stands for that tool's result and {\"__ref__\": id} for that of \
-the call with \"identifier\": id. \"__transform__\": \"lambda r: ...\" beside either changes it. Each \
-call runs once, in parallel where it can.";
+the call with \"identifier\": id. \"__transform__\": \"lambda r: ...\" beside either changes it.";
 
 /// The definitions of all tools, in a fixed order, where programs may use this much of
 /// a workspace.
 #[must_use]
 pub fn definitions(workspace: Option<WorkspaceAccess>, exposed: &[OptionalTool]) -> Vec<Tool> {
     let files = match workspace {
-        None => "There are no files.",
+        None => "The only files are /tools/<server>/<tool>.pyi.",
         Some(WorkspaceAccess::ReadOnly) => "Files in the working directory can be read.",
         Some(WorkspaceAccess::ReadWrite { .. }) => {
             "Files in the working directory can be read and written, and stay."
@@ -63,20 +64,17 @@ pub fn definitions(workspace: Option<WorkspaceAccess>, exposed: &[OptionalTool])
             json!({
                 "type": "object",
                 "properties": {
-                    "code": { "type": "string", "description": "The program." },
+                    "code": { "type": "string" },
                     "language": {
                         "enum": Language::NAMES.map(|(name, _)| name),
                         "description": "Default: python. In typescript, tools take one object."
                     },
-                    "engine": {
-                        "enum": EngineChoice::NAMES.map(|(name, _)| name),
-                        "description": "Default: auto."
-                    },
+                    "engine": { "enum": EngineChoice::NAMES.map(|(name, _)| name) },
                     "session": {
                         "type": "string",
                         "description": "Keeps variables for later programs with the same name."
                     },
-                    "reset": { "type": "boolean", "description": "Begin the session anew." },
+                    "reset": { "type": "boolean" },
                     "dry_run": {
                         "type": "boolean",
                         "description": "Only list the tools it can call."
@@ -87,21 +85,39 @@ pub fn definitions(workspace: Option<WorkspaceAccess>, exposed: &[OptionalTool])
         )
         .with_annotations(ToolAnnotations::new().destructive(true).open_world(true)),
         tool(
+            SEARCH_TOOLS,
+            "Finds tools that programs can call, with their signatures.",
+            json!({
+                "type": "object",
+                "properties": {
+                    "query": {
+                        "type": "string",
+                        "description": "What they are to do; empty lists all."
+                    },
+                    "server": { "type": "string" },
+                    "detail": {
+                        "enum": SearchDetail::NAMES.map(|(name, _)| name),
+                        "description": "Default: signatures."
+                    },
+                    "limit": { "type": "integer" }
+                },
+                "required": ["query"]
+            }),
+        )
+        .with_annotations(ToolAnnotations::new().read_only(true)),
+        tool(
             LIST_CALLABLE_TOOLS,
-            "Lists the names of all tools that programs can call, as a JSON array.",
+            "Lists the names of all tools that programs can call.",
             json!({ "type": "object", "properties": {} }),
         )
         .with_annotations(ToolAnnotations::new().read_only(true)),
         tool(
             INSPECT_TOOL,
-            "Shows one tool that programs can call: its signature, description and schemas.",
+            "Shows a tool's signature, description and schemas.",
             json!({
                 "type": "object",
                 "properties": {
-                    "tool_name": {
-                        "type": "string",
-                        "description": "A name from list_callable_tools."
-                    }
+                    "tool_name": { "type": "string" }
                 },
                 "required": ["tool_name"]
             }),

@@ -17,9 +17,10 @@ use crate::arguments::Arguments;
 use crate::client::{self, Standing};
 use crate::definitions::{
     EXECUTE_PROGRAM, INSPECT_TOOL, INSTRUCTIONS, LIST_CALLABLE_TOOLS, PROGRAMMATIC_TOOL_CALLING,
-    PROXY, definitions,
+    PROXY, SEARCH_TOOLS, definitions,
 };
 use crate::description::describe;
+use crate::findings::tell;
 use crate::news::News;
 use crate::progress::{Progress, accompany};
 
@@ -128,6 +129,14 @@ impl Handler {
         success(Value::from(names).to_string())
     }
 
+    async fn search(&self, arguments: Arguments<'_>) -> Result<CallToolResult, String> {
+        let (search, detail) = arguments.search()?;
+        match self.gateway.find(search).await {
+            Ok(findings) => Ok(success(tell(&findings, search.query, detail))),
+            Err(no_server) => Err(format!("{SEARCH_TOOLS}: {no_server}")),
+        }
+    }
+
     async fn inspect(&self, arguments: Arguments<'_>) -> Result<CallToolResult, String> {
         match self.gateway.inspect(arguments.text("tool_name")?).await {
             Ok(spec) => Ok(success(describe(&spec).to_string())),
@@ -197,6 +206,7 @@ impl ServerHandler for Handler {
         let answer = async {
             Ok(match request.name.as_ref() {
                 EXECUTE_PROGRAM => self.execute(arguments, context).await.unwrap_or_else(not_run),
+                SEARCH_TOOLS => self.search(arguments).await.unwrap_or_else(failure),
                 LIST_CALLABLE_TOOLS => self.list().await,
                 INSPECT_TOOL => self.inspect(arguments).await.unwrap_or_else(failure),
                 PROXY => self.proxy(&given, context).await,

@@ -5,6 +5,7 @@ mod arguments;
 mod client;
 mod definitions;
 mod description;
+mod findings;
 mod handler;
 mod http;
 mod news;
@@ -14,6 +15,7 @@ mod trace;
 
 pub use definitions::definitions;
 pub use description::describe;
+pub use findings::{SearchDetail, tell};
 pub use http::{
     AllowedHost, AllowedOrigin, HttpFace, HttpFaceError, HttpSettings, InvalidName, InvalidToken,
     Token,

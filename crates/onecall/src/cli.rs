@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use onecall_core::{EngineChoice, Language};
+use onecall_server::SearchDetail;
 
 use crate::commands::{CacheCommand, RunsArguments, StatsArguments};
 use crate::http::HttpOptions;
@@ -166,11 +167,16 @@ Example:
 Examples:
   onecall tools
   onecall tools \"send a message\"
-  onecall tools show mcp__slack__post_message"
+  onecall tools --server slack --detail signatures
+  onecall tools show mcp__slack__post_message
+
+Exit codes: 0 there are such tools, 1 there are none, 2 they could not be looked for"
     )]
     Tools {
-        /// Words to search for
+        /// Words to search for; all tools by name if left out
         query: Vec<String>,
+        #[command(flatten)]
+        options: SearchOptions,
         #[command(subcommand)]
         command: Option<ToolsCommand>,
     },
@@ -309,6 +315,23 @@ Examples:
     DemoServer,
 }
 
+/// What of the tools is shown.
+#[derive(Debug, Args)]
+pub(crate) struct SearchOptions {
+    /// Only tools of this server
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// How much to show of each tool
+    #[arg(long, default_value = "names", value_parser = detail_names())]
+    pub(crate) detail: String,
+    /// How many tools to show at most [default: 20 if there is something to search for]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: Option<u32>,
+    /// Print a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
     /// Show one tool's signature, description and schemas
@@ -333,6 +356,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 fn engine_names() -> PossibleValuesParser {
     PossibleValuesParser::new(EngineChoice::NAMES.map(|(name, _)| name))
+}
+
+fn detail_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(SearchDetail::NAMES.map(|(name, _)| name))
 }
 
 fn language_names() -> PossibleValuesParser {

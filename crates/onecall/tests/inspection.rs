@@ -10,9 +10,11 @@ use testkit::bins;
 use testkit::mcp::{Session, ToolAnswer};
 
 #[test]
-fn four_tools_are_shown() {
+fn five_tools_are_shown() {
     let names = Gateway::new().session.tool_names();
-    assert_eq!(names, ["execute_program", "list_callable_tools", "inspect_tool", "proxy"]);
+    let expected =
+        ["execute_program", "search_tools", "list_callable_tools", "inspect_tool", "proxy"];
+    assert_eq!(names, expected);
 }
 
 #[test]
@@ -121,8 +123,8 @@ fn wrong_arguments_are_explained() {
         (error.code, error.message.as_str()),
         (
             -32602,
-            "unknown tool 'no_such_tool'; this server has execute_program, list_callable_tools, \
-             inspect_tool, proxy"
+            "unknown tool 'no_such_tool'; this server has execute_program, search_tools, \
+             list_callable_tools, inspect_tool, proxy"
         )
     );
 }

@@ -160,7 +160,7 @@ fn an_agent_is_not_shown_it_otherwise() {
     let call = json!({ "name": "programmatic_tool_calling", "arguments": { "code": "1" } });
     let error = gateway.session.client().try_request("tools/call", call).unwrap_err();
     let expected = "unknown tool 'programmatic_tool_calling'; this server has execute_program, \
-                    list_callable_tools, inspect_tool, proxy";
+                    search_tools, list_callable_tools, inspect_tool, proxy";
     assert_eq!(error.message, expected);
 }
 

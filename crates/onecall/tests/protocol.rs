@@ -29,7 +29,7 @@ fn every_revision_with_a_handshake_is_spoken() {
         let mut gateway = Gateway { session, home };
         assert_eq!(
             gateway.session.tool_names(),
-            ["execute_program", "list_callable_tools", "inspect_tool", "proxy"]
+            ["execute_program", "search_tools", "list_callable_tools", "inspect_tool", "proxy"]
         );
         assert_eq!(gateway.prints("print(await mcp__fixture__add(1, 2))"), "3\n");
     }
@@ -92,7 +92,10 @@ fn the_revision_without_a_handshake_is_spoken() {
         .iter()
         .filter_map(|tool| tool["name"].as_str())
         .collect();
-    assert_eq!(names, ["execute_program", "list_callable_tools", "inspect_tool", "proxy"]);
+    assert_eq!(
+        names,
+        ["execute_program", "search_tools", "list_callable_tools", "inspect_tool", "proxy"]
+    );
     assert_eq!(listed["resultType"], "complete");
 
     let good = stateless(program("print(await mcp__fixture__add(1, 2))"), version);

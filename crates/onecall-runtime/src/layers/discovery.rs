@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onecall_catalog::{python_signature, typescript_signature};
+use onecall_catalog::{ServerMatch, match_server, python_signature, typescript_signature};
 use onecall_core::{
     BoxFuture, CallableName, Language, Resolution, ToolCall, ToolError, ToolHost, ToolSpec,
     ToolValue,
@@ -88,17 +88,11 @@ impl<'a> Discovery<'a> {
     /// an identifier made of that.
     async fn server(&self, name: &str) -> Value {
         let tools = self.directory.tools().await;
-        let bare = |name: &str| {
-            name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase()
-        };
         let servers: BTreeSet<&str> = tools.iter().map(|spec| spec.server.as_str()).collect();
-        let alike: Vec<&str> =
-            servers.iter().copied().filter(|known| bare(known) == bare(name)).collect();
-        let server = match (servers.get(name), alike.as_slice()) {
-            (Some(exact), _) => *exact,
-            (None, [one]) => *one,
-            (None, []) => return json!({ "problem": no_server(name, &servers) }),
-            (None, several) => {
+        let server = match match_server(name, servers.iter().copied()) {
+            ServerMatch::One(server) => server,
+            ServerMatch::None(_) => return json!({ "problem": no_server(name, &servers) }),
+            ServerMatch::Several(several) => {
                 let problem =
                     format!("several servers are named like '{name}': {}", several.join(", "));
                 return json!({ "problem": problem });

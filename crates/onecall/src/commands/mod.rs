@@ -89,7 +89,9 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Tools { command: Some(ToolsCommand::Show { name }), .. } => {
             tools::show(&name, global)
         }
-        Command::Tools { query, command: None } => tools::list(&query.join(" "), global),
+        Command::Tools { query, options, command: None } => {
+            tools::list(&query.join(" "), &options, global)
+        }
         Command::Check => check::check(global),
         Command::Cache { command } => cache::cache(command, global),
         Command::Pin { server, tools, yes } => pin::pin(&server, &tools, yes, global),

@@ -3,10 +3,13 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use onecall_catalog::{python_signature, summary};
 use onecall_core::ToolSpec;
-use onecall_server::describe;
+use onecall_runtime::ToolSearch;
+use onecall_server::{SearchDetail, describe};
+use serde_json::Value;
 
-use crate::cli::Global;
+use crate::cli::{Global, SearchOptions};
 use crate::commands::check::quarantine;
 use crate::commands::say;
 use crate::setup;
@@ -19,25 +22,40 @@ const SEARCH_RESULTS: usize = 20;
 const SUMMARY_WIDTH: usize = 80;
 
 /// Lists all tools, or those that match `query`.
-pub(crate) fn list(query: &str, global: &Global) -> anyhow::Result<ExitCode> {
+pub(crate) fn list(
+    query: &str,
+    options: &SearchOptions,
+    global: &Global,
+) -> anyhow::Result<ExitCode> {
+    let limit = options.limit.and_then(|limit| usize::try_from(limit).ok());
+    let usual = if query.is_empty() { usize::MAX } else { SEARCH_RESULTS };
+    let search =
+        ToolSearch { query, server: options.server.as_deref(), limit: limit.unwrap_or(usual) };
     let (found, quarantined) = setup::with_gateway(global, async |gateway| {
-        let found = match query {
-            "" => gateway.tools().await,
-            query => gateway.search(query, SEARCH_RESULTS).await,
-        };
-        (found, gateway.quarantine())
+        // People would rather wait than look twice.
+        gateway.servers().await;
+        (gateway.find(search).await, gateway.quarantine())
     })?;
+    let found = found?.tools;
     let quarantined = quarantine(&quarantined.iter().collect::<Vec<_>>());
     quarantined.lines().for_each(say);
     if found.is_empty() {
-        say(match query {
-            "" => "no tools: the configured servers offer none (see `onecall check`)",
+        say(match (query, &options.server) {
+            ("", None) => "no tools: the configured servers offer none (see `onecall check`)",
+            ("", Some(_)) => "no tools: this server offers none (see `onecall check`)",
             _ => "no tool matches",
         });
-        return Ok(ExitCode::FAILURE);
     }
-    print(&table(&found))?;
-    Ok(ExitCode::SUCCESS)
+    let detail = SearchDetail::named(&options.detail).unwrap_or_default();
+    print(&match (detail, options.json) {
+        (SearchDetail::Names, false) => table(&found),
+        (SearchDetail::Signatures, false) => signatures(&found),
+        (detail, _) => {
+            let values: Vec<Value> = found.iter().map(|spec| detail.value(spec)).collect();
+            format!("{:#}\n", Value::from(values))
+        }
+    })?;
+    Ok(if found.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Shows one tool.
@@ -58,7 +76,7 @@ pub(crate) fn table(tools: &[Arc<ToolSpec>]) -> String {
     let width = tools.iter().map(|spec| spec.callable.as_str().len()).max().unwrap_or_default();
     let mut table = String::new();
     for spec in tools {
-        let summary = summary(spec.description.as_deref().unwrap_or_default());
+        let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
         let row = format!("{:width$}  {summary}", spec.callable.as_str());
         table.push_str(row.trim_end());
         table.push('\n');
@@ -66,12 +84,15 @@ pub(crate) fn table(tools: &[Arc<ToolSpec>]) -> String {
     table
 }
 
-/// The first sentence, or as much of it as fits a row.
-fn summary(description: &str) -> String {
-    let line = description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    let sentence = line.split_inclusive(". ").next().unwrap_or_default().trim_end();
-    if sentence.chars().count() <= SUMMARY_WIDTH {
-        return sentence.to_owned();
+fn signatures(tools: &[Arc<ToolSpec>]) -> String {
+    let mut text = String::new();
+    for spec in tools {
+        text.push_str(&python_signature(spec));
+        text.push('\n');
+        let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
+        if !summary.is_empty() {
+            text.push_str(&format!("  {summary}\n"));
+        }
     }
-    sentence.chars().take(SUMMARY_WIDTH - 1).chain(['…']).collect()
+    text
 }

@@ -1,0 +1,75 @@
+//! Which server a name means. Models write a server as its tools' names have it, as an
+//! identifier of their language, or as its user calls it.
+
+use strsim::osa_distance;
+
+/// A longer name is no server's, misspelt or not.
+const LONGEST_NAME: usize = 200;
+
+/// What a server's name was found to mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerMatch<'a> {
+    /// This server.
+    One(&'a str),
+    /// Each of these, which differ only in what a model tends to get wrong.
+    Several(Vec<&'a str>),
+    /// No server; this one looks like it.
+    None(Option<&'a str>),
+}
+
+/// Looks `name` up among the `known` servers: as it is written, then by its letters and
+/// digits alone.
+pub fn match_server<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> ServerMatch<'a> {
+    let known: Vec<&str> = known.into_iter().collect();
+    if let Some(exact) = known.iter().find(|it| **it == name) {
+        return ServerMatch::One(exact);
+    }
+    let wanted = letters(name);
+    let alike: Vec<&str> = known.iter().copied().filter(|it| letters(it) == wanted).collect();
+    match alike.as_slice() {
+        [one] => ServerMatch::One(one),
+        [] if wanted.len() > LONGEST_NAME => ServerMatch::None(None),
+        [] => {
+            let distance = |it: &str| osa_distance(&letters(it), &wanted);
+            let nearest = known.iter().copied().map(|it| (distance(it), it)).min();
+            let close = nearest.filter(|(distance, it)| distance * 2 <= it.len().max(2));
+            let within = || known.iter().copied().find(|it| is_part(&letters(it), &wanted));
+            ServerMatch::None(close.map(|(_, it)| it).or_else(within))
+        }
+        _ => ServerMatch::Several(alike),
+    }
+}
+
+fn is_part(one: &str, other: &str) -> bool {
+    let (one, other) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    one.len() > 2 && other.contains(one)
+}
+
+fn letters(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_found_however_it_is_written() {
+        let known = ["financial-data", "github", "a-b", "a_b"];
+        for (name, expected) in [
+            ("financial-data", ServerMatch::One("financial-data")),
+            ("financial_data", ServerMatch::One("financial-data")),
+            ("financialData", ServerMatch::One("financial-data")),
+            ("a_b", ServerMatch::One("a_b")),
+            ("aB", ServerMatch::Several(vec!["a-b", "a_b"])),
+            ("githab", ServerMatch::None(Some("github"))),
+            ("financial", ServerMatch::None(Some("financial-data"))),
+            ("weather", ServerMatch::None(None)),
+            ("", ServerMatch::None(None)),
+        ] {
+            assert_eq!(match_server(name, known), expected, "{name}");
+        }
+        let endless = "x".repeat(1_000_000);
+        assert_eq!(match_server(&endless, known), ServerMatch::None(None));
+    }
+}

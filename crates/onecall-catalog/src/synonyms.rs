@@ -1,0 +1,62 @@
+//! Words that mean the same where tools are concerned, and words that mean nothing.
+//! Servers name a tool once; those who look for it have many words for it.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::tokens::stems;
+
+/// Each line is one meaning.
+const MEANINGS: &[&str] = &[
+    "folder directory",
+    "create make new open add insert",
+    "delete remove erase drop destroy",
+    "update edit change modify patch",
+    "search find look query lookup",
+    "get show see read retrieve view display",
+    "list all enumerate",
+    "send post write publish",
+    "fetch download url page website webpage internet",
+    "navigate visit website browse goto",
+    "log history",
+    "memory remember knowledge observation fact",
+    "issue ticket bug problem",
+    "message mail email chat",
+    "repository repo project",
+    "picture image screenshot photo",
+    "person user people member who contact",
+    "place location restaurant shop business",
+    "table sheet spreadsheet",
+    "run execute evaluate",
+    "move rename",
+    "size large big",
+    "tree structure hierarchy",
+    "event meeting appointment calendar",
+    "money currency price payment",
+];
+
+/// Words of questions, not of tools.
+const EMPTY: &str = "a an and are as at be by can do for from how i in is it me my of on or our \
+                     please s so that the there this to us was we what where which with you your";
+
+static ALIKE: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
+    let mut alike = HashMap::<String, Vec<String>>::new();
+    for meaning in MEANINGS {
+        let members: Vec<String> = meaning.split(' ').flat_map(stems).collect();
+        for member in &members {
+            let others = members.iter().filter(|other| *other != member).cloned();
+            alike.entry(member.clone()).or_default().extend(others);
+        }
+    }
+    alike
+});
+
+/// Stems that mean the same as this one.
+pub(crate) fn alike(stem: &str) -> &'static [String] {
+    ALIKE.get(stem).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Whether a word says nothing about what is looked for.
+pub(crate) fn is_empty(word: &str) -> bool {
+    EMPTY.split_ascii_whitespace().any(|empty| empty.eq_ignore_ascii_case(word))
+}

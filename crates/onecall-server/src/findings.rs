@@ -1,0 +1,153 @@
+//! What a search has found, as an agent reads it. A model pays for every word, so the
+//! best tools are shown in full and the others by name.
+
+use std::fmt::Write;
+
+use onecall_catalog::{python_signature, summary};
+use onecall_core::ToolSpec;
+use onecall_runtime::Findings;
+use serde_json::{Value, json};
+
+use crate::description::describe;
+
+/// How much of a description a tool shows, in characters.
+const SUMMARY_WIDTH: usize = 100;
+
+/// Characters of signatures after which further tools are shown by their name alone,
+/// about three hundred tokens.
+const SIGNATURES_ROOM: usize = 1_200;
+
+/// The same for whole definitions.
+const DEFINITIONS_ROOM: usize = 12_000;
+
+/// Servers that are listed where no tool was found, and where some are not up.
+const SERVERS_LISTED: usize = 12;
+
+/// How much of a tool is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchDetail {
+    /// Its name and what it is for.
+    Names,
+    /// What a program needs to call it, in two lines.
+    #[default]
+    Signatures,
+    /// Everything its server says.
+    Full,
+}
+
+impl SearchDetail {
+    /// As agents and people write them.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("names", Self::Names), ("signatures", Self::Signatures), ("full", Self::Full)];
+
+    /// The detail of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, detail)| *detail)
+    }
+
+    /// Lines about one tool.
+    fn text(self, spec: &ToolSpec) -> String {
+        let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
+        match self {
+            Self::Names if summary.is_empty() => spec.callable.to_string(),
+            Self::Names => format!("{}: {summary}", spec.callable),
+            Self::Signatures if summary.is_empty() => python_signature(spec),
+            Self::Signatures => format!("{}\n  {summary}", python_signature(spec)),
+            Self::Full => describe(spec).to_string(),
+        }
+    }
+
+    /// The same for programs.
+    #[must_use]
+    pub fn value(self, spec: &ToolSpec) -> Value {
+        let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
+        let name = spec.callable.as_str();
+        match self {
+            Self::Names => json!({ "name": name, "description": summary }),
+            Self::Signatures => {
+                let signature = python_signature(spec);
+                json!({ "name": name, "signature": signature, "description": summary })
+            }
+            Self::Full => describe(spec),
+        }
+    }
+
+    fn room(self) -> usize {
+        match self {
+            // As many as were asked for.
+            Self::Names => usize::MAX,
+            Self::Signatures => SIGNATURES_ROOM,
+            Self::Full => DEFINITIONS_ROOM,
+        }
+    }
+}
+
+/// What was found, for whoever asked for `query`.
+#[must_use]
+pub fn tell(findings: &Findings, query: &str, detail: SearchDetail) -> String {
+    let mut text = String::new();
+    let mut room = detail.room();
+    let mut by_name: Vec<&str> = Vec::new();
+    for (rank, spec) in findings.tools.iter().enumerate() {
+        if room == 0 {
+            by_name.push(spec.callable.as_str());
+            continue;
+        }
+        let shown = detail.text(spec);
+        // The best one is shown whatever it takes.
+        if rank > 0 && shown.len() > room {
+            room = 0;
+            by_name.push(spec.callable.as_str());
+            continue;
+        }
+        room = room.saturating_sub(shown.len());
+        line(&mut text, &shown);
+    }
+    if !by_name.is_empty() {
+        line(&mut text, &format!("Also (see inspect_tool): {}", by_name.join(", ")));
+    }
+    let shown = findings.tools.len();
+    if findings.tools.is_empty() {
+        line(&mut text, &nothing(findings, query));
+    } else if findings.matching > shown {
+        let more = findings.matching - shown;
+        line(&mut text, &format!("[{more} more match; say more precisely what you need]"));
+    }
+    for (servers, what) in [(&findings.connecting, "still connecting"), (&findings.down, "down")] {
+        if !servers.is_empty() {
+            line(&mut text, &format!("[Servers {what}: {}]", some(servers.iter())));
+        }
+    }
+    text
+}
+
+fn nothing(findings: &Findings, query: &str) -> String {
+    let mut text = match query.trim() {
+        "" => "There are no tools.".to_owned(),
+        _ => "No tool matches. Try other words, or an empty query to list all.".to_owned(),
+    };
+    if !findings.servers.is_empty() {
+        let servers = findings.servers.iter().map(|(name, tools)| format!("{name} ({tools})"));
+        let _ = write!(text, " Servers and how many tools they have: {}", some(servers));
+    }
+    text
+}
+
+/// The first few, and how many others.
+fn some(names: impl ExactSizeIterator<Item = impl ToString>) -> String {
+    let others = names.len().saturating_sub(SERVERS_LISTED);
+    let mut text =
+        names.take(SERVERS_LISTED).map(|it| it.to_string()).collect::<Vec<_>>().join(", ");
+    if others > 0 {
+        let _ = write!(text, " and {others} others");
+    }
+    text
+}
+
+fn line(text: &mut String, more: &str) {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(more);
+}
