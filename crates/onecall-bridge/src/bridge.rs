@@ -1,6 +1,7 @@
 //! All servers together: one catalog of their tools, and calls to them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use onecall_catalog::{Catalog, ToolDefinition, name_prefix};
 use onecall_config::{LocalTool, ServerConfig};
@@ -10,8 +11,10 @@ use onecall_core::{
 };
 use serde_json::json;
 use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
 
 use crate::audience::Audience;
+use crate::face::ToolFace;
 use crate::fleet::{Fleet, FleetChange, Yard};
 use crate::guard::Guard;
 use crate::local::LocalTools;
@@ -100,6 +103,31 @@ impl Bridge {
     pub async fn catalog_for(&self, name: &str) -> Arc<Catalog> {
         self.need(name);
         self.settled(|_| false).await.catalog
+    }
+
+    /// What the server of a tool says about it for people to see.
+    #[must_use]
+    pub fn face(&self, spec: &ToolSpec) -> ToolFace {
+        let fleet = self.fleet();
+        let server = fleet.get(&spec.server);
+        server.map(|server| server.face(&spec.tool)).unwrap_or_default()
+    }
+
+    /// Starts the lazy servers for which `is_needed`, given what the names of all their
+    /// tools begin with.
+    pub fn need_where(&self, is_needed: impl Fn(&str) -> bool) {
+        let fleet = self.fleet();
+        let meant = fleet.servers().filter(|server| is_needed(&name_prefix(server.name())));
+        meant.for_each(|server| server.need());
+    }
+
+    /// Waits for servers that are connecting, but no longer than this, then gives the
+    /// tools that are known. Starts no lazy server.
+    pub async fn known_within(&self, patience: Duration) -> Arc<Catalog> {
+        match timeout(patience, self.settled(|_| false)).await {
+            Ok(snapshot) => snapshot.catalog,
+            Err(_) => self.known(),
+        }
     }
 
     /// The tools that are known now, whoever is still connecting.

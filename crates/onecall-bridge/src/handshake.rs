@@ -1,7 +1,6 @@
 //! The first words with a server: who are you, which revision do you speak,
 //! what tools do you have.
 
-use onecall_catalog::ToolDefinition;
 use onecall_core::ServerName;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -10,7 +9,7 @@ use serde_json::value::RawValue;
 use tracing::{debug, warn};
 
 use crate::error::{METHOD_NOT_FOUND, RequestError, StartError};
-use crate::listing;
+use crate::listing::{self, Listed};
 use crate::plain::plain;
 use crate::request::{Era, Request, STATELESS_VERSION};
 use crate::rpc::Peer;
@@ -29,7 +28,7 @@ pub(crate) struct Greeting {
     pub protocol: String,
     /// Whether it tells about changes of its tools to those who ask for that.
     pub announces_changes: bool,
-    pub tools: Vec<ToolDefinition>,
+    pub listed: Listed,
 }
 
 #[derive(Deserialize)]
@@ -94,7 +93,7 @@ pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, 
     let announces_changes = result.capabilities.tools.as_ref().is_some_and(|tools| {
         Era::of(&result.protocol_version) == Era::Stateless && tools["listChanged"] == true
     });
-    let tools = match (listing::list(peer, server).await, result.capabilities.tools) {
+    let listed = match (listing::list(peer, server).await, result.capabilities.tools) {
         // Some servers have tools and do not say so, so the others are asked too.
         (
             Err(StartError::Request {
@@ -104,16 +103,16 @@ pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, 
             None,
         ) => {
             debug!(%server, "the server has no tools");
-            Vec::new()
+            Listed::default()
         }
-        (tools, _) => tools?,
+        (listed, _) => listed?,
     };
     Ok(Greeting {
         server_name: plain(&result.server_info.name, MAX_SHOWN),
         server_version: plain(&result.server_info.version, MAX_SHOWN),
         protocol,
         announces_changes,
-        tools,
+        listed,
     })
 }
 

@@ -13,6 +13,7 @@ use tracing::warn;
 
 use crate::definition;
 use crate::error::{RequestError, StartError};
+use crate::face::{Faces, ToolFace};
 use crate::plain::plain;
 use crate::request::Request;
 use crate::rpc::Peer;
@@ -44,18 +45,25 @@ struct Entry {
     annotations: Option<Value>,
 }
 
+/// All that a server listed.
+#[derive(Debug, Default)]
+pub(crate) struct Listed {
+    pub tools: Vec<ToolDefinition>,
+    pub faces: Faces,
+}
+
+/// A tool, and its face if anybody wants to see it.
+type Found = (ToolDefinition, Option<ToolFace>);
+
 /// A page as it leaves the reader: nothing in it is borrowed any more.
 struct Entries {
-    tools: Vec<Result<ToolDefinition, String>>,
+    tools: Vec<Result<Found, String>>,
     next_cursor: Option<String>,
     bytes: usize,
 }
 
 /// Asks for all tools of the server. Takes no longer than whoever awaits it allows.
-pub(crate) async fn list(
-    peer: &Peer,
-    server: &ServerName,
-) -> Result<Vec<ToolDefinition>, StartError> {
+pub(crate) async fn list(peer: &Peer, server: &ServerName) -> Result<Listed, StartError> {
     let mut listing = Listing::new(*peer.limits());
     let mut cursor: Option<String> = None;
     loop {
@@ -80,7 +88,7 @@ pub(crate) async fn list(
     if listing.left_out > listing.problems.len() {
         warn!(%server, "{} broken tools were left out in all", listing.left_out);
     }
-    Ok(listing.tools)
+    Ok(Listed { tools: listing.tools, faces: listing.faces })
 }
 
 /// What has been listed so far.
@@ -88,6 +96,7 @@ pub(crate) async fn list(
 struct Listing {
     limits: ServerLimits,
     tools: Vec<ToolDefinition>,
+    faces: Faces,
     names: HashSet<ToolName>,
     cursors: HashSet<String>,
     pages: usize,
@@ -116,10 +125,11 @@ impl Listing {
                 Ok(_) if self.tools.len() == self.limits.max_tools => {
                     return Next::Stop("too many tools");
                 }
-                Ok(tool) if self.names.insert(tool.tool.clone()) => {
+                Ok((tool, face)) if self.names.insert(tool.tool.clone()) => {
+                    self.faces.extend(face.map(|face| (tool.tool.clone(), face)));
                     self.tools.push(definition::within(tool, &self.limits));
                 }
-                Ok(tool) => {
+                Ok((tool, _)) => {
                     self.leave_out(format!("'{}' was listed twice", plain(tool.tool.as_str(), 100)))
                 }
                 Err(problem) => self.leave_out(problem),
@@ -155,7 +165,11 @@ fn read_page(result: &RawValue) -> Result<Entries, String> {
     }
     let page: Page<'_> = serde_json::from_str(result.get()).map_err(|error| error.to_string())?;
     Ok(Entries {
-        tools: page.tools.into_iter().map(read_tool).collect(),
+        tools: page
+            .tools
+            .into_iter()
+            .map(|raw| Ok((read_tool(raw)?, ToolFace::read(raw))))
+            .collect(),
         next_cursor: page.next_cursor,
         bytes: result.get().len(),
     })

@@ -98,7 +98,9 @@ impl LocalTools {
         };
         Ok(match form {
             AnswerForm::Value => value,
-            AnswerForm::Whole => answer::whole(value, spec.output_schema.as_ref()),
+            AnswerForm::Whole | AnswerForm::Untouched => {
+                answer::whole(value, spec.output_schema.as_ref())
+            }
         })
     }
 }

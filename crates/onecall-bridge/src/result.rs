@@ -113,6 +113,12 @@ pub(crate) fn whole_answer(result: &RawValue) -> Result<ToolValue, String> {
     tool_value(result).map(|_| ToolValue::Json(result.to_owned()))
 }
 
+/// The same for somebody who also wants to know how the tool says that it failed.
+pub(crate) fn untouched(result: &RawValue) -> Result<ToolValue, String> {
+    let failed = read(result).is_ok_and(|(result, _)| result.is_error == Some(true));
+    if failed { Ok(ToolValue::Json(result.to_owned())) } else { whole_answer(result) }
+}
+
 type Read<'a> = (CallResult<'a, ()>, Vec<Block<'a>>);
 
 fn read(result: &RawValue) -> Result<Read<'_>, String> {

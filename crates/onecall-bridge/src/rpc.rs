@@ -389,6 +389,7 @@ impl Peer {
                 let Some((id, report)) = progress::report(params) else { return };
                 if let Some(Behalf { name, caller }) = self.behalf(id) {
                     caller.progress(&name, &report);
+                    caller.reported(params);
                 }
             }
             ("notifications/cancelled", Some(params)) => {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use onecall_catalog::ToolDefinition;
 use onecall_config::{RemoteTransport, ServerConfig, Transport};
-use onecall_core::ServerName;
+use onecall_core::{ServerName, ToolName};
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
@@ -22,9 +22,10 @@ use tracing::{debug, info, warn};
 use crate::backoff::Backoff;
 use crate::connection::{Connection, Route};
 use crate::error::StartError;
+use crate::face::{Faces, ToolFace};
 use crate::guard::Guard;
 use crate::handshake::{self, Greeting};
-use crate::listing;
+use crate::listing::{self, Listed};
 use crate::parameters::Parameters;
 use crate::pins::Quarantined;
 use crate::plain::plain;
@@ -74,6 +75,8 @@ struct Now {
     tools: Arc<Vec<ToolDefinition>>,
     /// And what they may not until it is accepted.
     quarantined: Arc<Vec<Quarantined>>,
+    /// What it says about tools for people to see, if anybody wants to know.
+    faces: Arc<Faces>,
     /// Which arguments of which tools go into headers, if any do.
     parameters: Option<Arc<Parameters>>,
     peer: Option<Arc<Peer>>,
@@ -117,6 +120,7 @@ impl Server {
             listed: Arc::default(),
             tools: Arc::default(),
             quarantined: Arc::default(),
+            faces: Arc::default(),
             parameters: None,
             peer: None,
         };
@@ -184,6 +188,15 @@ impl Server {
     /// Everything it listed, whether programs may call it or not.
     pub fn listed(&self) -> Arc<Vec<ToolDefinition>> {
         Arc::clone(&self.lock().listed)
+    }
+
+    /// What it says about a tool for people to see.
+    pub fn face(&self, tool: &ToolName) -> ToolFace {
+        self.lock().faces.get(tool).cloned().unwrap_or_default()
+    }
+
+    fn faces(&self, faces: Faces) -> Arc<Faces> {
+        if self.setting.faces { Arc::new(faces) } else { Arc::default() }
     }
 
     pub fn quarantined(&self) -> Arc<Vec<Quarantined>> {
@@ -359,7 +372,7 @@ impl Server {
             match greeting.unwrap_or(Err(StartError::TimedOut { limit })) {
                 Ok(greeting) => {
                     info!(%server, "the server had forgotten us and knows us again");
-                    self.update_tools(greeting.tools, peer);
+                    self.update_tools(greeting.listed, peer);
                 }
                 Err(error) => {
                     warn!(%server, "the server has forgotten us: {error}");
@@ -377,7 +390,7 @@ impl Server {
             let limit = self.config.connect_timeout;
             let listed = timeout(limit, listing::list(peer, server)).await;
             match listed.unwrap_or(Err(StartError::TimedOut { limit })) {
-                Ok(tools) => self.update_tools(tools, peer),
+                Ok(listed) => self.update_tools(listed, peer),
                 Err(error) => warn!(%server, "the changed tools could not be listed: {error}"),
             }
             sleep(REFRESH_PAUSE).await;
@@ -385,8 +398,9 @@ impl Server {
     }
 
     fn become_ready(&self, greeting: Greeting, peer: &Arc<Peer>, took: Duration) {
-        let Greeting { server_name, server_version, protocol, tools, .. } = greeting;
-        let (tools, parameters) = self.with_parameters(tools, peer);
+        let Greeting { server_name, server_version, protocol, listed, .. } = greeting;
+        let faces = self.faces(listed.faces);
+        let (tools, parameters) = self.with_parameters(listed.tools, peer);
         info!(
             server = %self.config.name, tools = tools.len(), took = ?took,
             "connected to {server_name} {server_version}"
@@ -396,6 +410,7 @@ impl Server {
         let tools = admitted.tools.len();
         now.state = ServerState::Ready { server_name, server_version, protocol, tools, took };
         now.take_in(admitted);
+        now.faces = faces;
         now.parameters = parameters;
         now.peer = Some(Arc::clone(peer));
         drop(now);
@@ -403,11 +418,13 @@ impl Server {
         self.changed.notify_one();
     }
 
-    fn update_tools(&self, listed: Vec<ToolDefinition>, peer: &Peer) {
-        let (listed, parameters) = self.with_parameters(listed, peer);
+    fn update_tools(&self, listed: Listed, peer: &Peer) {
+        let faces = self.faces(listed.faces);
+        let (listed, parameters) = self.with_parameters(listed.tools, peer);
         let admitted = self.admit(listed);
         let mut now = self.lock();
         now.take_in(admitted);
+        now.faces = faces;
         now.parameters = parameters;
         drop(now);
         self.changed.notify_one();

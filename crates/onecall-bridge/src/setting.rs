@@ -11,4 +11,6 @@ pub struct Setting {
     pub audience: Audience,
     /// How much is taken.
     pub limits: ServerLimits,
+    /// Whether anybody wants to know what servers say about tools for people to see.
+    pub faces: bool,
 }

@@ -18,6 +18,7 @@ mod signature;
 mod summary;
 mod synonyms;
 mod tokens;
+mod tree;
 mod typescript_signature;
 mod vocabulary;
 
@@ -28,4 +29,5 @@ pub use program::{Finding, ToolUse, ToolUses, Tools, calls_of, check_program, na
 pub use server::{ServerMatch, match_server};
 pub use signature::python_signature;
 pub use summary::summary;
+pub use tree::{ToolFile, name_at, server_folder, tool_place};
 pub use typescript_signature::typescript_signature;

@@ -20,6 +20,10 @@ pub trait Caller: fmt::Debug + Send + Sync {
     /// A server says how far a call has come. Must not wait.
     fn progress(&self, name: &CallableName, report: &str);
 
+    /// The same report as the server wrote it: the parameters of the notification. Must
+    /// not wait.
+    fn reported(&self, _params: &RawValue) {}
+
     /// What the client can be asked.
     fn abilities(&self) -> Abilities;
 

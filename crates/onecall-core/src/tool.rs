@@ -96,6 +96,8 @@ pub enum AnswerForm {
     Value,
     /// All of it as the server sent it, content blocks and structured content, as JSON.
     Whole,
+    /// The same, even if the tool says that it failed.
+    Untouched,
 }
 
 /// What a tool answered, still as text: only the program parses it.

@@ -14,7 +14,9 @@ use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::directory::Directory;
+use crate::exposed::Exposure;
 use crate::layers::{Cache, Cached, SystemClock};
+use crate::listed::Listed;
 use crate::metrics::State;
 use crate::revision;
 use crate::rules::{Rules, Shared};
@@ -37,6 +39,9 @@ pub struct Gateway {
     /// What is in force.
     config: Mutex<Config>,
     revision: watch::Receiver<u64>,
+    listed: Listed,
+    /// What clients may call themselves.
+    pub(crate) exposure: Exposure,
 }
 
 /// No tool that programs may call has this name.
@@ -72,7 +77,9 @@ impl Gateway {
         guard: Guard,
         store: Option<Arc<Writer>>,
     ) -> Arc<Self> {
-        let setting = Setting { limits: config.limits, ..Setting::default() };
+        let exposure = Exposure::new(&config.expose_tools);
+        let faces = !exposure.is_empty();
+        let setting = Setting { limits: config.limits, faces, ..Setting::default() };
         let (servers, local) = (config.servers.clone(), config.local_tools.clone());
         let bridge = Bridge::start_in(servers, local, guard.clone(), setting);
         let engines = Arc::new(engines);
@@ -91,8 +98,9 @@ impl Gateway {
         let rules = watch::Sender::new(Arc::new(rules));
         let (count, revision) = watch::channel(0);
         tokio::spawn(revision::count(bridge.watch(), rules.subscribe(), count));
+        let listed = Listed::count(bridge.watch(), rules.subscribe(), exposure.clone());
         let config = Mutex::new(config);
-        Arc::new(Self { bridge, guard, shared, rules, store, config, revision })
+        Arc::new(Self { bridge, guard, shared, rules, store, config, revision, listed, exposure })
     }
 
     /// Tells that the tools programs may call have changed, for those who remember a
@@ -100,6 +108,20 @@ impl Gateway {
     #[must_use]
     pub fn revision(&self) -> watch::Receiver<u64> {
         self.revision.clone()
+    }
+
+    /// Tells that what clients list has changed.
+    #[must_use]
+    pub fn listed(&self) -> Listed {
+        self.listed.clone()
+    }
+
+    /// `host`, with what it answers and changes known to the cache.
+    pub(crate) fn through_cache(&self, host: &Arc<dyn ToolHost>) -> Arc<dyn ToolHost> {
+        match &self.shared.cache {
+            Some(cache) => Arc::new(cache.around(Arc::clone(host))),
+            None => Arc::clone(host),
+        }
     }
 
     pub(crate) fn rules(&self) -> Arc<Rules> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use onecall_bridge::Bridge;
 use onecall_config::{Config, ProxyPolicy, ToolPolicy};
+use onecall_core::ToolHost;
 use onecall_engine::Engines;
 
 use crate::directory::Bridged;
@@ -27,6 +28,9 @@ pub(crate) struct Shared {
 /// The rules of one configuration.
 pub(crate) struct Rules {
     pub(crate) runtime: Runtime,
+    /// Executes the calls that clients make themselves: what they pass on is between
+    /// them and the server.
+    pub(crate) direct: Arc<dyn ToolHost>,
     pub(crate) directory: Arc<Bridged>,
     pub(crate) policy: ToolPolicy,
     pub(crate) proxy: ProxyPolicy,
@@ -36,6 +40,7 @@ impl Rules {
     pub(crate) fn new(config: &Config, shared: &Shared) -> Self {
         let bridge = &shared.bridge;
         let policy = config.tools.clone();
+        let direct = Arc::new(Policy::new(bridge.clone(), policy.clone()));
         let fitting = Arc::new(Fitting::new(bridge.clone()));
         let host = Arc::new(Policy::new(fitting, policy.clone()));
         let host = Arc::new(Offerings::new(host, bridge.clone(), policy.clone()));
@@ -47,6 +52,6 @@ impl Rules {
             .with_cache(shared.cache.clone())
             .with_recorder(shared.recorder.clone())
             .with_metrics(Arc::clone(&shared.metrics));
-        Self { runtime, directory, policy, proxy: config.proxy.clone() }
+        Self { runtime, direct, directory, policy, proxy: config.proxy.clone() }
     }
 }

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use onecall_core::{ClientId, ShownKind};
 use onecall_runtime::{Gateway, PlanAnswer, PlanRequest, Transcript, report};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    InitializeRequestParams, InitializeResult, JsonObject, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+    ContentBlock, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
@@ -20,9 +23,11 @@ use crate::definitions::{
     PROXY, SEARCH_TOOLS, definitions,
 };
 use crate::description::describe;
+use crate::exposed;
 use crate::findings::tell;
 use crate::news::News;
 use crate::progress::{Progress, accompany};
+use crate::resources;
 
 /// The MCP server that one agent talks to.
 pub(crate) struct Handler {
@@ -36,7 +41,7 @@ pub(crate) struct Handler {
 impl Handler {
     pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
         let definitions = definitions(gateway.workspace(), &gateway.exposed());
-        let news = News::new(gateway.revision());
+        let news = News::new(&gateway);
         let client = client::next_id();
         Self { gateway, definitions, client, news }
     }
@@ -110,7 +115,11 @@ impl Handler {
         let run = self.gateway.run_plan(request, &progress);
         match accompany(run, companionship, context).await {
             Ok(PlanAnswer { content, structured }) => {
-                let answer = json!({ "content": content, "structuredContent": structured });
+                let answer = json!({
+                    "resultType": "complete",
+                    "content": content,
+                    "structuredContent": structured,
+                });
                 let invalid = |error| {
                     failure(format!(
                         "[Script execution failed]\nthe target's answer is not valid MCP: {error}"
@@ -120,6 +129,22 @@ impl Handler {
             }
             Err(text) => failure(text),
         }
+    }
+
+    /// A call that the client makes itself.
+    async fn pass_on(
+        &self,
+        name: &str,
+        arguments: &JsonObject,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, String> {
+        let arguments = to_raw_value(arguments).map_err(|error| error.to_string())?;
+        let (progress, companionship) = Progress::passed_on(self.client, &context);
+        let call = self.gateway.call_exposed(name, arguments, &progress);
+        let answer = accompany(call, companionship, context).await;
+        let answer = answer.map_err(|error| error.to_string())?;
+        exposed::result(&answer)
+            .map_err(|error| format!("'{name}' failed: its result is not valid MCP: {error}"))
     }
 
     async fn list(&self) -> CallToolResult {
@@ -147,8 +172,13 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities =
-            ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_completions()
+            .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("onecall", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
@@ -162,7 +192,9 @@ impl ServerHandler for Handler {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(requested.intersection(&SubscriptionFilter::builder().tools_list_changed().build()))
+        let ours =
+            SubscriptionFilter::builder().tools_list_changed().resources_list_changed().build();
+        Some(requested.intersection(&ours))
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
@@ -192,7 +224,44 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.definitions.clone()))
+        let mut tools = self.definitions.clone();
+        let exposed = self.gateway.exposed_tools().await;
+        tools.extend(exposed.iter().filter_map(exposed::definition));
+        Ok(ListToolsResult::with_all_items(tools))
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.news.resources_seen();
+        let cursor = request.as_ref().and_then(|it| it.cursor.as_deref());
+        resources::list(&self.gateway, cursor).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        resources::read(&self.gateway, &request.uri).await.map(Into::into)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Ok(CompleteResult::new(resources::complete(&self.gateway, &request).await))
     }
 
     async fn call_tool(
@@ -212,6 +281,9 @@ impl ServerHandler for Handler {
                 PROXY => self.proxy(&given, context).await,
                 PROGRAMMATIC_TOOL_CALLING if self.shows(PROGRAMMATIC_TOOL_CALLING) => {
                     self.execute_whole(arguments, context).await.unwrap_or_else(not_run)
+                }
+                name if self.gateway.is_exposed(name) => {
+                    self.pass_on(name, &given, context).await.unwrap_or_else(failure)
                 }
                 unknown => {
                     let names: Vec<_> =

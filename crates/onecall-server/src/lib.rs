@@ -5,11 +5,13 @@ mod arguments;
 mod client;
 mod definitions;
 mod description;
+mod exposed;
 mod findings;
 mod handler;
 mod http;
 mod news;
 mod progress;
+mod resources;
 mod stdio;
 mod trace;
 

@@ -13,8 +13,9 @@ use onecall_core::{
 };
 use onecall_runtime::Observer;
 use rmcp::RoleServer;
-use rmcp::model::ProgressNotificationParam;
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RequestContext;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -43,6 +44,7 @@ struct Companion {
     abilities: Abilities,
     wants_progress: bool,
     trace: Option<TraceContext>,
+    told: Told,
     news: watch::Sender<News>,
     errands: mpsc::Sender<Errand>,
 }
@@ -62,6 +64,24 @@ enum Latest {
     Nothing,
     Call(CallableName),
     Report(CallableName, String),
+    Passed(Reported),
+}
+
+/// What a client is told of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// Which call of its program it is, and what the server says in words.
+    InWords,
+    /// What the server says, as it said it.
+    AsReported,
+}
+
+/// What a server reported.
+#[derive(Clone, Deserialize)]
+struct Reported {
+    progress: f64,
+    total: Option<f64>,
+    message: Option<String>,
 }
 
 /// A question on its way to the client.
@@ -75,7 +95,23 @@ impl Progress {
         client: ClientId,
         context: &RequestContext<RoleServer>,
     ) -> (Self, Companionship) {
-        let (news, told) = watch::channel(News::default());
+        Self::telling(Told::InWords, client, context)
+    }
+
+    /// The same for a call that the client makes itself.
+    pub(crate) fn passed_on(
+        client: ClientId,
+        context: &RequestContext<RoleServer>,
+    ) -> (Self, Companionship) {
+        Self::telling(Told::AsReported, client, context)
+    }
+
+    fn telling(
+        told: Told,
+        client: ClientId,
+        context: &RequestContext<RoleServer>,
+    ) -> (Self, Companionship) {
+        let (news, heard) = watch::channel(News::default());
         let (errands, taken) = mpsc::channel(MAX_WAITING);
         let abilities = client::abilities(
             context.client_capabilities().as_ref(),
@@ -85,8 +121,9 @@ impl Progress {
         let info = context.client_info();
         let name = info.map_or(String::new(), |info| format!("{} {}", info.name, info.version));
         let trace = trace::of(context);
-        let companion = Companion { client, name, abilities, wants_progress, trace, news, errands };
-        (Self(Arc::new(companion)), Companionship { news: told, errands: taken })
+        let companion =
+            Companion { client, name, abilities, wants_progress, trace, told, news, errands };
+        (Self(Arc::new(companion)), Companionship { news: heard, errands: taken })
     }
 }
 
@@ -118,10 +155,21 @@ impl Caller for Companion {
     }
 
     fn progress(&self, name: &CallableName, report: &str) {
+        if self.told == Told::AsReported {
+            return;
+        }
         self.news.send_modify(|news| {
             news.count = news.count.saturating_add(1);
             news.latest = Latest::Report(name.clone(), report.to_owned());
         });
+    }
+
+    fn reported(&self, params: &RawValue) {
+        if self.told == Told::AsReported
+            && let Ok(reported) = serde_json::from_str(params.get())
+        {
+            self.news.send_modify(|news| news.latest = Latest::Passed(reported));
+        }
     }
 
     fn abilities(&self) -> Abilities {
@@ -177,19 +225,32 @@ async fn report(
     while changes.changed().await.is_ok() {
         let News { count, calls, latest } = changes.borrow_and_update().clone();
         let noun = if calls == 1 { "call" } else { "calls" };
-        let message = match latest {
-            Latest::Nothing => format!("{calls} tool {noun} made"),
-            Latest::Call(name) => format!("{calls} tool {noun} made, last: {name}"),
-            Latest::Report(name, report) => format!("{name}: {report}"),
+        let progress = match latest {
+            Latest::Passed(reported) => reported.about(token.clone()),
+            Latest::Nothing => told(&token, count, format!("{calls} tool {noun} made")),
+            Latest::Call(name) => {
+                told(&token, count, format!("{calls} tool {noun} made, last: {name}"))
+            }
+            Latest::Report(name, report) => told(&token, count, format!("{name}: {report}")),
         };
-        let progress =
-            ProgressNotificationParam::new(token.clone(), f64::from(count)).with_message(message);
         if context.peer.notify_progress(progress).await.is_err() {
             break;
         }
         tokio::time::sleep(INTERVAL).await;
     }
     std::future::pending().await
+}
+
+fn told(token: &ProgressToken, count: u32, message: String) -> ProgressNotificationParam {
+    ProgressNotificationParam::new(token.clone(), f64::from(count)).with_message(message)
+}
+
+impl Reported {
+    fn about(self, token: ProgressToken) -> ProgressNotificationParam {
+        let mut progress = ProgressNotificationParam::new(token, self.progress);
+        (progress.total, progress.message) = (self.total, self.message);
+        progress
+    }
 }
 
 /// Puts every question to the client and brings its answer back.

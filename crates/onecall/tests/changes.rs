@@ -171,13 +171,19 @@ fn a_client_without_a_handshake_is_told_while_it_listens() {
     let listed = client.request("tools/call", list.clone());
     assert_eq!(listed["content"][0]["text"], r#"["mcp__fixture__add"]"#);
 
-    let wanted = json!({ "toolsListChanged": true, "promptsListChanged": true });
+    let wanted = json!({
+        "toolsListChanged": true,
+        "resourcesListChanged": true,
+        "promptsListChanged": true,
+    });
     let id = client.start("subscriptions/listen", stateless(json!({ "notifications": wanted })));
     let accepted = client.wait_notification("notifications/subscriptions/acknowledged");
-    assert_eq!(accepted["params"]["notifications"], json!({ "toolsListChanged": true }));
+    let expected = json!({ "toolsListChanged": true, "resourcesListChanged": true });
+    assert_eq!(accepted["params"]["notifications"], expected);
     home.write_tools("tools", &[ADD, ECHO]);
     let news = client.wait_notification("notifications/tools/list_changed");
     assert_eq!(news["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
+    client.wait_notification("notifications/resources/list_changed");
 
     client.notify("notifications/cancelled", json!({ "requestId": id }));
     home.write_tools("tools", &[ECHO]);
@@ -195,4 +201,5 @@ fn the_handshake_says_that_changes_are_told() {
     let mut session = Session::new(Client::spawn(home.configured(&["serve"])));
     let answer = session.initialize("2025-11-25");
     assert_eq!(answer["capabilities"]["tools"], json!({ "listChanged": true }));
+    assert_eq!(answer["capabilities"]["resources"], json!({ "listChanged": true }));
 }

@@ -11,7 +11,7 @@ use crate::behalf::Behalf;
 use crate::error::{RequestError, SendError};
 use crate::input::{Input, InputRequired, MAX_ROUNDS};
 use crate::request::{Era, Request};
-use crate::result::{tool_value, whole_answer};
+use crate::result::{tool_value, untouched, whole_answer};
 use crate::status::{NextStart, ServerState};
 
 /// How long a call that may be repeated waits for a server that is about to start.
@@ -124,6 +124,8 @@ impl Server {
         let decode = match (peer.era(), call.form) {
             (Era::Handshake, AnswerForm::Value) => |it: &RawValue| Answer::Value(tool_value(it)),
             (Era::Handshake, AnswerForm::Whole) => |it: &RawValue| Answer::Value(whole_answer(it)),
+            (Era::Handshake, AnswerForm::Untouched) => |it: &RawValue| Answer::Value(untouched(it)),
+            (Era::Stateless, AnswerForm::Untouched) => |it: &RawValue| Answer::of(it, untouched),
             (Era::Stateless, AnswerForm::Value) => |it: &RawValue| Answer::of(it, tool_value),
             (Era::Stateless, AnswerForm::Whole) => |it: &RawValue| Answer::of(it, whole_answer),
         };

@@ -5,6 +5,7 @@
 
 mod clients;
 mod command_line;
+mod exposed;
 mod inspector;
 mod installed;
 mod listening;

@@ -49,6 +49,7 @@ impl Key {
         let form = match form {
             AnswerForm::Value => "value",
             AnswerForm::Whole => "whole",
+            AnswerForm::Untouched => "untouched",
         };
         let texts = [server.as_str(), tool.as_str(), arguments, form, &definition.to_string()];
         let mut hash = Sha256::new();

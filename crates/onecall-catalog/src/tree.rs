@@ -1,0 +1,154 @@
+//! Tools as a tree of files: a folder for each server, a file for each tool in each
+//! language. A place in it is a callable name taken apart, so whoever knows one knows the
+//! other: `mcp__sales__orders` is `sales/orders.pyi`.
+
+use std::fmt::Write;
+
+use onecall_core::{ServerName, ToolSpec};
+
+use crate::naming::name_prefix;
+use crate::{python_signature, typescript_signature};
+
+/// What the name of every tool begins with.
+const PREFIX: &str = "mcp__";
+
+/// Lines of a description that a file begins with.
+const MAX_LINES: usize = 60;
+
+/// The language of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolFile {
+    /// A Python stub.
+    Python,
+    /// A TypeScript declaration.
+    TypeScript,
+}
+
+impl ToolFile {
+    /// Every language.
+    pub const ALL: [Self; 2] = [Self::Python, Self::TypeScript];
+
+    /// How the names of such files end.
+    #[must_use]
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Python => ".pyi",
+            Self::TypeScript => ".ts",
+        }
+    }
+
+    /// What a file says about its tool.
+    #[must_use]
+    pub fn text(self, spec: &ToolSpec) -> String {
+        let (mark, declaration) = match self {
+            Self::Python => ("#", python_declaration(spec)),
+            Self::TypeScript => ("//", typescript_declaration(spec)),
+        };
+        let mut text = String::new();
+        for line in spec.description.iter().flat_map(|it| it.trim().lines()).take(MAX_LINES) {
+            let plain: String = line.chars().filter(|it| !it.is_control()).collect();
+            // Writing to a String cannot fail.
+            _ = writeln!(text, "{}", format!("{mark} {plain}").trim_end());
+        }
+        text.push_str(&declaration);
+        text.push('\n');
+        text
+    }
+}
+
+/// The folder of a server: its name as its tools' names have it.
+#[must_use]
+pub fn server_folder(server: &ServerName) -> String {
+    let prefix = name_prefix(server);
+    let name = prefix.strip_prefix(PREFIX).unwrap_or(&prefix);
+    name.strip_suffix("__").unwrap_or(name).to_owned()
+}
+
+/// The folder of a tool, and the name of its files without their ending. `None` if it is
+/// not named as the tools of servers are.
+#[must_use]
+pub fn tool_place(spec: &ToolSpec) -> Option<(String, &str)> {
+    let stem = spec.callable.as_str().strip_prefix(&name_prefix(&spec.server))?;
+    Some((server_folder(&spec.server), stem))
+}
+
+/// The callable name of the tool at a place.
+#[must_use]
+pub fn name_at(folder: &str, stem: &str) -> String {
+    format!("{PREFIX}{folder}__{stem}")
+}
+
+fn python_declaration(spec: &ToolSpec) -> String {
+    let signature = python_signature(spec);
+    let call = signature.strip_prefix("await ").unwrap_or(&signature);
+    let definition = match call.split_once("({") {
+        // One dict, which has no name of its own in a call.
+        Some((name, rest)) if name == spec.callable.as_str() => match rest.split_once("}) -> ") {
+            Some((entries, returns)) => format!("{name}(arguments: {{{entries}}}, /) -> {returns}"),
+            None => call.to_owned(),
+        },
+        _ => call.to_owned(),
+    };
+    format!("async def {definition}: ...")
+}
+
+fn typescript_declaration(spec: &ToolSpec) -> String {
+    let signature = typescript_signature(spec);
+    let call = signature.strip_prefix("await ").unwrap_or(&signature);
+    let definition = match call.split_once("({ ") {
+        Some((name, rest)) if name == spec.callable.as_str() => {
+            format!("{name}(args: {{ {rest}")
+        }
+        _ => call.to_owned(),
+    };
+    format!("export declare function {definition};")
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::{CallableName, ToolAnnotations, ToolName};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn spec(server: &str, tool: &str, input_schema: Value) -> ToolSpec {
+        let (server, tool) = (ServerName::new(server), ToolName::new(tool));
+        ToolSpec {
+            callable: CallableName::new(crate::natural_name(&server, &tool)),
+            server,
+            tool,
+            description: Some("First line.\n\n  Second\u{7}.\n".to_owned()),
+            input_schema,
+            output_schema: None,
+            annotations: ToolAnnotations::default(),
+        }
+    }
+
+    #[test]
+    fn a_place_is_a_name_taken_apart() {
+        let spec = spec("my-data", "list.orders", json!({}));
+        assert_eq!(tool_place(&spec), Some(("my_data".to_owned(), "list_orders")));
+        assert_eq!(name_at("my_data", "list_orders"), spec.callable.as_str());
+    }
+
+    #[test]
+    fn a_file_says_what_a_tool_does_and_takes() {
+        let text = json!({ "type": "string" });
+        let plain = json!({ "properties": { "region": text }, "required": ["region"] });
+        let plain = spec("s", "t", plain);
+        assert_eq!(
+            ToolFile::Python.text(&plain),
+            "# First line.\n#\n#   Second.\nasync def mcp__s__t(region: str) -> Any: ...\n"
+        );
+        assert_eq!(
+            ToolFile::TypeScript.text(&plain),
+            "// First line.\n//\n//   Second.\n\
+             export declare function mcp__s__t(args: { region: string }): Promise<unknown>;\n"
+        );
+        let odd = spec("s", "t", json!({ "properties": { "from": text }, "required": ["from"] }));
+        assert_eq!(
+            ToolFile::Python.text(&odd).lines().last(),
+            Some("async def mcp__s__t(arguments: {\"from\": str}, /) -> Any: ...")
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! Tools that clients may call themselves, without a program: for single calls, where one
+//! would cost more than it saves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onecall_bridge::ToolFace;
+use onecall_config::ToolPattern;
+use onecall_core::{AnswerForm, CallableName, Freshness, ToolCall, ToolError, ToolSpec, ToolValue};
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use crate::{Gateway, Observer};
+
+/// How long somebody who lists these tools waits for servers that are connecting. What
+/// comes later is told, but not every client listens.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Which tools are exposed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Exposure(Arc<[ToolPattern]>);
+
+impl Exposure {
+    pub(crate) fn new(patterns: &[ToolPattern]) -> Self {
+        Self(patterns.into())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn covers(&self, spec: &ToolSpec) -> bool {
+        self.names(spec.callable.as_str())
+    }
+
+    fn names(&self, name: &str) -> bool {
+        self.0.iter().any(|pattern| pattern.matches(name))
+    }
+
+    /// Whether a tool whose name begins so could be exposed.
+    fn may_cover(&self, prefix: &str) -> bool {
+        self.0.iter().any(|pattern| match pattern.as_str().split_once('*') {
+            Some((certain, _)) => certain.starts_with(prefix) || prefix.starts_with(certain),
+            None => pattern.as_str().starts_with(prefix),
+        })
+    }
+}
+
+/// A tool that clients may call themselves.
+#[derive(Clone, Debug)]
+pub struct ExposedTool {
+    /// As programs see it.
+    pub spec: Arc<ToolSpec>,
+    /// What else its server says about it.
+    pub face: ToolFace,
+}
+
+impl Gateway {
+    /// The tools that clients may call themselves, by name. Waits for servers that are
+    /// still connecting, but not for long; starts those that are lazy and may have some.
+    pub async fn exposed_tools(&self) -> Vec<ExposedTool> {
+        if self.exposure.is_empty() {
+            return Vec::new();
+        }
+        self.bridge.need_where(|prefix| self.exposure.may_cover(prefix));
+        let catalog = self.bridge.known_within(PATIENCE).await;
+        let rules = self.rules();
+        let is_shown =
+            |spec: &&Arc<ToolSpec>| self.exposure.covers(spec) && rules.directory.permits(spec);
+        let shown = catalog.tools().filter(is_shown).cloned();
+        shown.map(|spec| ExposedTool { face: self.bridge.face(&spec), spec }).collect()
+    }
+
+    /// Whether clients may call a tool of this name themselves, if there is one.
+    #[must_use]
+    pub fn is_exposed(&self, name: &str) -> bool {
+        self.exposure.names(name) && self.rules().policy.permits(name)
+    }
+
+    /// Calls a tool as its client wants it called, and gives what its server answered.
+    /// Dropping the future cancels the call.
+    pub async fn call_exposed(
+        &self,
+        name: &str,
+        arguments: Box<RawValue>,
+        observer: &dyn Observer,
+    ) -> Result<Box<RawValue>, ToolError> {
+        let rules = self.rules();
+        let name = CallableName::new(name);
+        let call = ToolCall {
+            id: 1,
+            name: name.clone(),
+            arguments,
+            form: AnswerForm::Untouched,
+            // What it changes must be seen by programs whose answers are kept.
+            freshness: Freshness::New,
+            caller: observer.caller(),
+        };
+        let limit = rules.runtime.limits().timeout;
+        match timeout(limit, self.through_cache(&rules.direct).call(call)).await {
+            Ok(Ok(ToolValue::Json(answer))) => Ok(answer),
+            Ok(Ok(_)) => Err(ToolError::failed(&name, "its answer is not a result")),
+            Ok(Err(error)) => Err(error),
+            Err(_) => {
+                let message = format!("no answer within {}s", limit.as_secs());
+                Err(ToolError::failed(&name, message))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_needed_if_a_pattern_could_name_its_tools() {
+        let exposure = |patterns: &[&str]| {
+            let parsed: Vec<_> =
+                patterns.iter().filter_map(|it| ToolPattern::parse(it).ok()).collect();
+            Exposure::new(&parsed)
+        };
+        for (patterns, expected) in [
+            (&["mcp__files__read_*"][..], true),
+            (&["mcp__files__read"], true),
+            (&["mcp__*"], true),
+            (&["*read"], true),
+            (&["mcp__fi*"], true),
+            (&["mcp__other__*", "mcp__files"], false),
+            (&[], false),
+        ] {
+            assert_eq!(exposure(patterns).may_cover("mcp__files__"), expected, "{patterns:?}");
+        }
+    }
+}

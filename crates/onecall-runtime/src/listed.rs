@@ -1,0 +1,74 @@
+//! Counts how often that has changed what clients list: the tools that programs may call,
+//! and those that clients may call themselves. Other than in `revision.rs`, nobody waits
+//! for servers here, so a server that has come up is a change too.
+
+use std::sync::Arc;
+
+use onecall_bridge::ToolWatch;
+use onecall_core::ToolSpec;
+use tokio::sync::watch;
+
+use crate::exposed::Exposure;
+use crate::rules::Rules;
+
+/// Two counts. The numbers mean nothing.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Of changes to the tools that programs may call.
+    pub tools: watch::Receiver<u64>,
+    /// Of changes to those that clients may call themselves.
+    pub exposed: watch::Receiver<u64>,
+}
+
+impl Listed {
+    /// Counts in the background, until there is nothing left to count.
+    pub(crate) fn count(
+        tools: ToolWatch,
+        rules: watch::Receiver<Arc<Rules>>,
+        exposure: Exposure,
+    ) -> Self {
+        let (tools_count, tools_counted) = watch::channel(0);
+        let (exposed_count, exposed_counted) = watch::channel(0);
+        tokio::spawn(count(tools, rules, exposure, tools_count, exposed_count));
+        Self { tools: tools_counted, exposed: exposed_counted }
+    }
+}
+
+async fn count(
+    mut tools: ToolWatch,
+    mut rules: watch::Receiver<Arc<Rules>>,
+    exposure: Exposure,
+    tools_count: watch::Sender<u64>,
+    exposed_count: watch::Sender<u64>,
+) {
+    let mut last: Arc<Vec<Arc<ToolSpec>>> = Arc::default();
+    loop {
+        let (now, current) = (tools.now(), Arc::clone(&rules.borrow_and_update()));
+        let (before, exposure) = (Arc::clone(&last), exposure.clone());
+        // Thousands of schemas take long enough to be in the way of other tasks.
+        let looked = tokio::task::spawn_blocking(move || {
+            let permitted = now.catalog.tools().filter(|spec| current.directory.permits(spec));
+            let now: Vec<_> = permitted.cloned().collect();
+            let differs = *before != now;
+            let exposed = |tools: &[Arc<ToolSpec>]| -> Vec<Arc<ToolSpec>> {
+                tools.iter().filter(|spec| exposure.covers(spec)).cloned().collect()
+            };
+            (differs, differs && exposed(&before) != exposed(&now), Arc::new(now))
+        });
+        if let Ok((differs, exposed_differ, now)) = looked.await {
+            last = now;
+            for (count, differs) in [(&tools_count, differs), (&exposed_count, exposed_differ)] {
+                if differs {
+                    count.send_modify(|count| *count += 1);
+                }
+            }
+        }
+        let goes_on = tokio::select! {
+            goes_on = tools.changed() => goes_on,
+            changed = rules.changed() => changed.is_ok(),
+        };
+        if !goes_on {
+            break;
+        }
+    }
+}

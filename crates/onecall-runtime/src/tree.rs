@@ -1,0 +1,105 @@
+//! The tools that programs may call, as a tree of servers and tools to look around in.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onecall_catalog::{Catalog, ServerMatch, match_server, name_at, server_folder, tool_place};
+use onecall_core::ToolSpec;
+use tokio::time::timeout;
+
+use crate::Gateway;
+use crate::rules::Rules;
+
+/// How long somebody who lists everything waits for servers that are connecting. What
+/// comes later is told.
+const LIST_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long somebody who wants one thing waits for its server.
+const READ_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The tools at one moment.
+pub struct ToolTree {
+    catalog: Arc<Catalog>,
+    rules: Arc<Rules>,
+}
+
+impl Gateway {
+    /// The tools of the servers that are there. Starts no server.
+    pub async fn tree(&self) -> ToolTree {
+        let catalog = self.bridge.known_within(LIST_PATIENCE).await;
+        ToolTree { catalog, rules: self.rules() }
+    }
+
+    /// The same, but with the tools of this folder if it can be had.
+    pub async fn tree_with(&self, folder: &str) -> ToolTree {
+        let (known, rules) = (self.bridge.known(), self.rules());
+        if known.tools().any(|spec| server_folder(&spec.server) == folder) {
+            return ToolTree { catalog: known, rules };
+        }
+        let prefix = name_at(folder, "");
+        let catalog = timeout(READ_PATIENCE, self.bridge.catalog_for(&prefix)).await;
+        let catalog = catalog.unwrap_or_else(|_| self.bridge.known());
+        ToolTree { catalog, rules }
+    }
+
+    /// The folders of all servers, whether anything is known of their tools or not.
+    #[must_use]
+    pub fn folders(&self) -> Vec<String> {
+        let status = self.bridge.status();
+        let mut folders: Vec<_> = status.iter().map(|it| server_folder(&it.name)).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        folders
+    }
+}
+
+impl ToolTree {
+    /// All tools, by name.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
+        self.catalog.tools().filter(|spec| self.rules.directory.permits(spec))
+    }
+
+    /// The servers that have tools, by folder, and how many each has.
+    #[must_use]
+    pub fn folders(&self) -> BTreeMap<String, usize> {
+        let mut folders = BTreeMap::new();
+        for spec in self.tools() {
+            if let Some((folder, _)) = tool_place(spec) {
+                *folders.entry(folder).or_default() += 1;
+            }
+        }
+        folders
+    }
+
+    /// The tools in a folder, by name.
+    pub fn tools_in(&self, folder: &str) -> impl Iterator<Item = &Arc<ToolSpec>> {
+        self.tools().filter(move |spec| server_folder(&spec.server) == folder)
+    }
+
+    /// The tool at a place.
+    #[must_use]
+    pub fn tool(&self, folder: &str, stem: &str) -> Option<&Arc<ToolSpec>> {
+        let spec = self.catalog.get(&name_at(folder, stem))?;
+        self.rules.directory.permits(spec).then_some(spec)
+    }
+
+    /// The place of a tool that may have been meant.
+    #[must_use]
+    pub fn nearest(&self, folder: &str, stem: &str) -> Option<(String, String)> {
+        let names = self.rules.directory.nearest(&self.catalog, &name_at(folder, stem));
+        let (folder, stem) = tool_place(self.catalog.get(names.first()?.as_str())?)?;
+        Some((folder, stem.to_owned()))
+    }
+
+    /// The folder that may have been meant.
+    #[must_use]
+    pub fn nearest_folder(&self, folder: &str) -> Option<String> {
+        let folders = self.folders();
+        match match_server(folder, folders.keys().map(String::as_str)) {
+            ServerMatch::One(near) | ServerMatch::None(Some(near)) => Some(near.to_owned()),
+            ServerMatch::Several(near) => near.first().map(|it| (*it).to_owned()),
+            ServerMatch::None(None) => None,
+        }
+    }
+}

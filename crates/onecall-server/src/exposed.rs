@@ -1,0 +1,114 @@
+//! Tools of other servers that clients call themselves: their definitions and results as
+//! their servers gave them.
+
+use onecall_runtime::ExposedTool;
+use rmcp::model::{CallToolResult, ContentBlock, Tool};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+/// The definition of a tool, under the name that programs know it by. Of what its server
+/// says beyond that, anything that is no valid MCP is left out.
+pub(crate) fn definition(exposed: &ExposedTool) -> Option<Tool> {
+    let spec = &exposed.spec;
+    let mut definition = Map::new();
+    definition.insert("name".to_owned(), json!(spec.callable.as_str()));
+    definition.extend(spec.description.iter().map(|it| ("description".to_owned(), json!(it))));
+    definition.insert("inputSchema".to_owned(), spec.input_schema.clone());
+    let output = spec.output_schema.iter();
+    definition.extend(output.map(|it| ("outputSchema".to_owned(), it.clone())));
+    for (key, value) in &exposed.face.0 {
+        let mut extended = definition.clone();
+        extended.insert(key.clone(), value.clone());
+        if serde_json::from_value::<Tool>(Value::Object(extended.clone())).is_ok() {
+            definition = extended;
+        }
+    }
+    serde_json::from_value(Value::Object(definition)).ok()
+}
+
+/// The result of a call. A block of a kind that is not known here is shown as JSON.
+pub(crate) fn result(answer: &RawValue) -> Result<CallToolResult, String> {
+    let mut answer: Value =
+        serde_json::from_str(answer.get()).map_err(|error| error.to_string())?;
+    if let Some(blocks) = answer.get_mut("content").and_then(Value::as_array_mut) {
+        for block in blocks {
+            if serde_json::from_value::<ContentBlock>(block.clone()).is_err() {
+                *block = json!({ "type": "text", "text": block.to_string() });
+            }
+        }
+    }
+    if let Some(answer) = answer.as_object_mut() {
+        // Without any field it would not be taken for a result.
+        answer.entry("content").or_insert_with(|| json!([]));
+        // Only clients of the revision that has it are told, whatever the server speaks.
+        answer.insert("resultType".to_owned(), json!("complete"));
+    }
+    serde_json::from_value(answer).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use onecall_core::{CallableName, ServerName, ToolAnnotations, ToolName, ToolSpec};
+    use onecall_runtime::ToolFace;
+
+    use super::*;
+
+    fn passed(answer: Value) -> Value {
+        let raw = RawValue::from_string(answer.to_string()).unwrap_or_default();
+        let mut shown = result(&raw).map_or_else(Value::from, |it| json!(it));
+        shown.as_object_mut().map(|shown| shown.remove("resultType"));
+        shown
+    }
+
+    #[test]
+    fn a_result_passes_as_it_is() {
+        let whole = json!({
+            "content": [
+                { "type": "text", "text": "a", "annotations": { "priority": 0.5 }, "_meta": { "x": 1 } },
+                { "type": "image", "data": "AAAA", "mimeType": "image/png" },
+                { "type": "resource_link", "uri": "file:///a", "name": "a" },
+            ],
+            "structuredContent": { "rows": [1, null, 18_446_744_073_709_551_615_u64] },
+            "isError": true,
+            "_meta": { "trace": { "id": "7" } },
+        });
+        assert_eq!(passed(whole.clone()), whole);
+        assert_eq!(passed(json!({})), json!({ "content": [] }));
+        let odd = json!({ "content": [{ "type": "hologram", "depth": 3 }] });
+        let text = r#"{"type":"hologram","depth":3}"#;
+        assert_eq!(passed(odd), json!({ "content": [{ "type": "text", "text": text }] }));
+        assert!(passed(json!([1])).is_string());
+    }
+
+    #[test]
+    fn a_definition_passes_without_what_makes_no_sense() {
+        let face = json!({
+            "title": "T",
+            "annotations": { "readOnlyHint": true },
+            "icons": "none",
+            "_meta": { "a": 1 },
+        });
+        let Value::Object(face) = face else { return };
+        let spec = ToolSpec {
+            callable: CallableName::new("mcp__s__t"),
+            server: ServerName::new("s"),
+            tool: ToolName::new("t"),
+            description: Some("d".to_owned()),
+            input_schema: json!({ "type": "object" }),
+            output_schema: None,
+            annotations: ToolAnnotations::default(),
+        };
+        let exposed = ExposedTool { spec: Arc::new(spec), face: ToolFace(face) };
+        let expected = json!({
+            "name": "mcp__s__t",
+            "title": "T",
+            "description": "d",
+            "inputSchema": { "type": "object" },
+            "annotations": { "readOnlyHint": true },
+            "_meta": { "a": 1 },
+        });
+        assert_eq!(json!(definition(&exposed)), expected);
+    }
+}
