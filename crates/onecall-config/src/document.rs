@@ -10,9 +10,11 @@ pub(crate) const MAX_DEPTH: usize = 64;
 
 /// A place in the file, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Position {
-    pub(crate) line: usize,
-    pub(crate) column: usize,
+pub struct Position {
+    /// Lines.
+    pub line: usize,
+    /// Characters of the line.
+    pub column: usize,
 }
 
 impl Position {
@@ -28,15 +30,21 @@ impl Position {
     }
 }
 
+/// A value and where it begins.
 #[derive(Debug)]
-pub(crate) struct Node {
-    pub(crate) at: Position,
-    pub(crate) value: Value,
+pub struct Node {
+    /// Of a block, where its first entry begins.
+    pub at: Position,
+    /// What stands there.
+    pub value: Value,
 }
 
+/// What a node can be.
 #[derive(Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// A leaf.
     Scalar(Scalar),
+    /// In the order of the file.
     List(Vec<Node>),
     /// In the order of the file. Keys may be any node and may repeat.
     Mapping(Vec<(Node, Node)>),
@@ -44,17 +52,25 @@ pub(crate) enum Value {
 
 /// A leaf, with the text that the user wrote: `0x10` stays `0x10` in a variable.
 #[derive(Debug)]
-pub(crate) struct Scalar {
-    pub(crate) text: String,
-    pub(crate) kind: ScalarKind,
+pub struct Scalar {
+    /// Without the quotes.
+    pub text: String,
+    /// What it means.
+    pub kind: ScalarKind,
 }
 
+/// What a leaf means by YAML's core schema.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum ScalarKind {
+pub enum ScalarKind {
+    /// Nothing.
     Null,
+    /// `true` or `false`.
     Boolean(bool),
+    /// A whole number.
     Integer(i64),
+    /// Any other number.
     Float(f64),
+    /// Everything else.
     Text,
 }
 
@@ -65,7 +81,8 @@ impl Scalar {
 
     /// An unquoted scalar, resolved by YAML's core schema, of which JSON's literals
     /// and numbers are a part.
-    pub(crate) fn plain(text: &str) -> Self {
+    #[must_use]
+    pub fn plain(text: &str) -> Self {
         let resolved = saphyr::Scalar::parse_from_cow(Cow::Borrowed(text));
         Self { text: text.to_owned(), kind: ScalarKind::of(&resolved) }
     }
@@ -112,7 +129,10 @@ impl Node {
 ///
 /// JSON has a reader of its own, although YAML contains it on paper: the YAML parser
 /// refuses tabs and surrogate pairs. Text that only looks like JSON is left to YAML.
-pub(crate) fn read(text: &str, is_named_json: bool) -> Result<Node, Problem> {
+///
+/// # Errors
+/// What is wrong first, and where.
+pub fn read(text: &str, is_named_json: bool) -> Result<Node, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if !text.trim_start().starts_with('{') {
         return yaml::read(text);

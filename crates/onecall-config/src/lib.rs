@@ -3,7 +3,7 @@
 //! with a file is reported at once, each problem with its line and a suggestion.
 
 mod cache;
-mod document;
+pub mod document;
 mod entry;
 mod error;
 mod expand;
@@ -41,8 +41,8 @@ pub use local_tools::{
     Template,
 };
 pub use locate::{
-    Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Surroundings, locate, places,
-    read_file,
+    Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Surroundings, locate,
+    place_of_changes, places, read_file,
 };
 pub use model::{
     Config, OAuth, OptionalTool, OutputTypes, ProxyPolicy, RemoteTransport, Sandbox, Secret,

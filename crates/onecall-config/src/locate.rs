@@ -131,6 +131,32 @@ pub fn places(explicit: Option<&Path>, surroundings: &Surroundings<'_>) -> Vec<P
     local.chain(user).chain(trust).collect()
 }
 
+/// The file that a change of the configuration belongs in, whether it is there yet or
+/// not; none if nobody says where the user keeps configurations. A file of the working
+/// directory that has a common name must have been trusted once, or it may be anybody's.
+#[must_use]
+pub fn place_of_changes(
+    explicit: Option<&Path>,
+    surroundings: &Surroundings<'_>,
+) -> Option<PathBuf> {
+    let directory = &surroundings.working_directory;
+    if let Some((path, _)) = named_file(explicit, surroundings) {
+        return Some(directory.join(path));
+    }
+    let [own, common] = LOCAL_NAMES.map(|name| directory.join(name));
+    if own.is_file() {
+        return Some(own);
+    }
+    let Directories { config, state } = &surroundings.directories;
+    let is_known = |path: &Path| {
+        state.as_deref().is_some_and(|state| TrustStore::at(state).is_known(path).unwrap_or(false))
+    };
+    if common.is_file() && is_known(&common) {
+        return Some(common);
+    }
+    config.as_deref().map(user_file)
+}
+
 fn user_file(config: &Path) -> PathBuf {
     config.join("onecall").join("config.yaml")
 }

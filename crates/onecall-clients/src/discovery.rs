@@ -1,0 +1,274 @@
+//! The servers that a user's clients have, found in all their files and put together.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::client::Client;
+use crate::edit;
+use crate::file::TextFile;
+use crate::place::{Host, Place, Scope};
+use crate::reading;
+use crate::server::{Launch, Server};
+use crate::spot::{Format, Shape, Spot};
+
+/// A server, and every place that has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The server, under a name that no other one has.
+    pub server: Server,
+    /// Where it is from.
+    pub origins: Vec<Origin>,
+}
+
+/// A place that has a server.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin {
+    /// Whose it is.
+    pub client: Client,
+    /// Whether everybody gets it who works on the project.
+    pub is_shared: bool,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Discovery {
+    /// The servers, each once.
+    pub found: Vec<Found>,
+    /// What could not be read or taken over, a line each.
+    pub problems: Vec<String>,
+    /// Entries that would start onecall itself.
+    pub skipped: usize,
+    /// The files that were read.
+    pub files: BTreeSet<PathBuf>,
+}
+
+impl Discovery {
+    /// Looks through the files of these clients.
+    #[must_use]
+    pub fn of_clients(host: &Host<'_>, clients: &[Client], executable: Option<&str>) -> Self {
+        let mut discovery = Self::default();
+        for place in clients.iter().flat_map(|client| host.places(*client)) {
+            for path in files_of(&place) {
+                let place = Place { path: path.clone(), ..place.clone() };
+                match read_document(&path, &place.spot) {
+                    Ok(Some(document)) => discovery.add(&document, &place, host, executable),
+                    Ok(None) => {}
+                    Err(problem) => {
+                        if !discovery.problems.contains(&problem) {
+                            discovery.problems.push(problem);
+                        }
+                    }
+                }
+            }
+        }
+        discovery
+    }
+
+    /// Looks through one file, whatever client it is from.
+    pub fn add_file(
+        &mut self,
+        path: &Path,
+        client: Option<Client>,
+        host: &Host<'_>,
+        executable: Option<&str>,
+    ) {
+        let before = self.found.len() + self.skipped + self.problems.len();
+        let read = TextFile::read(path).map_err(|error| error.to_string()).and_then(|file| {
+            if !file.exists() {
+                return Err(format!("'{}' does not exist", path.display()));
+            }
+            let format = format_of(path, file.text());
+            let spot = Spot::new(format, &[], Shape::Mapping);
+            Ok((format, parsed(path, file.text(), &spot)?))
+        });
+        let (format, document) = match read {
+            Ok(read) => read,
+            Err(problem) => return self.problems.push(problem),
+        };
+        for keys in ways_to_servers(&document) {
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            let client = client.unwrap_or_else(|| client_of(path, &keys, format));
+            let spot = Spot::new(format, &keys, Shape::Mapping);
+            let place = Place { client, scope: Scope::User, path: path.to_path_buf(), spot };
+            self.add(&document, &place, host, executable);
+        }
+        if self.found.len() + self.skipped + self.problems.len() == before
+            && !self.files.contains(path)
+        {
+            self.problems.push(format!("'{}' has no MCP servers in it", path.display()));
+        }
+    }
+
+    fn add(&mut self, document: &Value, place: &Place, host: &Host<'_>, executable: Option<&str>) {
+        self.files.insert(place.path.clone());
+        let entries = edit::entries(document, &place.spot);
+        for (name, entry) in entries {
+            match reading::server(place.client, &host.project, name, entry) {
+                Err(why) => self.problems.push(format!(
+                    "server '{name}' in '{}' is left out: {why}",
+                    place.path.display()
+                )),
+                Ok(server) if server.is_onecall(executable) => self.skipped += 1,
+                Ok(mut server) => {
+                    server.run_in(place, host);
+                    self.put(server, place);
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, mut server: Server, place: &Place) {
+        let origin = Origin {
+            client: place.client,
+            is_shared: place.scope == Scope::Project,
+            path: place.path.clone(),
+        };
+        if let Some(same) = self.found.iter_mut().find(|known| known.server.leads_to_same(&server))
+        {
+            same.server.disabled &= server.disabled;
+            if !same.origins.contains(&origin) {
+                same.origins.push(origin);
+            }
+            return;
+        }
+        server.name = self.free_name(&server.name, place.client);
+        self.found.push(Found { server, origins: vec![origin] });
+    }
+
+    /// The name, or one like it if another server has it.
+    fn free_name(&self, name: &str, client: Client) -> String {
+        let is_free = |name: &String| {
+            // What is reserved for tools without a server.
+            name != "local"
+                && !name.trim().is_empty()
+                && !self.found.iter().any(|known| known.server.name == *name)
+        };
+        let name = if name.trim().is_empty() { "server" } else { name.trim() };
+        let candidates = [name.to_owned(), format!("{name}-{}", client.id())];
+        let numbered = (2..).map(|number| format!("{name}-{}-{number}", client.id()));
+        candidates.into_iter().chain(numbered).find(is_free).unwrap_or_default()
+    }
+}
+
+impl Server {
+    /// A project's server is started in the project; that matters where it is named by
+    /// a path from there.
+    fn run_in(&mut self, place: &Place, host: &Host<'_>) {
+        let is_local = place.scope == Scope::Project || place.spot.keys.len() > 2;
+        let Launch::Command { command, args, cwd, .. } = &mut self.launch else { return };
+        let is_relative =
+            |text: &String| text.starts_with("./") || text.starts_with("../") || text == ".";
+        if is_local && cwd.is_none() && (is_relative(command) || args.iter().any(is_relative)) {
+            *cwd = Some(host.project.clone());
+        }
+    }
+}
+
+/// Every value in a text that looks like a secret of one of its servers, the longest first.
+#[must_use]
+pub fn secrets_in(text: &str, format: Format) -> Vec<String> {
+    let Ok(document) = edit::read(text, format) else { return Vec::new() };
+    let mut secrets = BTreeSet::new();
+    for keys in ways_to_servers(&document) {
+        let spot = Spot { format, keys, shape: Shape::Mapping };
+        for (name, entry) in edit::entries(&document, &spot) {
+            let Ok(server) = reading::server(Client::ClaudeCode, "", name, entry) else { continue };
+            for secret in server.secrets() {
+                secrets.insert(server.secret_value(&secret).to_owned());
+            }
+        }
+    }
+    let mut secrets: Vec<String> = secrets.into_iter().collect();
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets
+}
+
+/// The file of a place, or those in its folder.
+fn files_of(place: &Place) -> Vec<PathBuf> {
+    let text = place.path.to_string_lossy();
+    if !text.ends_with(['/', '\\']) {
+        return vec![place.path.clone()];
+    }
+    let Ok(folder) = std::fs::read_dir(&place.path) else { return Vec::new() };
+    let is_one = |path: &PathBuf| {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        matches!(ending, Some("yaml" | "yml" | "json"))
+    };
+    let mut files: Vec<_> =
+        folder.filter_map(|entry| Some(entry.ok()?.path())).filter(is_one).collect();
+    files.sort();
+    files
+}
+
+fn read_document(path: &Path, spot: &Spot) -> Result<Option<Value>, String> {
+    let file = TextFile::read(path).map_err(|error| error.to_string())?;
+    if !file.exists() {
+        return Ok(None);
+    }
+    let is_json = path.extension().is_some_and(|ending| ending == "json");
+    let format = if is_json { Format::Json } else { spot.format };
+    parsed(path, file.text(), &Spot { format, ..spot.clone() }).map(Some)
+}
+
+fn parsed(path: &Path, text: &str, spot: &Spot) -> Result<Value, String> {
+    edit::read(text, spot.format).map_err(|error| format!("{}:{error}", path.display()))
+}
+
+fn format_of(path: &Path, text: &str) -> Format {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("toml") => Format::Toml,
+        Some("yaml" | "yml") => Format::Yaml,
+        Some("json" | "jsonc") => Format::Json,
+        _ if text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '/']) => {
+            Format::Json
+        }
+        _ if edit::read(text, Format::Toml).is_ok() => Format::Toml,
+        _ => Format::Yaml,
+    }
+}
+
+/// Every way to servers that some client has, in this document.
+fn ways_to_servers(document: &Value) -> Vec<Vec<String>> {
+    let known: [&[&str]; 5] = [
+        &["mcpServers"],
+        &["servers"],
+        &["mcp", "servers"],
+        &["context_servers"],
+        &["mcp_servers"],
+    ];
+    let owned = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+    let mut ways: Vec<_> = known.into_iter().map(owned).collect();
+    if let Some(Value::Object(projects)) = document.get("projects") {
+        ways.extend(projects.keys().map(|project| owned(&["projects", project, "mcpServers"])));
+    }
+    let leads =
+        |keys: &Vec<String>| keys.iter().try_fold(document, |value, key| value.get(key)).is_some();
+    ways.retain(leads);
+    ways
+}
+
+/// Whose file it is, by its name or else by how it is written.
+fn client_of(path: &Path, keys: &[&str], format: Format) -> Client {
+    let path = path.to_string_lossy().replace('\\', "/");
+    let by_name = [
+        (".gemini/", Client::Gemini),
+        (".cursor/", Client::Cursor),
+        ("windsurf/", Client::Windsurf),
+        ("claude_desktop_config", Client::ClaudeDesktop),
+        (".continue/", Client::Continue),
+    ];
+    if let Some((_, client)) = by_name.into_iter().find(|(part, _)| path.contains(part)) {
+        return client;
+    }
+    match (keys, format) {
+        (["context_servers"], _) => Client::Zed,
+        (["mcp_servers"], _) => Client::Codex,
+        (["servers"], Format::Json) | (["mcp", "servers"], _) => Client::VsCode,
+        (["mcpServers"], Format::Yaml) => Client::Continue,
+        _ => Client::ClaudeCode,
+    }
+}

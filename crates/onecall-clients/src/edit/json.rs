@@ -1,0 +1,382 @@
+//! JSON, with comments and trailing commas.
+
+use std::ops::Range;
+
+use jsonc_parser::ast::{Object, ObjectProp, Value as Ast};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde_json::{Map, Number, Value};
+
+use super::splice::{indentation, line_end, splice};
+use super::{Content, EditError, Trace};
+use crate::spot::Spot;
+
+pub(super) fn read(text: &str) -> Result<Value, EditError> {
+    Ok(parse(text)?.as_ref().map_or(Value::Object(Map::new()), value))
+}
+
+pub(super) fn insert(
+    text: &str,
+    spot: &Spot,
+    name: &str,
+    content: &Content,
+) -> Result<(String, Trace), EditError> {
+    if text.trim().is_empty() {
+        let (edited, _) = insert(&format!("{{}}{}", line_end(text)), spot, name, content)?;
+        return Ok((
+            edited,
+            Trace { known_keys: 0, empty: Some(text.to_owned()), ..Trace::default() },
+        ));
+    }
+    let parsed = parse(text)?;
+    let (holder, known_keys) = descend(parsed.as_ref(), &spot.keys)?;
+    let missing = spot.keys.get(known_keys..).unwrap_or_default();
+    let style = Style::of(text, parsed.as_ref());
+    let trace = Trace {
+        known_keys,
+        empty: holder.properties.is_empty().then(|| slice(text, range(holder)).to_owned()),
+        lead: String::new(),
+    };
+    let place = Slot::find(text, holder, &style);
+    let written = match content {
+        Content::Verbatim(taken) if missing.is_empty() && !holder.properties.is_empty() => {
+            return Ok((place.fill(text, taken), trace));
+        }
+        Content::Verbatim(taken) => nested(missing, taken.trim_start(), &place.indent, &style),
+        Content::Entry(entry, _) => {
+            let mut indent = place.indent.clone();
+            missing.iter().for_each(|_| indent.push_str(&style.unit));
+            let value = style.write(&Value::Object(entry.clone()), &indent, place.is_inline);
+            let property = format!("{}: {value}", quoted(name));
+            nested(missing, &property, &place.indent, &style)
+        }
+    };
+    let written = format!("{}{written}", place.separator);
+    Ok((place.fill(text, &written), trace))
+}
+
+pub(super) fn remove(
+    text: &str,
+    spot: &Spot,
+    name: &str,
+    trace: &Trace,
+) -> Result<(String, String), EditError> {
+    let (mut edited, taken) = remove_property(text, &spot.keys, name)?;
+    // Whatever was made for the entry goes with it, from the inside out.
+    for depth in (trace.known_keys..spot.keys.len()).rev() {
+        let (outer, inner) = spot.keys.split_at(depth);
+        let (parsed, Some(key)) = (parse(&edited)?, inner.first()) else { break };
+        let (holder, known) =
+            descend(parsed.as_ref(), spot.keys.get(..=depth).unwrap_or_default())?;
+        if known != depth + 1 || !is_bare(&edited, holder) {
+            return Ok((edited, taken));
+        }
+        edited = remove_property(&edited, outer, key)?.0;
+    }
+    if let Some(empty) = &trace.empty {
+        let keys = spot.keys.get(..trace.known_keys).unwrap_or_default();
+        let parsed = parse(&edited)?;
+        let (holder, _) = descend(parsed.as_ref(), keys)?;
+        let place = range(holder);
+        let squeezed = |text: &str| text.replace(char::is_whitespace, "");
+        let same_comments = squeezed(slice(&edited, place.clone())) == squeezed(empty);
+        if is_bare(&edited, holder) || same_comments {
+            // An empty file is not even a pair of braces.
+            let whole = empty.trim().is_empty() && edited.trim() == slice(&edited, place.clone());
+            edited = match whole {
+                true => empty.clone(),
+                false => splice(&edited, vec![(place, empty.clone())]),
+            };
+        }
+    }
+    Ok((edited, taken))
+}
+
+fn remove_property(text: &str, keys: &[String], name: &str) -> Result<(String, String), EditError> {
+    let parsed = parse(text)?;
+    let (holder, _) = descend(parsed.as_ref(), keys)?;
+    let properties = &holder.properties;
+    let Some(index) = properties.iter().position(|property| property.name.as_str() == name) else {
+        return Err(EditError::Absent { name: name.to_owned() });
+    };
+    let (start, end) = (holder.range.start, holder.range.end);
+    let Some(property) = properties.get(index) else { return Err(unusual("no entry")) };
+    let previous = index.checked_sub(1).and_then(|index| properties.get(index));
+    let next = properties.get(index + 1);
+    let comma_before =
+        previous.and_then(|previous| comma(text, previous.range.end..property.range.start));
+    let from = trailer_end(text, comma_before.map_or(start + 1, |comma| comma + 1));
+    let from = from.min(property.range.start);
+    let until = next.map_or(end.saturating_sub(1), |next| next.range.start);
+    let own_comma = comma(text, property.range.end..until);
+    let to = trailer_end(text, own_comma.map_or(property.range.end, |comma| comma + 1));
+    let mut changes = vec![(from..to.min(until), String::new())];
+    if let (None, Some(comma), None) = (own_comma, comma_before, next) {
+        changes.push((comma..comma + 1, String::new()));
+    }
+    let taken = slice(text, from..property.range.end).to_owned();
+    let edited = splice(text, changes);
+    if properties.len() > 1 {
+        return Ok((edited, taken));
+    }
+    let parsed = parse(&edited)?;
+    let (holder, _) = descend(parsed.as_ref(), keys)?;
+    if is_bare(&edited, holder) {
+        let place = range(holder);
+        return Ok((splice(&edited, vec![(place, "{}".to_owned())]), taken));
+    }
+    Ok((edited, taken))
+}
+
+/// Where the next property of an object goes.
+struct Slot {
+    at: usize,
+    /// Where the last property ends that has no comma yet.
+    comma_at: Option<usize>,
+    separator: String,
+    indent: String,
+    is_inline: bool,
+    /// After the property.
+    closing: String,
+    /// Blanks in an empty object that go.
+    blanks: usize,
+}
+
+impl Slot {
+    fn find(text: &str, holder: &Object<'_>, style: &Style) -> Self {
+        let (start, end) = (holder.range.start, holder.range.end.saturating_sub(1));
+        let Some(last) = holder.properties.last() else {
+            let at = trailer_end(text, start + 1);
+            let outer = indentation(text, start);
+            let indent = format!("{outer}{}", style.unit);
+            let separator = format!("{}{indent}", style.line_end);
+            let rest = slice(text, at..end);
+            let (closing, blanks) = match rest.contains('\n') {
+                true => (String::new(), 0),
+                false => {
+                    (format!("{}{outer}", style.line_end), rest.len() - rest.trim_start().len())
+                }
+            };
+            return Self {
+                at,
+                comma_at: None,
+                separator,
+                indent,
+                is_inline: false,
+                closing,
+                blanks,
+            };
+        };
+        let before =
+            holder.properties.len().checked_sub(2).and_then(|at| holder.properties.get(at));
+        let before = before.map_or(start + 1, |property| property.range.end);
+        let comma = comma(text, last.range.end..end);
+        let at = trailer_end(text, comma.map_or(last.range.end, |comma| comma + 1)).min(end);
+        let trailer = slice(text, last.range.end..at);
+        let is_multiline = slice(text, before..last.range.start).contains('\n');
+        // A line comment swallows whatever follows on its line.
+        let is_inline = !is_multiline && !trailer.contains("//");
+        let indent = indentation(text, last.range.start).to_owned();
+        let separator =
+            if is_inline { " ".to_owned() } else { format!("{}{indent}", style.line_end) };
+        Self {
+            at,
+            comma_at: comma.is_none().then_some(last.range.end),
+            separator,
+            indent,
+            is_inline,
+            closing: if comma.is_some() { ",".to_owned() } else { String::new() },
+            blanks: 0,
+        }
+    }
+
+    fn fill(&self, text: &str, written: &str) -> String {
+        let property = format!("{written}{}", self.closing);
+        let mut changes = vec![(self.at..self.at + self.blanks, property)];
+        if let Some(comma_at) = self.comma_at {
+            changes.insert(0, (comma_at..comma_at, ",".to_owned()));
+        }
+        splice(text, changes)
+    }
+}
+
+/// How a text is laid out.
+struct Style {
+    unit: String,
+    line_end: &'static str,
+}
+
+impl Style {
+    fn of(text: &str, root: Option<&Ast<'_>>) -> Self {
+        let first = root.and_then(Ast::as_object).and_then(|root| root.properties.first());
+        let unit = first.map_or("", |first| indentation(text, first.range.start));
+        Self {
+            unit: if unit.is_empty() { "  " } else { unit }.to_owned(),
+            line_end: line_end(text),
+        }
+    }
+
+    fn write(&self, value: &Value, indent: &str, is_inline: bool) -> String {
+        match value {
+            Value::Object(entries) if !entries.is_empty() && !is_inline => {
+                let inner = format!("{indent}{}", self.unit);
+                let entry = |(key, value): (&String, &Value)| {
+                    format!("{inner}{}: {}", quoted(key), self.write(value, &inner, false))
+                };
+                let entries: Vec<_> = entries.iter().map(entry).collect();
+                let between = format!(",{}", self.line_end);
+                let end = self.line_end;
+                format!("{{{end}{}{end}{indent}}}", entries.join(&between))
+            }
+            Value::Object(entries) if !entries.is_empty() => {
+                let entry = |(key, value): (&String, &Value)| {
+                    format!("{}: {}", quoted(key), self.write(value, indent, true))
+                };
+                let entries: Vec<_> = entries.iter().map(entry).collect();
+                format!("{{ {} }}", entries.join(", "))
+            }
+            Value::Array(items) => {
+                let items: Vec<_> =
+                    items.iter().map(|item| self.write(item, indent, true)).collect();
+                format!("[{}]", items.join(", "))
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+/// A property inside as many new objects as there are keys.
+fn nested(keys: &[String], property: &str, indent: &str, style: &Style) -> String {
+    let Some((key, rest)) = keys.split_first() else { return property.to_owned() };
+    let inner = format!("{indent}{}", style.unit);
+    let nested = nested(rest, property, &inner, style);
+    let end = style.line_end;
+    format!("{}: {{{end}{inner}{nested}{end}{indent}}}", quoted(key))
+}
+
+fn parse(text: &str) -> Result<Option<Ast<'_>>, EditError> {
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &options);
+    parsed.map(|parsed| parsed.value).map_err(|error| EditError::Syntax {
+        format: "JSON",
+        line: error.line_display(),
+        column: error.column_display(),
+        what: error.kind().to_string().to_lowercase(),
+    })
+}
+
+/// As far as the keys lead into objects, and how many of them do.
+fn descend<'a, 't>(
+    root: Option<&'a Ast<'t>>,
+    keys: &[String],
+) -> Result<(&'a Object<'t>, usize), EditError> {
+    let Some(mut holder) = root.and_then(Ast::as_object) else {
+        return Err(unusual("the file is not an object"));
+    };
+    for (depth, key) in keys.iter().enumerate() {
+        let mut found = holder.properties.iter().filter(|property| property.name.as_str() == key);
+        let Some(property) = found.next() else { return Ok((holder, depth)) };
+        if found.next().is_some() {
+            return Err(unusual(&format!("'{key}' is given twice")));
+        }
+        let ObjectProp { value: Ast::Object(object), .. } = property else {
+            return Err(unusual(&format!("'{key}' is not an object")));
+        };
+        holder = object;
+    }
+    Ok((holder, keys.len()))
+}
+
+/// Where the first comma is that is not in a comment.
+fn comma(text: &str, range: Range<usize>) -> Option<usize> {
+    let mut at = range.start;
+    while at < range.end {
+        let rest = slice(text, at..range.end);
+        at += match rest.as_bytes().first() {
+            Some(b',') => return Some(at),
+            Some(b'/') => comment_length(rest),
+            _ => rest.chars().next().map_or(1, char::len_utf8),
+        };
+    }
+    None
+}
+
+/// After the comments that stand on the same line.
+fn trailer_end(text: &str, from: usize) -> usize {
+    let mut end = from;
+    loop {
+        let rest = text.get(end..).unwrap_or_default();
+        let comment = rest.trim_start_matches([' ', '\t']);
+        if !comment.starts_with("//") && !comment.starts_with("/*") {
+            return end;
+        }
+        let length = comment_length(comment);
+        if comment.get(..length).is_none_or(|comment| comment.contains('\n')) {
+            return end;
+        }
+        end += rest.len() - comment.len() + length;
+    }
+}
+
+fn comment_length(text: &str) -> usize {
+    if text.starts_with("//") {
+        let line = text.find('\n').unwrap_or(text.len());
+        return text.get(..line).map_or(line, |line| line.trim_end_matches('\r').len());
+    }
+    if text.starts_with("/*") {
+        return text.find("*/").map_or(text.len(), |end| end + 2);
+    }
+    1
+}
+
+/// Whether there is nothing in it, not even a comment.
+fn is_bare(text: &str, holder: &Object<'_>) -> bool {
+    let place = range(holder);
+    slice(text, place.start + 1..place.end.saturating_sub(1)).trim().is_empty()
+}
+
+fn value(ast: &Ast<'_>) -> Value {
+    match ast {
+        Ast::StringLit(text) => Value::String(text.value.to_string()),
+        Ast::NumberLit(number) => number
+            .value
+            .parse::<Number>()
+            .map_or_else(|_| Value::String(number.value.to_owned()), Value::Number),
+        Ast::BooleanLit(boolean) => Value::Bool(boolean.value),
+        Ast::NullKeyword(_) => Value::Null,
+        Ast::Array(array) => Value::Array(array.elements.iter().map(value).collect()),
+        Ast::Object(object) => Value::Object(
+            object
+                .properties
+                .iter()
+                .map(|property| (property.name.as_str().to_owned(), value(&property.value)))
+                .collect(),
+        ),
+    }
+}
+
+fn range(holder: &Object<'_>) -> Range<usize> {
+    holder.range.start..holder.range.end
+}
+
+fn slice(text: &str, range: Range<usize>) -> &str {
+    text.get(range).unwrap_or_default()
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+fn unusual(why: &str) -> EditError {
+    EditError::Unusual { why: why.to_owned() }
+}

@@ -1,0 +1,336 @@
+//! A file that somebody else owns, read once and replaced in one step: nobody sees half
+//! of it, a link stays a link, rights and owner stay, and what was written meanwhile is
+//! never lost.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use thiserror::Error;
+
+/// A larger file is surely not a configuration; some clients keep a history in theirs.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Why a file was not read or not written. Whatever it is, the file is as it was.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// The system does not let us.
+    #[error("cannot {what} '{path}': {reason}", path = path.display())]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// A link that leads nowhere.
+    #[error("'{path}' is a link to something that does not exist; repair or remove the link", path = path.display())]
+    DanglingLink {
+        /// The link.
+        path: PathBuf,
+    },
+    /// Not a file at all.
+    #[error("'{path}' is not a file", path = path.display())]
+    NotAFile {
+        /// What it is.
+        path: PathBuf,
+    },
+    /// Not plausibly a configuration.
+    #[error("'{path}' is larger than 64 MiB; check that it is the right file", path = path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Not text.
+    #[error("'{path}' is not valid UTF-8 from line {line} on; save it as UTF-8", path = path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// Where it stops to be.
+        line: usize,
+    },
+    /// It has several names, and replacing it would leave the others behind.
+    #[error("'{path}' has several names (hard links), which replacing it would part; edit it by hand", path = path.display())]
+    SeveralNames {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody else has written it since.
+    #[error("'{path}' was changed by another program meanwhile, and is left as it is; try again", path = path.display())]
+    ChangedMeanwhile {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Who may read a file that is new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Its owner alone.
+    Owner,
+    /// Whoever may read what its owner makes.
+    Everybody,
+}
+
+/// A file as it was when it was read.
+#[derive(Debug)]
+pub struct TextFile {
+    /// As it was named.
+    path: PathBuf,
+    /// Where links lead.
+    target: PathBuf,
+    text: Option<String>,
+}
+
+impl TextFile {
+    /// Reads a file, which may not exist.
+    ///
+    /// # Errors
+    /// If it exists and cannot be read.
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let path = path.to_path_buf();
+        let target = match fs::canonicalize(&path) {
+            Ok(target) => target,
+            Err(reason) if reason.kind() == io::ErrorKind::NotFound => {
+                return match path.is_symlink() {
+                    true => Err(FileError::DanglingLink { path }),
+                    false => Ok(Self { target: path.clone(), path, text: None }),
+                };
+            }
+            Err(reason) => return Err(FileError::System { what: "read", path, reason }),
+        };
+        let bytes = read_bytes(&target).map_err(|error| error.renamed(&path))?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Self { path, target, text: Some(text) }),
+            Err(error) => {
+                let valid = error.utf8_error().valid_up_to();
+                let line =
+                    error.as_bytes().iter().take(valid).filter(|byte| **byte == b'\n').count() + 1;
+                Err(FileError::NotText { path, line })
+            }
+        }
+    }
+
+    /// As it was named.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether there is such a file.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.text.is_some()
+    }
+
+    /// What it holds; nothing if it does not exist.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.text.as_deref().unwrap_or_default()
+    }
+
+    /// Whether other users of this machine can read it.
+    #[must_use]
+    pub fn is_readable_by_others(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::metadata(&self.target)
+                .is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+        }
+        #[cfg(not(unix))]
+        false
+    }
+
+    /// Writes a copy of it beside it, and returns where; nothing if there is no file.
+    ///
+    /// # Errors
+    /// If the copy cannot be written.
+    pub fn back_up(&self) -> Result<Option<PathBuf>, FileError> {
+        let Some(text) = &self.text else { return Ok(None) };
+        let stamp = time_stamp(SystemTime::now());
+        for turn in 0.. {
+            let suffix = if turn == 0 { String::new() } else { format!("-{turn}") };
+            let mut name = self.target.clone().into_os_string();
+            name.push(format!(".onecall-backup-{stamp}{suffix}"));
+            let backup = PathBuf::from(name);
+            let written = private_file(&backup).and_then(|mut file| {
+                file.write_all(text.as_bytes())?;
+                if let Ok(metadata) = fs::metadata(&self.target) {
+                    file.set_permissions(metadata.permissions())?;
+                }
+                file.sync_all()
+            });
+            match written {
+                Ok(()) => return Ok(Some(backup)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && turn < 100 => {}
+                Err(reason) => {
+                    return Err(FileError::System { what: "write", path: backup, reason });
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Replaces what it holds. `readers` is about a file that is new; rights that there
+    /// are stay.
+    ///
+    /// # Errors
+    /// If it cannot be written or has changed since it was read.
+    pub fn replace(&self, text: &str, readers: Readers) -> Result<(), FileError> {
+        let failed = |what: &'static str| {
+            let path = self.path.clone();
+            move |reason| FileError::System { what, path, reason }
+        };
+        let folder = self.target.parent().unwrap_or(Path::new("."));
+        let metadata = match self.text {
+            Some(_) => Some(self.replaceable()?),
+            None => {
+                fs::create_dir_all(folder).map_err(failed("make the folder of"))?;
+                None
+            }
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".onecall-");
+        #[cfg(unix)]
+        if readers == Readers::Everybody {
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        }
+        let mut new = builder.tempfile_in(folder).map_err(failed("write beside"))?;
+        new.write_all(text.as_bytes()).map_err(failed("write"))?;
+        if let Some(metadata) = &metadata {
+            keep_rights(new.as_file(), metadata).map_err(failed("keep the rights and owner of"))?;
+        }
+        new.as_file().sync_all().map_err(failed("write"))?;
+        self.check_unchanged()?;
+        match metadata {
+            Some(_) => new.persist(&self.target).map(drop).map_err(|error| error.error),
+            None => new.persist_noclobber(&self.target).map(drop).map_err(|error| error.error),
+        }
+        .map_err(|reason| match reason.kind() {
+            io::ErrorKind::AlreadyExists => FileError::ChangedMeanwhile { path: self.path.clone() },
+            _ => failed("replace")(reason),
+        })
+    }
+
+    /// Removes the file.
+    ///
+    /// # Errors
+    /// If it cannot be removed or has changed since it was read.
+    pub fn delete(&self) -> Result<(), FileError> {
+        self.check_unchanged()?;
+        fs::remove_file(&self.path).map_err(|reason| FileError::System {
+            what: "remove",
+            path: self.path.clone(),
+            reason,
+        })
+    }
+
+    fn replaceable(&self) -> Result<Metadata, FileError> {
+        let failed = |reason| FileError::System { what: "write", path: self.path.clone(), reason };
+        // A file that must not be written must not be replaced either.
+        let file = OpenOptions::new().write(true).open(&self.target).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        #[cfg(unix)]
+        if std::os::unix::fs::MetadataExt::nlink(&metadata) > 1 {
+            return Err(FileError::SeveralNames { path: self.path.clone() });
+        }
+        Ok(metadata)
+    }
+
+    fn check_unchanged(&self) -> Result<(), FileError> {
+        let now = Self::read(&self.path)?;
+        match now.text == self.text && now.target == self.target {
+            true => Ok(()),
+            false => Err(FileError::ChangedMeanwhile { path: self.path.clone() }),
+        }
+    }
+}
+
+impl FileError {
+    fn renamed(self, path: &Path) -> Self {
+        let path = path.to_path_buf();
+        match self {
+            Self::System { what, reason, .. } => Self::System { what, path, reason },
+            Self::TooLarge { .. } => Self::TooLarge { path },
+            Self::NotAFile { .. } => Self::NotAFile { path },
+            other => other,
+        }
+    }
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
+    let failed = |reason| FileError::System { what: "read", path: path.to_path_buf(), reason };
+    // Opening a pipe would wait for whoever writes it.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(FileError::NotAFile { path: path.to_path_buf() });
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_BYTES) {
+        Ok(bytes)
+    } else {
+        Err(FileError::TooLarge { path: path.to_path_buf() })
+    }
+}
+
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn keep_rights(file: &File, metadata: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let new = file.metadata()?;
+        if (new.uid(), new.gid()) != (metadata.uid(), metadata.gid()) {
+            std::os::unix::fs::fchown(file, Some(metadata.uid()), Some(metadata.gid()))?;
+        }
+    }
+    file.set_permissions(metadata.permissions())
+}
+
+/// Date and time in UTC, as part of a file name.
+fn time_stamp(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Years begin in March here, so that a leap day is the last of its year.
+    let days = days + 719_468;
+    let era = days / 146_097;
+    let day = days % 146_097;
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let date = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + u64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
+    format!("{year:04}{month:02}{date:02}-{hour:02}{minute:02}{second:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn time_stamps() {
+        let rows = [
+            (0, "19700101-000000"),
+            (951_782_399, "20000228-235959"),
+            (951_782_400, "20000229-000000"),
+            (1_709_251_199, "20240229-235959"),
+            (1_794_766_292, "20261115-181132"),
+        ];
+        for (seconds, expected) in rows {
+            assert_eq!(time_stamp(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
+        }
+    }
+}

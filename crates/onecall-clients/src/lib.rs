@@ -1,0 +1,29 @@
+//! The configuration files of MCP clients: where each client keeps them on each operating
+//! system, how its servers are read out, and how an entry is put in or taken out without
+//! touching anything else. What needs no file is pure over text.
+
+mod client;
+mod discovery;
+pub mod edit;
+mod file;
+mod install;
+mod own;
+mod place;
+mod reading;
+mod record;
+mod reference;
+mod secret;
+mod server;
+mod spot;
+
+pub use client::Client;
+pub use discovery::{Discovery, Found, Origin, secrets_in};
+pub use file::{FileError, Readers, TextFile};
+pub use install::{Change, Request, install, is_left_empty, uninstall};
+pub use own::{own_servers, own_spot, with_servers, without_server};
+pub use place::{Host, Os, Place, Scope};
+pub use record::{Record, Records};
+pub use reference::{variable_name, variables};
+pub use secret::Secret;
+pub use server::{Launch, Remote, Server};
+pub use spot::{Format, Shape, Spot};

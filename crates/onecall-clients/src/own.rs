@@ -1,0 +1,75 @@
+//! onecall's own configuration as text: where its servers stand, and what a new file
+//! looks like.
+
+use serde_json::Value;
+
+use crate::client::Client;
+use crate::edit::{self, Content, EditError};
+use crate::reading;
+use crate::server::Server;
+use crate::spot::{Format, Shape, Spot};
+
+/// Where servers stand, or would stand, in a text.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn own_spot(text: &str) -> Result<Spot, EditError> {
+    let document = edit::read(text, Format::Yaml)?;
+    let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
+    let found =
+        ["servers", "mcpServers"].into_iter().find_map(|key| Some((key, document.get(key)?)));
+    let (key, shape) = match found {
+        Some((key, Value::Object(_))) => (key, Shape::Mapping),
+        Some(("mcpServers", Value::Null)) => ("mcpServers", Shape::Mapping),
+        Some((key, _)) => (key, Shape::List),
+        None if is_json => ("mcpServers", Shape::Mapping),
+        None => ("servers", Shape::List),
+    };
+    // A list in JSON is one in brackets to YAML.
+    let format = if is_json && shape == Shape::Mapping { Format::Json } else { Format::Yaml };
+    Ok(Spot::new(format, &[key], shape))
+}
+
+/// The servers in a text, without those that cannot be understood.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn own_servers(text: &str) -> Result<Vec<Server>, EditError> {
+    let spot = own_spot(text)?;
+    let document = edit::read(text, spot.format)?;
+    // Claude Code's words are closest to ours.
+    let read =
+        |(name, entry): (&str, &Value)| reading::server(Client::ClaudeCode, "", name, entry).ok();
+    Ok(edit::entries(&document, &spot).into_iter().filter_map(read).collect())
+}
+
+/// `text` with these servers more, each with comments above it.
+///
+/// # Errors
+/// If it cannot be read or edited, or has a server of such a name.
+pub fn with_servers(text: &str, servers: &[(&Server, Vec<String>)]) -> Result<String, EditError> {
+    let mut text = text.to_owned();
+    if text.trim().is_empty() {
+        text = NEW_FILE.to_owned();
+    }
+    for (server, comments) in servers {
+        let content = Content::Entry(server.entry(), comments.clone());
+        text = edit::insert(&text, &own_spot(&text)?, &server.name, &content)?.0;
+    }
+    Ok(text)
+}
+
+/// `text` without a server.
+///
+/// # Errors
+/// If it cannot be read or edited, or has no such server.
+pub fn without_server(text: &str, name: &str) -> Result<String, EditError> {
+    let spot = own_spot(text)?;
+    Ok(edit::remove(text, &spot, name, &edit::Trace::none(&spot))?.0)
+}
+
+const NEW_FILE: &str = "\
+# The MCP servers that onecall bridges, and everything else it can be told.
+# ${NAME} is taken from the environment. See `onecall check`, `onecall add`, `onecall remove`.
+servers:
+";

@@ -1,0 +1,189 @@
+//! Reads a server out of a client's entry. Clients have borrowed most keys from each
+//! other, so one reader knows them all, and a client only where they differ.
+
+use serde_json::{Map, Value};
+
+use crate::client::Client;
+use crate::reference::Dialect;
+use crate::server::{Launch, Remote, Server};
+
+/// The server in an entry, or why there is none that could be taken over.
+pub(crate) fn server(
+    client: Client,
+    project: &str,
+    name: &str,
+    entry: &Value,
+) -> Result<Server, String> {
+    let Value::Object(entry) = entry else {
+        return Err("its entry is not a mapping".to_owned());
+    };
+    let fields = Fields(entry);
+    let command = fields.command();
+    let own_variables: Vec<String> = command.as_ref().map_or_else(Vec::new, |command| {
+        command.env.iter().map(|(name, _)| name.clone()).collect()
+    });
+    let dialect = Dialect { client, project, own_variables: &own_variables };
+    let launch = match (command, fields.remote(client)?) {
+        (Some(command), None) => command.launch(),
+        (_, Some(remote)) => remote,
+        (None, None) if fields.text("source") == Some("extension") => {
+            return Err(format!("it comes with an extension of {client}"));
+        }
+        (None, None) => return Err("it has neither a command nor an address".to_owned()),
+    };
+    let mut server = Server {
+        name: name.to_owned(),
+        launch,
+        disabled: fields.is_disabled(),
+        connect_timeout: fields.seconds(&[
+            ("startup_timeout_sec", 1.0),
+            ("startup_timeout_ms", 1e3),
+            ("connectionTimeout", 1e3),
+        ]),
+        call_timeout: fields.seconds(&[("tool_timeout_sec", 1.0), ("timeout", 1e3)]),
+        notes: Vec::new(),
+    };
+    let mut notes = Vec::new();
+    server.texts_mut().for_each(|text| *text = dialect.translate(text, &mut notes));
+    if let Launch::Command { cwd: Some(cwd), .. } = &mut server.launch {
+        *cwd = dialect.translate(cwd, &mut notes);
+    }
+    // These are references in a form of their own, and come after the translation.
+    fields.add_references(&mut server.launch);
+    if entry.contains_key("envFile") {
+        notes.push("its 'envFile' is not read; put the variables it needs into 'env'".to_owned());
+    }
+    if entry.contains_key("headersHelper") {
+        notes.push(
+            "its 'headersHelper' is not run; put the headers it needs into 'headers'".to_owned(),
+        );
+    }
+    notes.dedup();
+    server.notes = notes;
+    Ok(server)
+}
+
+struct Fields<'e>(&'e Map<String, Value>);
+
+struct Command {
+    command: String,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+    cwd: Option<String>,
+}
+
+impl Command {
+    fn launch(self) -> Launch {
+        let Self { command, args, env, cwd } = self;
+        Launch::Command { command, args, env, cwd }
+    }
+}
+
+impl<'e> Fields<'e> {
+    fn text(&self, key: &str) -> Option<&'e str> {
+        self.0.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    fn command(&self) -> Option<Command> {
+        match self.0.get("command")? {
+            Value::String(command) if !command.is_empty() => Some(Command {
+                command: command.clone(),
+                args: texts(self.0.get("args")),
+                env: pairs(self.0.get("env")),
+                cwd: self.text("cwd").map(str::to_owned),
+            }),
+            // As Zed wrote it once.
+            Value::Object(inner) => Some(Command {
+                command: inner.get("path").and_then(Value::as_str)?.to_owned(),
+                args: texts(inner.get("args")),
+                env: pairs(inner.get("env")),
+                cwd: None,
+            }),
+            _ => None,
+        }
+    }
+
+    fn remote(&self, client: Client) -> Result<Option<Launch>, String> {
+        let (key, url) = match ["httpUrl", "serverUrl", "url"]
+            .into_iter()
+            .find_map(|key| Some((key, self.text(key)?)))
+        {
+            Some(found) => found,
+            None => return Ok(None),
+        };
+        let transport = match (key, self.text("type").or(self.text("transport"))) {
+            ("httpUrl", _) => Remote::Http,
+            (_, Some("sse")) => Remote::Sse,
+            (_, Some("http" | "streamable-http" | "streamableHttp" | "streamable_http")) => {
+                Remote::Http
+            }
+            (_, Some("stdio")) if self.0.contains_key("command") => return Ok(None),
+            (_, Some("auto")) => Remote::Auto,
+            (_, Some(other)) => return Err(format!("its transport '{other}' is not known")),
+            ("url", None) if client == Client::Gemini => Remote::Sse,
+            (_, None) => Remote::Auto,
+        };
+        let headers = self.0.get("headers").or_else(|| self.0.get("http_headers"));
+        let options = self.0.get("requestOptions").and_then(|options| options.get("headers"));
+        let headers = pairs(headers.or(options));
+        Ok(Some(Launch::Remote { url: url.to_owned(), transport, headers }))
+    }
+
+    /// What Codex keeps as names of variables.
+    fn add_references(&self, launch: &mut Launch) {
+        match launch {
+            Launch::Command { env, .. } => {
+                for item in self.0.get("env_vars").and_then(Value::as_array).into_iter().flatten() {
+                    let name = item.as_str().or_else(|| item.get("name")?.as_str());
+                    if let Some(name) = name
+                        && !env.iter().any(|(known, _)| known == name)
+                    {
+                        env.push((name.to_owned(), format!("${{{name}}}")));
+                    }
+                }
+            }
+            Launch::Remote { headers, .. } => {
+                for (header, variable) in pairs(self.0.get("env_http_headers")) {
+                    headers.push((header, format!("${{{variable}}}")));
+                }
+                if let Some(variable) = self.text("bearer_token_env_var") {
+                    headers.push(("Authorization".to_owned(), format!("Bearer ${{{variable}}}")));
+                }
+            }
+        }
+    }
+
+    fn is_disabled(&self) -> bool {
+        let flag = |key: &str| self.0.get(key).and_then(Value::as_bool);
+        flag("disabled") == Some(true) || flag("enabled") == Some(false)
+    }
+
+    /// The first of these durations, in whole seconds.
+    fn seconds(&self, keys: &[(&str, f64)]) -> Option<u64> {
+        let (value, parts) = keys.iter().find_map(|(key, parts)| {
+            let value = self.0.get(*key)?.as_f64()?;
+            (value > 0.0).then_some((value, *parts))
+        })?;
+        let seconds = (value / parts).ceil();
+        // More than a day is not meant.
+        (1..=86_400_u32).contains(&(seconds as u32)).then_some(u64::from(seconds as u32))
+    }
+}
+
+fn texts(value: Option<&Value>) -> Vec<String> {
+    value.and_then(Value::as_array).into_iter().flatten().filter_map(text).collect()
+}
+
+fn pairs(value: Option<&Value>) -> Vec<(String, String)> {
+    let entries = value.and_then(Value::as_object).into_iter().flatten();
+    entries.filter_map(|(key, value)| Some((key.clone(), text(value)?))).collect()
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(boolean) => Some(boolean.to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,178 @@
+//! A server as clients describe it, in onecall's words: references to variables are
+//! written `${NAME}`.
+
+use serde_json::{Map, Value, json};
+
+/// An MCP server and how to reach it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// What the client calls it.
+    pub name: String,
+    /// How to reach it.
+    pub launch: Launch,
+    /// Whether the client has it switched off.
+    pub disabled: bool,
+    /// How long it may take to start, in seconds.
+    pub connect_timeout: Option<u64>,
+    /// How long a call may take, in seconds.
+    pub call_timeout: Option<u64>,
+    /// What could not be taken over as it was, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// How to reach a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Launch {
+    /// By starting it.
+    Command {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables it gets.
+        env: Vec<(String, String)>,
+        /// Where it runs.
+        cwd: Option<String>,
+    },
+    /// At an address.
+    Remote {
+        /// The address.
+        url: String,
+        /// How it is spoken to.
+        transport: Remote,
+        /// What is sent with every request.
+        headers: Vec<(String, String)>,
+    },
+}
+
+/// How a remote server is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remote {
+    /// Nobody has said.
+    Auto,
+    /// Streamable HTTP.
+    Http,
+    /// HTTP with server-sent events.
+    Sse,
+}
+
+impl Server {
+    /// The entry of onecall's configuration, without the name.
+    #[must_use]
+    pub fn entry(&self) -> Map<String, Value> {
+        let mut entry = Map::new();
+        let mut put = |key: &str, value: Value| _ = entry.insert(key.to_owned(), value);
+        match &self.launch {
+            Launch::Command { command, args, env, cwd } => {
+                put("command", json!(command));
+                if !args.is_empty() {
+                    put("args", json!(args));
+                }
+                if !env.is_empty() {
+                    put("env", mapping(env));
+                }
+                if let Some(cwd) = cwd {
+                    put("cwd", json!(cwd));
+                }
+            }
+            Launch::Remote { url, transport, headers } => {
+                put("url", json!(url));
+                match transport {
+                    Remote::Auto => {}
+                    Remote::Http => put("transport", json!("http")),
+                    Remote::Sse => put("transport", json!("sse")),
+                }
+                if !headers.is_empty() {
+                    put("headers", mapping(headers));
+                }
+            }
+        }
+        if let Some(seconds) = self.connect_timeout {
+            put("connect_timeout_seconds", json!(seconds));
+        }
+        if let Some(seconds) = self.call_timeout {
+            put("call_timeout_seconds", json!(seconds));
+        }
+        if self.disabled {
+            put("disabled", json!(true));
+        }
+        entry
+    }
+
+    /// Whether it is onecall that would be started.
+    #[must_use]
+    pub fn is_onecall(&self, executable: Option<&str>) -> bool {
+        let Launch::Command { command, args, .. } = &self.launch else { return false };
+        let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
+        let is_ours = matches!(name, "onecall" | "onecall.exe")
+            || executable.is_some_and(|executable| executable == command);
+        is_ours && args.first().is_none_or(|first| first == "serve")
+    }
+
+    /// Whether both lead to the same server. Where one side refers to a variable, its
+    /// value may be what the other side has.
+    #[must_use]
+    pub fn leads_to_same(&self, other: &Self) -> bool {
+        match (&self.launch, &other.launch) {
+            (
+                Launch::Command { command, args, env, .. },
+                Launch::Command {
+                    command: other_command, args: other_args, env: other_env, ..
+                },
+            ) => {
+                command == other_command
+                    && args.len() == other_args.len()
+                    && args.iter().zip(other_args).all(|(one, other)| can_be_same(one, other))
+                    && have_same(env, other_env, |one, other| one == other)
+            }
+            (
+                Launch::Remote { url, headers, .. },
+                Launch::Remote { url: other_url, headers: other_headers, .. },
+            ) => {
+                can_be_same(url, other_url)
+                    && have_same(headers, other_headers, str::eq_ignore_ascii_case)
+            }
+            _ => false,
+        }
+    }
+
+    /// Every value in which a variable can be referred to.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let (first, list, pairs) = match &self.launch {
+            Launch::Command { command, args, env, .. } => (command, args.as_slice(), env),
+            Launch::Remote { url, headers, .. } => (url, [].as_slice(), headers),
+        };
+        let pairs = pairs.iter().map(|(_, value)| value.as_str());
+        std::iter::once(first.as_str()).chain(list.iter().map(String::as_str)).chain(pairs)
+    }
+
+    /// The same, to be changed.
+    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let (first, list, pairs) = match &mut self.launch {
+            Launch::Command { command, args, env, .. } => (command, args.as_mut_slice(), env),
+            Launch::Remote { url, headers, .. } => (url, [].as_mut_slice(), headers),
+        };
+        let pairs = pairs.iter_mut().map(|(_, value)| value);
+        std::iter::once(first).chain(list.iter_mut()).chain(pairs)
+    }
+}
+
+fn mapping(pairs: &[(String, String)]) -> Value {
+    pairs.iter().map(|(key, value)| (key.clone(), json!(value))).collect::<Map<_, _>>().into()
+}
+
+fn can_be_same(one: &str, other: &str) -> bool {
+    one == other || one.contains("${") || other.contains("${")
+}
+
+fn have_same(
+    one: &[(String, String)],
+    other: &[(String, String)],
+    is_name: fn(&str, &str) -> bool,
+) -> bool {
+    one.len() == other.len()
+        && one.iter().all(|(name, value)| {
+            let found = other.iter().find(|(known, _)| is_name(name, known));
+            found.is_some_and(|(_, known)| can_be_same(value, known))
+        })
+}
