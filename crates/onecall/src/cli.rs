@@ -9,6 +9,9 @@ use clap_complete::Shell;
 use onecall_core::{EngineChoice, Language};
 use onecall_server::SearchDetail;
 
+use crate::commands::init::{ImportArguments, InitArguments};
+use crate::commands::install::{InstallArguments, TargetArguments};
+use crate::commands::servers::AddArguments;
 use crate::commands::{CacheCommand, RunsArguments, StatsArguments};
 use crate::http::HttpOptions;
 use crate::logging::LogFormat;
@@ -19,7 +22,12 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ONECAL
 /// Many tools, one call: runs programs over your other MCP servers.
 #[derive(Debug, Parser)]
 #[command(version, long_version = LONG_VERSION, about, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "Try it without any setup:\n  onecall demo")]
+#[command(after_help = "\
+Try it without any setup:
+  onecall demo
+Take over the servers you have, and give onecall to your agent:
+  onecall init
+  onecall install claude-code")]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -76,6 +84,68 @@ pub(crate) struct ExecArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Take over the MCP servers that your other clients have
+    #[command(after_help = "\
+Looks through the files of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Codex, Gemini CLI,
+Zed and Continue, of yours and of the project in the working directory, shows what is there and lets
+you choose. What you choose is added to your configuration, or makes one, and is tried out. References
+to variables stay references; a value that looks like a secret is copied only if you say so.
+
+Examples:
+  onecall init
+  onecall init --yes --client claude-code --client cursor
+  onecall init --output onecall.yaml
+
+Exit codes: 0 all servers answer, 1 one does not or you chose none, 2 it could not be done")]
+    Init(InitArguments),
+    /// The same, from files that you name
+    #[command(after_help = "\
+Examples:
+  onecall import ~/Downloads/mcp.json
+  onecall import --client gemini settings.json
+
+Exit codes: as for onecall init")]
+    Import(ImportArguments),
+    /// Add onecall to the configuration of an MCP client
+    #[command(after_help = "\
+The change is shown first, and a copy of the file is left beside it. Everything else in the file
+stays as it is, comments too. With --replace, servers that onecall bridges are taken out of it;
+onecall uninstall puts them back.
+
+Examples:
+  onecall install claude-code
+  onecall install --replace cursor vscode
+  onecall install --dry-run codex
+
+Exit codes: 0 it is there, 1 you did not agree, 2 it could not be done")]
+    Install(InstallArguments),
+    /// Take onecall out of the configuration of an MCP client
+    #[command(after_help = "Example:\n  onecall uninstall claude-code")]
+    Uninstall(TargetArguments),
+    /// Add a server to your configuration
+    #[command(after_help = "\
+The configuration is changed in place, comments stay, and the server is tried out.
+
+Examples:
+  onecall add time -- uvx mcp-server-time
+  onecall add files --env 'TOKEN=${FILES_TOKEN}' -- npx -y @modelcontextprotocol/server-filesystem /data
+  onecall add tracker https://mcp.example.com/mcp --header 'Authorization: Bearer ${TRACKER_TOKEN}'
+
+Exit codes: 0 it answers, 1 it is added but does not answer, 2 it could not be added")]
+    Add(AddArguments),
+    /// Remove a server from your configuration
+    #[command(after_help = "Example:\n  onecall remove time")]
+    Remove {
+        /// The server's name in the configuration
+        server: String,
+    },
+    /// List the servers of your configuration, without connecting to them
+    #[command(after_help = "Example:\n  onecall list --json | jq -r '.servers[].name'")]
+    List {
+        /// As JSON, with the names of variables and headers but not their values
+        #[arg(long)]
+        json: bool,
+    },
     /// Serve MCP on stdin and stdout; this is what an agent's client starts
     #[command(after_help = "\
 The configuration is followed: servers are started, stopped and restarted as it changes, or when

@@ -1,9 +1,11 @@
 //! The `onecall` command line.
 
+mod claude_code;
 mod cli;
 mod commands;
 mod comparison;
 mod demo;
+mod difference;
 mod figures;
 mod http;
 mod layout;
@@ -12,6 +14,7 @@ mod reload;
 mod setup;
 mod span;
 mod spectator;
+mod table;
 mod telemetry;
 mod terminal;
 

@@ -44,6 +44,11 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     stdout.write_all(readable.text(text).as_bytes())
 }
 
+/// Writes a text to stdout whose control characters are our own.
+pub(crate) fn print_styled(text: &str) -> io::Result<()> {
+    io::stdout().lock().write_all(text.as_bytes())
+}
+
 /// Shows control characters and direction marks instead of sending them.
 pub(crate) fn neutralise(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());

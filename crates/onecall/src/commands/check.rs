@@ -46,7 +46,7 @@ pub(super) fn quarantine(tools: &[&Quarantined]) -> String {
     tools.iter().map(line).collect()
 }
 
-fn table(servers: &[ServerStatus]) -> String {
+pub(super) fn table(servers: &[ServerStatus]) -> String {
     let mut rows = vec![["SERVER", "TRANSPORT", "TOOLS", "STATE"].map(str::to_owned)];
     for server in servers {
         let (tools, state) = match &server.state {

@@ -4,8 +4,11 @@ mod cache;
 mod check;
 mod doctor;
 mod exec;
+pub(crate) mod init;
+pub(crate) mod install;
 mod login;
 mod manual;
+mod own_file;
 mod pin;
 mod proxy;
 mod repl;
@@ -13,6 +16,7 @@ mod run;
 mod runs;
 mod schema;
 mod serve;
+pub(crate) mod servers;
 mod stats;
 mod tools;
 mod trust;
@@ -94,6 +98,13 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         }
         Command::Check => check::check(global),
         Command::Cache { command } => cache::cache(command, global),
+        Command::Init(arguments) => init::init(&arguments, global),
+        Command::Import(arguments) => init::import(&arguments, global),
+        Command::Install(arguments) => install::install(&arguments, global),
+        Command::Uninstall(arguments) => install::uninstall(&arguments),
+        Command::Add(arguments) => servers::add(arguments, global),
+        Command::Remove { server } => servers::remove(&server, global),
+        Command::List { json } => servers::list(json, global),
         Command::Pin { server, tools, yes } => pin::pin(&server, &tools, yes, global),
         Command::Trust { file } => trust::trust(file, global),
         Command::Login { server, no_browser, timeout } => {

@@ -120,7 +120,7 @@ fn shown(tool: &ToolDefinition, state: &PinState, pins: &Pins) -> String {
     text
 }
 
-fn agrees(question: &str) -> anyhow::Result<bool> {
+pub(super) fn agrees(question: &str) -> anyhow::Result<bool> {
     let mut stderr = io::stderr();
     write!(stderr, "{question} [y/N] ")?;
     stderr.flush()?;

@@ -1,0 +1,329 @@
+//! `onecall init` and `onecall import`: takes over the servers that other clients have.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use dialoguer::MultiSelect;
+use dialoguer::console::Term;
+use onecall_clients::{
+    Client, Discovery, Found, Host, Launch, Os, Server, variable_name, with_servers,
+};
+
+use crate::cli::Global;
+use crate::commands::own_file::{OwnFile, counted, home, must_be_able_to_ask};
+use crate::commands::{pin, say};
+use crate::table::table;
+use crate::terminal;
+
+/// What `onecall init` takes.
+#[derive(Args, Debug)]
+pub(crate) struct InitArguments {
+    /// Look only at this client's files; may be given several times
+    #[arg(long, value_name = "CLIENT", value_parser = client_names())]
+    client: Vec<String>,
+    #[command(flatten)]
+    adoption: AdoptionArguments,
+}
+
+/// What `onecall import` takes.
+#[derive(Args, Debug)]
+pub(crate) struct ImportArguments {
+    /// Configuration files of MCP clients: JSON, TOML or YAML
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Whose files they are, if their names and contents do not tell
+    #[arg(long, value_name = "CLIENT", value_parser = client_names())]
+    client: Option<String>,
+    #[command(flatten)]
+    adoption: AdoptionArguments,
+}
+
+/// What both take.
+#[derive(Args, Debug)]
+struct AdoptionArguments {
+    /// Take every server, and ask nothing
+    #[arg(long)]
+    yes: bool,
+    /// Write to this file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Copy values that look like secrets, instead of referring to variables
+    #[arg(long)]
+    copy_secrets: bool,
+    /// Do not connect to the servers
+    #[arg(long)]
+    no_check: bool,
+}
+
+/// The names of clients on the command line.
+pub(crate) fn client_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Client::NAMES.map(|(name, ..)| name))
+}
+
+/// Takes over what is found in clients' files.
+pub(crate) fn init(arguments: &InitArguments, global: &Global) -> anyhow::Result<ExitCode> {
+    let chosen: Vec<Client> =
+        arguments.client.iter().filter_map(|name| Client::named(name)).collect();
+    let every = Client::NAMES.map(|(.., client)| client);
+    let clients = if chosen.is_empty() { every.as_slice() } else { chosen.as_slice() };
+    let executable = executable();
+    let environment = &|name: &str| std::env::var(name).ok();
+    let host = host(environment)?;
+    let discovery = Discovery::of_clients(&host, clients, executable.as_deref());
+    let place = if chosen.is_empty() {
+        "the files of the clients that onecall knows".to_owned()
+    } else {
+        let names: Vec<String> = chosen.iter().map(ToString::to_string).collect();
+        format!("the files of {}", names.join(", "))
+    };
+    adopt(discovery, &place, &arguments.adoption, global)
+}
+
+/// Takes over what is in the files that are named.
+pub(crate) fn import(arguments: &ImportArguments, global: &Global) -> anyhow::Result<ExitCode> {
+    let executable = executable();
+    let environment = &|name: &str| std::env::var(name).ok();
+    let host = host(environment)?;
+    let client = arguments.client.as_deref().and_then(Client::named);
+    let mut discovery = Discovery::default();
+    for file in &arguments.files {
+        discovery.add_file(file, client, &host, executable.as_deref());
+    }
+    if discovery.found.is_empty() && !discovery.problems.is_empty() {
+        bail!("{}", discovery.problems.join("\n"));
+    }
+    adopt(discovery, "these files", &arguments.adoption, global)
+}
+
+/// Where this process runs.
+pub(crate) fn host<'h>(
+    environment: &'h dyn Fn(&str) -> Option<String>,
+) -> anyhow::Result<Host<'h>> {
+    let project = std::env::current_dir().context("cannot find the working directory")?;
+    Ok(Host {
+        os: Os::THIS,
+        environment,
+        home: home()?.to_string_lossy().into_owned(),
+        project: project.to_string_lossy().into_owned(),
+    })
+}
+
+fn executable() -> Option<String> {
+    Some(std::env::current_exe().ok()?.to_string_lossy().into_owned())
+}
+
+fn adopt(
+    discovery: Discovery,
+    place: &str,
+    arguments: &AdoptionArguments,
+    global: &Global,
+) -> anyhow::Result<ExitCode> {
+    let own = match &arguments.output {
+        Some(path) => OwnFile::at(path)?,
+        None => OwnFile::find(global)?,
+    };
+    discovery.problems.iter().for_each(|problem| say(&format!("warning: {problem}")));
+    let known = own.servers()?;
+    let is_new = |found: &Found| !known.iter().any(|known| known.leads_to_same(&found.server));
+    let (new, old): (Vec<Found>, Vec<Found>) = discovery.found.into_iter().partition(is_new);
+    if !old.is_empty() {
+        let names: Vec<_> = old.iter().map(|found| found.server.name.as_str()).collect();
+        say(&format!("already in {}: {}", own.path().display(), names.join(", ")));
+    }
+    if new.is_empty() {
+        say(&format!("no other MCP servers were found in {place}"));
+        if old.is_empty() && !own.exists() {
+            say("add one with `onecall add NAME -- COMMAND` or `onecall add NAME URL`");
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    terminal::print(&overview(&new))?;
+    let mut chosen = choose(new, arguments)?;
+    if chosen.is_empty() {
+        say("nothing was chosen, and nothing was written");
+        return Ok(ExitCode::FAILURE);
+    }
+    rename(&mut chosen, &known);
+    let copies_secrets = settle_secrets(&mut chosen, &own, arguments)?;
+    write(&chosen, &own, copies_secrets, arguments)
+}
+
+/// What was found, where it leads and where it is from.
+fn overview(found: &[Found]) -> String {
+    let mut rows = vec![["SERVER", "HOW", "FROM"].map(str::to_owned)];
+    for item in found {
+        let name = match item.server.disabled {
+            true => format!("{} (disabled)", item.server.name),
+            false => item.server.name.clone(),
+        };
+        rows.push([name, how(&item.server), origins(item)]);
+    }
+    table(&rows)
+}
+
+/// The command or the address, without secrets.
+pub(crate) fn how(server: &Server) -> String {
+    let mut shown = server.clone();
+    let secrets = shown.secrets();
+    shown.refer_to(&secrets);
+    match &shown.launch {
+        Launch::Command { command, args, .. } => {
+            let words = std::iter::once(command).chain(args).map(|word| shell_word(word));
+            words.collect::<Vec<_>>().join(" ")
+        }
+        Launch::Remote { url, .. } => url.clone(),
+    }
+}
+
+fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%,:=${}~".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+fn origins(found: &Found) -> String {
+    let origin = |origin: &onecall_clients::Origin| match origin.is_shared {
+        true => format!("{} (this project)", origin.client),
+        false => origin.client.to_string(),
+    };
+    let mut names: Vec<String> = found.origins.iter().map(origin).collect();
+    names.dedup();
+    names.join(", ")
+}
+
+fn choose(found: Vec<Found>, arguments: &AdoptionArguments) -> anyhow::Result<Vec<Found>> {
+    if arguments.yes {
+        return Ok(found);
+    }
+    must_be_able_to_ask("say --yes to take all of them")?;
+    let items = found.iter().map(|found| {
+        // What a project brings is somebody else's choice until it is confirmed.
+        let is_own = found.origins.iter().any(|origin| !origin.is_shared);
+        let label = format!("{}  {}", found.server.name, origins(found));
+        (terminal::neutralise(&label), is_own && !found.server.disabled)
+    });
+    let chosen = MultiSelect::new()
+        .with_prompt("Which of them shall onecall bridge? (arrows, space, enter)")
+        .items_checked(items)
+        .report(false)
+        .interact_on_opt(&Term::stderr())
+        .context("cannot ask")?
+        .unwrap_or_default();
+    let is_chosen = |(index, found): (usize, Found)| chosen.contains(&index).then_some(found);
+    Ok(found.into_iter().enumerate().filter_map(is_chosen).collect())
+}
+
+/// Gives another name to what has the name of a different server in the file.
+fn rename(chosen: &mut [Found], known: &[Server]) {
+    let mut taken: Vec<String> = known.iter().map(|server| server.name.clone()).collect();
+    for found in chosen {
+        let name = found.server.name.clone();
+        let client = found.origins.first().map_or("client", |origin| origin.client.id());
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let candidates = [name.clone(), format!("{name}-{client}")].into_iter().chain(numbered);
+        let free = candidates.into_iter().find(|name| !taken.contains(name));
+        found.server.name = free.unwrap_or(name);
+        taken.push(found.server.name.clone());
+    }
+}
+
+/// Decides whether secrets are copied; otherwise puts references in their place. Says
+/// whether the file will hold one.
+fn settle_secrets(
+    chosen: &mut [Found],
+    own: &OwnFile,
+    arguments: &AdoptionArguments,
+) -> anyhow::Result<bool> {
+    let mut places = String::new();
+    for found in chosen.iter().filter(|found| !found.server.secrets().is_empty()) {
+        for secret in found.server.secrets() {
+            _ = writeln!(places, "  {}: {}", found.server.name, secret.place);
+        }
+    }
+    if places.is_empty() {
+        return Ok(false);
+    }
+    let copies = arguments.copy_secrets
+        || !arguments.yes && {
+            say(&format!(
+                "These values look like secrets:\n{}",
+                terminal::neutralise(places.trim_end())
+            ));
+            let question = format!(
+                "Copy them into {}? Otherwise it refers to variables that you set",
+                own.path().display()
+            );
+            pin::agrees(&question)?
+        };
+    if copies {
+        return Ok(true);
+    }
+    let mut exports = String::new();
+    let mut values: BTreeMap<String, String> = BTreeMap::new();
+    for found in chosen {
+        let server = &mut found.server;
+        let mut secrets = server.secrets();
+        for secret in &mut secrets {
+            let value = server.secret_value(secret).to_owned();
+            // Two secrets of one name need two variables.
+            if values.get(&secret.variable).is_some_and(|known| *known != value) {
+                secret.variable = variable_name(&format!("{}_{}", server.name, secret.variable));
+            }
+            if values.insert(secret.variable.clone(), value).is_none() {
+                let from = found.origins.first().map(|origin| origin.path.display().to_string());
+                _ = writeln!(
+                    exports,
+                    "  export {}=…   # {} of '{}', from {}",
+                    secret.variable,
+                    secret.place,
+                    server.name,
+                    from.unwrap_or_default()
+                );
+            }
+        }
+        server.refer_to(&secrets);
+    }
+    say(&format!(
+        "secrets were not copied (--copy-secrets would); set these where onecall is started:\n{}",
+        terminal::neutralise(exports.trim_end())
+    ));
+    Ok(false)
+}
+
+fn write(
+    chosen: &[Found],
+    own: &OwnFile,
+    copies_secrets: bool,
+    arguments: &AdoptionArguments,
+) -> anyhow::Result<ExitCode> {
+    let comments = |found: &Found| {
+        let mut lines = vec![format!("from {}", origins(found))];
+        lines.extend(found.server.notes.iter().map(|note| format!("note: {note}")));
+        lines.iter().map(|line| line.replace(['\n', '\r'], " ")).collect()
+    };
+    let servers: Vec<_> = chosen.iter().map(|found| (&found.server, comments(found))).collect();
+    let text = with_servers(own.text(), &servers).map_err(|error| own.wrong(&error))?;
+    own.save(&text)?;
+    let verb = if own.exists() { "added" } else { "wrote" };
+    say(&format!("{verb} {} to {}", counted(chosen.len(), "server"), own.path().display()));
+    for Found { server, .. } in chosen {
+        server.notes.iter().for_each(|note| say(&format!("note on '{}': {note}", server.name)));
+    }
+    if copies_secrets && own.exists() && own.is_readable_by_others() {
+        say(&format!(
+            "it now holds secrets that others can read: chmod 600 {}",
+            own.path().display()
+        ));
+    }
+    let names: Vec<String> = chosen.iter().map(|found| found.server.name.clone()).collect();
+    let is_fine = arguments.no_check || own.try_out(&text, &names)?;
+    say("next: `onecall install CLIENT` gives it to your agent");
+    Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,94 @@
+//! A change of a file as people know it from patches: only the lines around it, and in
+//! colour where that can be seen.
+
+use dialoguer::console::style;
+
+use crate::comparison::compared;
+
+/// How many lines are shown around a change.
+const CONTEXT: usize = 3;
+
+/// The difference between two texts of a file; `hidden` is not shown wherever it stands.
+pub(crate) fn unified(path: &str, old: &str, new: &str, hidden: &[String]) -> String {
+    let (old_lines, new_lines) = (lines_of(old), lines_of(new));
+    let pairs = old_lines.iter().zip(&new_lines);
+    let head = pairs.take_while(|(one, other)| one == other).count();
+    let shorter = old_lines.len().min(new_lines.len()) - head;
+    let pairs = old_lines.iter().rev().zip(new_lines.iter().rev());
+    let tail = pairs.take_while(|(one, other)| one == other).count().min(shorter);
+    let middle =
+        |lines: &[&str]| lines.get(head..lines.len() - tail).unwrap_or_default().join("\n");
+    let before = head.saturating_sub(CONTEXT)..head;
+    let after = old_lines.len() - tail..(old_lines.len() - tail + CONTEXT).min(old_lines.len());
+    let context = |range: std::ops::Range<usize>| {
+        let lines = old_lines.get(range).unwrap_or_default();
+        lines.iter().map(|line| format!("  {line}")).collect::<Vec<_>>()
+    };
+    let mut lines = context(before);
+    lines.extend(compared(&middle(&old_lines), &middle(&new_lines)));
+    lines.extend(context(after));
+    let mut shown = format!("--- {path}\n+++ {path}\n");
+    for line in shortened(&lines) {
+        let line = hidden.iter().fold(line, |line, secret| line.replace(secret.as_str(), "***"));
+        let coloured = match line.as_bytes().first() {
+            Some(b'+') => style(&line).green(),
+            Some(b'-') => style(&line).red(),
+            Some(b'@') => style(&line).cyan(),
+            _ => style(&line),
+        };
+        shown.push_str(&format!("{coloured}\n"));
+    }
+    shown
+}
+
+fn lines_of(text: &str) -> Vec<&str> {
+    if text.is_empty() { Vec::new() } else { text.lines().collect() }
+}
+
+/// Without what is far from any change.
+fn shortened(lines: &[String]) -> Vec<String> {
+    let is_change = |line: &String| line.starts_with(['+', '-']);
+    let is_near = |index: usize| {
+        let near = index.saturating_sub(CONTEXT)..(index + CONTEXT + 1).min(lines.len());
+        lines.get(near).unwrap_or_default().iter().any(is_change)
+    };
+    let mut shown: Vec<String> = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        if is_near(index) {
+            shown.push(line.clone());
+        } else if shown.last().is_some_and(|last| last != "@@") {
+            shown.push("@@".to_owned());
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_near_a_change_is_shown() {
+        let old = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nsecret s3\n";
+        let new = "a\nb\nc\nd\nE\nf\ng\nh\ni\nj\nk\nl\nm\nsecret s3\n";
+        let shown = unified("x.json", old, new, &["s3".to_owned()]);
+        insta::assert_snapshot!(shown, @r"
+        --- x.json
+        +++ x.json
+          b
+          c
+          d
+        - e
+        + E
+          f
+          g
+          h
+        @@
+          j
+          k
+          l
+        + m
+          secret ***
+        ");
+    }
+}
