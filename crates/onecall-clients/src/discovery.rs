@@ -158,12 +158,21 @@ impl Server {
     /// A project's server is started in the project; that matters where it is named by
     /// a path from there.
     fn run_in(&mut self, place: &Place, host: &Host<'_>) {
-        let is_local = place.scope == Scope::Project || place.spot.keys.len() > 2;
+        let project = match place.spot.keys.as_slice() {
+            [projects, project, _] if projects == "projects" => project,
+            _ if place.scope == Scope::Project => &host.project,
+            _ => return,
+        };
         let Launch::Command { command, args, cwd, .. } = &mut self.launch else { return };
         let is_relative =
             |text: &String| text.starts_with("./") || text.starts_with("../") || text == ".";
-        if is_local && cwd.is_none() && (is_relative(command) || args.iter().any(is_relative)) {
-            *cwd = Some(host.project.clone());
+        match cwd {
+            Some(folder) if is_relative(folder) => *folder = format!("{project}/{folder}"),
+            Some(_) => {}
+            None if is_relative(command) || args.iter().any(is_relative) => {
+                *cwd = Some(project.clone());
+            }
+            None => {}
         }
     }
 }

@@ -36,11 +36,16 @@ pub(crate) fn server(
         launch,
         disabled: fields.is_disabled(),
         connect_timeout: fields.seconds(&[
+            ("connect_timeout_seconds", 1.0),
             ("startup_timeout_sec", 1.0),
             ("startup_timeout_ms", 1e3),
             ("connectionTimeout", 1e3),
         ]),
-        call_timeout: fields.seconds(&[("tool_timeout_sec", 1.0), ("timeout", 1e3)]),
+        call_timeout: fields.seconds(&[
+            ("call_timeout_seconds", 1.0),
+            ("tool_timeout_sec", 1.0),
+            ("timeout", 1e3),
+        ]),
         notes: Vec::new(),
     };
     let mut notes = Vec::new();

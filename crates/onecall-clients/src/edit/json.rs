@@ -113,7 +113,12 @@ fn remove_property(text: &str, keys: &[String], name: &str) -> Result<(String, S
     if let (None, Some(comma), None) = (own_comma, comma_before, next) {
         changes.push((comma..comma + 1, String::new()));
     }
-    let taken = slice(text, from..property.range.end).to_owned();
+    let own_end = own_comma.map_or(property.range.end, |comma| comma + 1);
+    let taken = with_trailer(
+        slice(text, from..property.range.start),
+        slice(text, own_end..to.min(until)).trim(),
+        slice(text, property.range.start..property.range.end),
+    );
     let edited = splice(text, changes);
     if properties.len() > 1 {
         return Ok((edited, taken));
@@ -125,6 +130,25 @@ fn remove_property(text: &str, keys: &[String], name: &str) -> Result<(String, S
         return Ok((splice(&edited, vec![(place, "{}".to_owned())]), taken));
     }
     Ok((edited, taken))
+}
+
+/// A property with what stands in front of it and, above it, the comment behind it:
+/// there a comma can follow the property wherever it goes.
+fn with_trailer(before: &str, comment: &str, property: &str) -> String {
+    let own_line = before.rfind('\n').filter(|_| !comment.is_empty()).map(|at| {
+        let at =
+            if before.get(..at).is_some_and(|head| head.ends_with('\r')) { at - 1 } else { at };
+        before.get(at..).unwrap_or_default()
+    });
+    match own_line {
+        Some(own_line) => format!("{before}{comment}{own_line}{property}"),
+        None => format!("{before}{property}"),
+    }
+}
+
+/// A value on one line.
+pub(super) fn inline(value: &Value) -> String {
+    Style { unit: String::new(), line_end: "\n" }.write(value, "", true)
 }
 
 /// Where the next property of an object goes.

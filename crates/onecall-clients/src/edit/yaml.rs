@@ -4,15 +4,16 @@
 use std::ops::Range;
 
 use onecall_config::document::{self, Node, Position, Scalar, ScalarKind, Value as Yaml};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json as value_of};
 
+use super::json;
 use super::splice::{lead, line_end, splice};
 use super::{Content, EditError, Trace};
 use crate::spot::{Shape, Spot};
 
 pub(super) fn read(text: &str) -> Result<Value, EditError> {
     let value = value(&parse(text)?);
-    Ok(if value.is_null() { json!({}) } else { value })
+    Ok(if value.is_null() { value_of!({}) } else { value })
 }
 
 pub(super) fn insert(
@@ -214,14 +215,14 @@ enum Quotes {
 fn between_brackets(spot: &Spot, name: &str, content: &Content, quotes: Quotes) -> String {
     let written = |value: Value| match quotes {
         Quotes::Needed => flow(&value),
-        Quotes::All => value.to_string(),
+        Quotes::All => json::inline(&value),
     };
     match (content, spot.shape) {
         (Content::Entry(entry, _), Shape::Mapping) => {
             format!("{}: {}", quoted(name), written(Value::Object(entry.clone())))
         }
         (Content::Entry(entry, _), Shape::List) => {
-            let mut named = Map::from_iter([("name".to_owned(), json!(name))]);
+            let mut named = Map::from_iter([("name".to_owned(), value_of!(name))]);
             named.extend(entry.clone());
             written(Value::Object(named))
         }
@@ -493,10 +494,10 @@ fn value(node: &Node) -> Value {
     match &node.value {
         Yaml::Scalar(scalar) => match scalar.kind {
             ScalarKind::Null => Value::Null,
-            ScalarKind::Boolean(value) => json!(value),
-            ScalarKind::Integer(value) => json!(value),
-            ScalarKind::Float(value) => json!(value),
-            ScalarKind::Text => json!(scalar.text),
+            ScalarKind::Boolean(value) => value_of!(value),
+            ScalarKind::Integer(value) => value_of!(value),
+            ScalarKind::Float(value) => value_of!(value),
+            ScalarKind::Text => value_of!(scalar.text),
         },
         Yaml::List(items) => items.iter().map(value).collect(),
         Yaml::Mapping(pairs) => pairs
