@@ -22,9 +22,10 @@ type Places = Vec<(&'static str, PathBuf)>;
 /// What can be installed without the others: what it is for, and how it is made.
 type Installation = (&'static str, fn() -> Result<Places, String>);
 
-const INSTALLATIONS: [Installation; 5] = [
+const INSTALLATIONS: [Installation; 6] = [
     ("packages from npm", npm_packages),
     ("the Inspector", inspector),
+    ("Claude Code", claude_code),
     ("Python servers and SDK 2", || environment("ONECALL_INTEROP_SERVERS", "servers")),
     ("Python SDK 1", || environment("ONECALL_INTEROP_SDK_1", "sdk-1")),
     ("FastMCP", || environment("ONECALL_INTEROP_FASTMCP", "fastmcp")),
@@ -51,6 +52,10 @@ fn inspector() -> Result<Places, String> {
     let node = node::find(NODE_OF_INSPECTOR)?;
     let inspector = npm::install("inspector")?;
     Ok(vec![("ONECALL_INTEROP_RECENT_NODE", node), ("ONECALL_INTEROP_INSPECTOR", inspector)])
+}
+
+fn claude_code() -> Result<Places, String> {
+    Ok(vec![("ONECALL_INTEROP_CLAUDE_CODE", npm::install("claude-code")?)])
 }
 
 fn environment(variable: &'static str, name: &str) -> Result<Places, String> {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 #![expect(clippy::print_stderr, reason = "what is skipped is to be seen")]
 
+mod claude_code;
 mod clients;
 mod command_line;
 mod exposed;
