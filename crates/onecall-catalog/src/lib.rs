@@ -5,29 +5,38 @@
 //! Every string in a definition was chosen by a server that may be hostile. It is
 //! data here: bounded before it is compared, escaped before it is shown.
 
+mod casing;
 mod catalog;
+mod category;
+mod comment;
 mod fit;
+mod generate;
 mod literal;
 mod naming;
 mod nearest;
+mod observed;
 mod program;
-mod python_type;
+mod python;
 mod search;
 mod server;
-mod signature;
 mod summary;
 mod synonyms;
 mod tokens;
 mod tree;
-mod typescript_signature;
+mod types;
+mod typescript;
 mod vocabulary;
 
+pub use casing::{camel_case, identifier};
 pub use catalog::{Catalog, ToolDefinition};
+pub use category::category_of;
 pub use fit::{Known, Misfit, check_arguments, misfits};
+pub use generate::{Files, Listed, generate, generated_file};
 pub use naming::{name_prefix, natural_name};
+pub use observed::Observed;
 pub use program::{Finding, ToolUse, ToolUses, Tools, calls_of, check_program, names_to_check};
+pub use python::{python_signature, python_signature_with};
 pub use server::{ServerMatch, match_server};
-pub use signature::python_signature;
 pub use summary::summary;
 pub use tree::{ToolFile, name_at, server_folder, tool_place};
-pub use typescript_signature::typescript_signature;
+pub use typescript::{typescript_signature, typescript_signature_with};

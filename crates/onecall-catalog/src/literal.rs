@@ -49,7 +49,7 @@ fn quoted(text: &str, quote: char, escape: fn(&mut String, char)) -> String {
 
 /// Control characters, marks of text direction, joiners, odd spaces and line
 /// separators are not; the standard library knows them as what `Debug` escapes.
-fn is_visible(character: char) -> bool {
+pub(crate) fn is_visible(character: char) -> bool {
     matches!(character, '\'' | '"') || character.escape_debug().count() == 1
 }
 

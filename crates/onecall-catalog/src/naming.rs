@@ -80,6 +80,11 @@ fn identifier_char(raw: char) -> char {
     if raw.is_ascii_alphanumeric() { raw } else { '_' }
 }
 
+/// The digits that tell a name from others that look like it.
+pub(crate) fn short_digest(server: &str, tool: &str, digits: usize) -> String {
+    hex_digest(&ServerName::new(server), &ToolName::new(tool), digits)
+}
+
 /// A tool whose natural name is another one's too.
 struct Contested<'a> {
     position: usize,

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
+use onecall_catalog::{camel_case, identifier};
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Exception, Function, Module, Object, Persistent, Result};
@@ -143,31 +144,6 @@ fn named(tools: &[Tool]) -> Exports {
     exports
 }
 
-fn identifier(name: &str) -> String {
-    let kept = |it: char| if it.is_ascii_alphanumeric() { it } else { '_' };
-    let name: String = name.chars().map(kept).collect();
-    match name.starts_with(|it: char| it.is_ascii_digit()) {
-        true => format!("_{name}"),
-        false => name,
-    }
-}
-
-fn camel_case(name: &str) -> String {
-    let mut words = name.split(|it: char| !it.is_ascii_alphanumeric()).filter(|it| !it.is_empty());
-    let capital = |word: &str| {
-        let mut characters = word.chars();
-        let first = characters.next().map(|it| it.to_ascii_uppercase());
-        first.into_iter().chain(characters).collect::<String>()
-    };
-    let small = |word: &str| {
-        let mut characters = word.chars();
-        let first = characters.next().map(|it| it.to_ascii_lowercase());
-        first.into_iter().chain(characters).collect::<String>()
-    };
-    let first = words.next().map(small).unwrap_or_default();
-    identifier(&words.fold(first, |name, word| name + &capital(word)))
-}
-
 /// Leaves names as they are, so that problems can speak of them.
 pub(super) struct AsWritten;
 
@@ -239,20 +215,6 @@ mod tests {
         ];
         for (specifier, expected) in cases {
             assert_eq!(requested(specifier), expected, "{specifier}");
-        }
-    }
-
-    #[test]
-    fn tools_have_a_name_in_camel_case() {
-        let cases = [
-            ("query_financials", "queryFinancials"),
-            ("queryFinancials", "queryFinancials"),
-            ("get-user.by-id", "getUserById"),
-            ("List Orders", "listOrders"),
-            ("2fa", "_2fa"),
-        ];
-        for (name, expected) in cases {
-            assert_eq!(camel_case(name), expected);
         }
     }
 }

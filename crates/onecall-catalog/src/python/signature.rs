@@ -1,10 +1,13 @@
 //! How a call to a tool is written, in one line that a model can copy.
 
 use onecall_core::ToolSpec;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::compact::{Compact, Direction, union};
+use super::keywords::is_keyword_argument;
 use crate::literal::{json_string, python_literal};
-use crate::python_type::{Direction, TypeWriter, is_required, union};
+use crate::observed::{Observed, ResultType, as_observed};
+use crate::types::{Field, Types, takes_anything};
 
 /// Characters of a signature.
 const MAX_CHARS: usize = 2_000;
@@ -15,46 +18,6 @@ const MAX_PARAMETERS: usize = 100;
 /// Levels of objects whose keys are shown, where there is room.
 const SHAPES: usize = 2;
 
-/// Names that Python does not take as keyword arguments.
-const KEYWORDS: [&str; 36] = [
-    "False",
-    "None",
-    "True",
-    "__debug__",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-];
-
 /// The call to a tool as one line of Python, for example
 /// `await mcp__sales__orders(region: str, limit: int = 10) -> list[dict]`.
 ///
@@ -64,19 +27,31 @@ const KEYWORDS: [&str; 36] = [
 /// that grows too long loses first the keys of objects, then its last parameters.
 #[must_use]
 pub fn python_signature(spec: &ToolSpec) -> String {
+    python_signature_with(spec, None)
+}
+
+/// The same, with what was observed of a result that the server does not describe.
+#[must_use]
+pub fn python_signature_with(spec: &ToolSpec, observed: Option<&Observed>) -> String {
+    let result = ResultType::of(spec, observed);
+    let arguments = Types::read(&spec.input_schema, &spec.input_schema);
+    let remark = match &result {
+        ResultType::Observed(_, samples) => format!("  # {}", as_observed(*samples)),
+        ResultType::Declared(_) | ResultType::Unknown => String::new(),
+    };
     for shapes in [SHAPES, 0] {
-        let call = Call::of(spec, shapes);
-        let signature = call.text(spec.callable.as_str(), call.parameters.len());
+        let call = Call::of(spec, &arguments, &result, shapes);
+        let signature = call.text(spec.callable.as_str(), call.parameters.len()) + &remark;
         if signature.chars().count() <= MAX_CHARS {
             return signature;
         }
     }
-    cut_signature(spec)
+    cut_signature(spec, &arguments, &result)
 }
 
 /// As many parameters as fit.
-fn cut_signature(spec: &ToolSpec) -> String {
-    let mut call = Call::of(spec, 0);
+fn cut_signature(spec: &ToolSpec, arguments: &Types, result: &ResultType) -> String {
+    let mut call = Call::of(spec, arguments, result, 0);
     call.complete = false;
     if call.returns.len() > NAME_CHARS {
         call.returns = "Any".to_owned();
@@ -118,34 +93,35 @@ struct Parameter {
 }
 
 impl Call {
-    fn of(spec: &ToolSpec, shapes: usize) -> Self {
-        let schema = &spec.input_schema;
-        let mut types = TypeWriter::new(schema, Direction::Argument, shapes);
-        let nothing = Map::new();
-        let keywords = schema.as_object().unwrap_or(&nothing);
-        let properties = keywords.get("properties").and_then(Value::as_object).unwrap_or(&nothing);
-        let style = if properties.keys().all(|name| is_keyword_argument(name)) {
-            Style::Keywords
-        } else {
-            Style::Dict
+    fn of(spec: &ToolSpec, arguments: &Types, result: &ResultType, shapes: usize) -> Self {
+        let mut types = Compact::new(arguments, Direction::Argument, shapes);
+        let fields = arguments.parameters();
+        let style = match fields.iter().all(|it| is_keyword_argument(&it.name)) {
+            true => Style::Keywords,
+            false => Style::Dict,
         };
-        let mut parameters: Vec<Parameter> = properties
+        let mut parameters: Vec<Parameter> = fields
             .iter()
             .take(MAX_PARAMETERS)
-            .map(|(name, schema)| {
-                let required = is_required(keywords, name);
+            .map(|field| {
                 let text = match style {
-                    Style::Keywords => keyword(name, schema, types.type_of(schema), required),
-                    Style::Dict => entry(name, types.type_of(schema), required),
+                    Style::Keywords => keyword(field, types.type_of(&field.of)),
+                    Style::Dict => entry(field, types.type_of(&field.of)),
                 };
-                Parameter { text, required }
+                Parameter { text, required: field.required }
             })
             .collect();
-        if properties.is_empty() && takes_anything(keywords) {
+        if fields.is_empty() && takes_anything(&spec.input_schema) {
             parameters.push(Parameter { text: "**arguments".to_owned(), required: true });
         }
-        let complete = properties.len() <= MAX_PARAMETERS;
-        Self { style, parameters, complete, returns: return_type(spec, shapes) }
+        let returns = match result {
+            ResultType::Declared(types) | ResultType::Observed(types, _) => {
+                Compact::new(types, Direction::Result, shapes).type_of(&types.root)
+            }
+            ResultType::Unknown => "Any".to_owned(),
+        };
+        let complete = fields.len() <= MAX_PARAMETERS;
+        Self { style, parameters, complete, returns }
     }
 
     fn text(&self, name: &str, shown: usize) -> String {
@@ -171,11 +147,12 @@ impl Call {
     }
 }
 
-fn keyword(name: &str, schema: &Value, written: String, required: bool) -> String {
-    if required {
+fn keyword(field: &Field, written: String) -> String {
+    let name = &field.name;
+    if field.required {
         return format!("{name}: {written}");
     }
-    match schema.get("default") {
+    match &field.note.default {
         None | Some(Value::Null) => {
             format!("{name}: {} = None", union(vec![written, "None".to_owned()]))
         }
@@ -186,32 +163,10 @@ fn keyword(name: &str, schema: &Value, written: String, required: bool) -> Strin
     }
 }
 
-fn entry(name: &str, written: String, required: bool) -> String {
-    let name = json_string(name);
-    if required { format!("{name}: {written}") } else { format!("{name}: NotRequired[{written}]") }
-}
-
-/// ASCII only: Python also takes other letters, but folds some of them into others.
-fn is_keyword_argument(name: &str) -> bool {
-    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    !name.is_empty()
-        && name.bytes().all(word)
-        && !name.starts_with(|first: char| first.is_ascii_digit())
-        && !KEYWORDS.contains(&name)
-}
-
-/// Whether a schema without properties of its own still wants arguments.
-fn takes_anything(keywords: &Map<String, Value>) -> bool {
-    let extra = keywords.get("additionalProperties");
-    matches!(extra, Some(Value::Bool(true) | Value::Object(_)))
-        || ["$ref", "anyOf", "oneOf", "allOf"].iter().any(|name| keywords.contains_key(*name))
-}
-
-/// A lone `result` is the wrapping that servers put around values that are no objects;
-/// a program gets what is inside.
-fn return_type(spec: &ToolSpec, shapes: usize) -> String {
-    let Some(schema) = &spec.output_schema else { return "Any".to_owned() };
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let wrapped = properties.filter(|all| all.len() == 1).and_then(|all| all.get("result"));
-    TypeWriter::new(schema, Direction::Result, shapes).type_of(wrapped.unwrap_or(schema))
+fn entry(field: &Field, written: String) -> String {
+    let name = json_string(&field.name);
+    match field.required {
+        true => format!("{name}: {written}"),
+        false => format!("{name}: NotRequired[{written}]"),
+    }
 }

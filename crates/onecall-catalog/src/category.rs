@@ -1,0 +1,173 @@
+//! What a tool is for, from what its server says and what it is called.
+
+use onecall_core::{Category, ToolSpec};
+
+/// Verbs that check something, read something, and change something.
+const VALIDATION: &[&str] =
+    &["validate", "check", "verify", "lint", "test", "assert", "audit", "diagnose", "preview"];
+const QUERY: &[&str] = &[
+    "get",
+    "list",
+    "read",
+    "search",
+    "find",
+    "query",
+    "fetch",
+    "describe",
+    "show",
+    "count",
+    "lookup",
+    "look",
+    "view",
+    "select",
+    "browse",
+    "retrieve",
+    "load",
+    "download",
+    "inspect",
+    "status",
+    "diff",
+    "log",
+    "top",
+    "summarize",
+    "analyze",
+    "compare",
+    "explain",
+    "head",
+    "tail",
+    "exists",
+    "snapshot",
+    "directory",
+    "resolve",
+    "convert",
+];
+const MUTATION: &[&str] = &[
+    "create",
+    "add",
+    "update",
+    "delete",
+    "remove",
+    "write",
+    "set",
+    "put",
+    "post",
+    "patch",
+    "send",
+    "edit",
+    "move",
+    "rename",
+    "insert",
+    "append",
+    "upload",
+    "push",
+    "commit",
+    "merge",
+    "fork",
+    "close",
+    "open",
+    "start",
+    "stop",
+    "run",
+    "exec",
+    "execute",
+    "apply",
+    "install",
+    "uninstall",
+    "scale",
+    "reset",
+    "checkout",
+    "reply",
+    "assign",
+    "enable",
+    "disable",
+    "cancel",
+    "approve",
+    "save",
+    "store",
+    "publish",
+    "drop",
+    "click",
+    "type",
+    "fill",
+    "drag",
+    "press",
+    "navigate",
+    "upsert",
+    "replace",
+    "clear",
+    "archive",
+    "restore",
+    "toggle",
+    "submit",
+];
+
+/// What a tool is for. A verb that checks counts most, then what the server says of
+/// effects, then any other verb.
+#[must_use]
+pub fn category_of(spec: &ToolSpec) -> Category {
+    let name = crate::casing::snake_case(spec.tool.as_str());
+    let words: Vec<&str> = name.split('_').filter(|word| !word.is_empty()).collect();
+    let first = words.iter().copied().find_map(verb);
+    let hints = &spec.annotations;
+    match (first, hints.read_only_hint, hints.destructive_hint) {
+        (Some(Category::Validation), ..) if hints.destructive_hint != Some(true) => {
+            Category::Validation
+        }
+        (_, Some(true), _) => Category::Query,
+        (_, Some(false), Some(true)) => Category::Mutation,
+        (Some(category), ..) => category,
+        (None, Some(false), _) => Category::Mutation,
+        (None, ..) => Category::Other,
+    }
+}
+
+/// The first verb counts: servers put their own name or a noun before it.
+fn verb(word: &str) -> Option<Category> {
+    let verbs = [
+        (VALIDATION, Category::Validation),
+        (QUERY, Category::Query),
+        (MUTATION, Category::Mutation),
+    ];
+    verbs.into_iter().find(|(words, _)| words.contains(&word)).map(|(_, category)| category)
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::{CallableName, ServerName, ToolAnnotations, ToolName};
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn annotations_and_names_tell() {
+        let (yes, no) = (Some(true), Some(false));
+        for (name, read_only, destructive, expected) in [
+            ("list_orders", None, None, Category::Query),
+            ("getUserById", None, None, Category::Query),
+            ("git_commit", None, None, Category::Mutation),
+            ("validate-config", None, None, Category::Validation),
+            ("check_links", yes, None, Category::Validation),
+            ("forecast", yes, None, Category::Query),
+            ("get_and_burn", no, yes, Category::Mutation),
+            ("get_next_id", no, None, Category::Query),
+            ("ledger", no, None, Category::Mutation),
+            ("echo", None, None, Category::Other),
+            ("", None, None, Category::Other),
+        ] {
+            let spec = ToolSpec {
+                callable: CallableName::new("it"),
+                server: ServerName::new("s"),
+                tool: ToolName::new(name),
+                description: None,
+                input_schema: Value::Null,
+                output_schema: None,
+                annotations: ToolAnnotations {
+                    read_only_hint: read_only,
+                    destructive_hint: destructive,
+                    ..ToolAnnotations::default()
+                },
+            };
+            assert_eq!(category_of(&spec), expected, "{name}");
+        }
+    }
+}

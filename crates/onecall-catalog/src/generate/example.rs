@@ -1,0 +1,8 @@
+//! What the examples are, in any language.
+
+/// The examples: file and what it shows.
+pub(super) const EXAMPLES: [(&str, &str); 3] = [
+    ("filtering", "Asks once and keeps what matters; the rest never leaves this program."),
+    ("composite", "Asks two things at once and puts the answers together."),
+    ("aggregation", "Counts beside the data and prints only the counts."),
+];

@@ -1,0 +1,186 @@
+//! What functions, files and folders are called. Names are safe on every file system:
+//! no reserved ones, none that differ only in case, none too long.
+
+use std::collections::{HashMap, HashSet};
+
+use onecall_core::Language;
+
+use super::Listed;
+use crate::casing::{camel_case, snake_case};
+use crate::naming::short_digest;
+use crate::python::is_keyword;
+use crate::typescript::local_name;
+
+/// Names that some systems give to devices, and that these trees have another use for.
+const RESERVED_FILES: [&str; 35] = [
+    "con",
+    "prn",
+    "aux",
+    "nul",
+    "com0",
+    "com1",
+    "com2",
+    "com3",
+    "com4",
+    "com5",
+    "com6",
+    "com7",
+    "com8",
+    "com9",
+    "lpt0",
+    "lpt1",
+    "lpt2",
+    "lpt3",
+    "lpt4",
+    "lpt5",
+    "lpt6",
+    "lpt7",
+    "lpt8",
+    "lpt9",
+    "client",
+    "examples",
+    "index",
+    "readme",
+    "py",
+    "__init__",
+    "__main__",
+    "__pycache__",
+    "node_modules",
+    "typing",
+    "conin$",
+];
+
+/// Names that a Python file needs for itself.
+const PYTHON_NAMES: [&str; 9] =
+    ["list", "dict", "str", "int", "float", "bool", "call", "client", "annotations"];
+
+/// Characters of a file's name.
+const MAX_NAME: usize = 80;
+
+/// Where a tool goes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    /// The folder of its server.
+    pub(super) server: String,
+    /// The folder within that.
+    pub(super) category: &'static str,
+    /// Its file, without an ending.
+    pub(super) file: String,
+    /// The function in it.
+    pub(super) function: String,
+}
+
+/// A place for each tool, in the order given.
+pub(super) fn places(tools: &[&Listed], language: Language) -> Vec<Place> {
+    let servers: HashSet<&str> = tools.iter().map(|it| it.spec.server.as_str()).collect();
+    let mut servers: Vec<&str> = servers.into_iter().collect();
+    servers.sort_unstable();
+    let folders =
+        servers.iter().map(|name| Wanted { scope: "", name: folder(name, language), raw: name });
+    let folders: HashMap<&str, String> =
+        servers.iter().copied().zip(distinct(folders.collect())).collect();
+    let functions = distinct(
+        tools
+            .iter()
+            .map(|it| Wanted {
+                scope: it.spec.server.as_str(),
+                name: function(it.spec.tool.as_str(), language),
+                raw: it.spec.tool.as_str(),
+            })
+            .collect(),
+    );
+    let files = distinct(
+        tools
+            .iter()
+            .zip(&functions)
+            .map(|(it, function)| Wanted {
+                scope: it.spec.server.as_str(),
+                name: file(function, language),
+                raw: it.spec.tool.as_str(),
+            })
+            .collect(),
+    );
+    let each = tools.iter().zip(functions).zip(files);
+    each.map(|((tool, function), file)| Place {
+        server: folders.get(tool.spec.server.as_str()).cloned().unwrap_or_default(),
+        category: tool.category.name(),
+        file,
+        function,
+    })
+    .collect()
+}
+
+struct Wanted<'a> {
+    /// Names in different scopes do not meet.
+    scope: &'a str,
+    name: String,
+    /// What the name was made from, for a digest.
+    raw: &'a str,
+}
+
+/// The names as wanted, or each with a digest where several meet, as callable names do.
+/// Names that differ only in case meet.
+fn distinct(wanted: Vec<Wanted<'_>>) -> Vec<String> {
+    let mut owners: HashMap<(&str, String), usize> = HashMap::new();
+    for it in &wanted {
+        *owners.entry((it.scope, it.name.to_lowercase())).or_default() += 1;
+    }
+    let mut taken: HashSet<(&str, String)> = HashSet::new();
+    let mut names = Vec::new();
+    for it in &wanted {
+        let is_alone = owners.get(&(it.scope, it.name.to_lowercase())) == Some(&1);
+        let mut name = it.name.clone();
+        let mut digits = 6;
+        while !is_alone || name.len() > MAX_NAME || taken.contains(&(it.scope, name.to_lowercase()))
+        {
+            let kept: String = it.name.chars().take(MAX_NAME / 2).collect();
+            name = format!("{kept}_{}", short_digest(it.scope, it.raw, digits));
+            let key = (it.scope, name.to_lowercase());
+            let meets = owners.contains_key(&key) || taken.contains(&key);
+            // There are no more digits than these, and no two tools have them all.
+            if !meets || digits >= 32 {
+                break;
+            }
+            digits *= 2;
+        }
+        taken.insert((it.scope, name.to_lowercase()));
+        names.push(name);
+    }
+    names
+}
+
+fn folder(server: &str, language: Language) -> String {
+    let name = match language {
+        Language::Python => snake_case(server),
+        Language::TypeScript => {
+            let kept = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
+            let name: String = server.chars().map(|it| if kept(it) { it } else { '_' }).collect();
+            let starts_well = name.starts_with(|it: char| it.is_ascii_alphanumeric());
+            if starts_well { name } else { format!("_{name}") }
+        }
+    };
+    file(&name, language)
+}
+
+fn function(tool: &str, language: Language) -> String {
+    match language {
+        Language::TypeScript => camel_case(tool),
+        Language::Python => {
+            let name = snake_case(tool);
+            let is_used = is_keyword(&name) || PYTHON_NAMES.contains(&name.as_str());
+            if is_used { name + "_" } else { name }
+        }
+    }
+}
+
+fn file(name: &str, language: Language) -> String {
+    let name = match language {
+        Language::TypeScript => local_name(name),
+        Language::Python if is_keyword(name) => format!("{name}_"),
+        Language::Python => name.to_owned(),
+    };
+    match RESERVED_FILES.contains(&name.to_lowercase().as_str()) {
+        true => name + "_",
+        false => name,
+    }
+}

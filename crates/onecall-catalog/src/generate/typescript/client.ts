@@ -1,0 +1,139 @@
+// Made by `onecall generate`; changes will be lost.
+//
+// Calls tools through one `onecall` process, which the first call starts and all share.
+
+import { spawn, type ChildProcess } from "node:child_process";
+
+/** A tool call that failed; the message is what a program in onecall would see. */
+export class ToolError extends Error {
+  override readonly name: string = "ToolError";
+}
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+interface Connection {
+  child: ChildProcess;
+  waiting: Map<number, Waiting>;
+  ended: Promise<void>;
+}
+
+interface Held {
+  ref?(): void;
+  unref?(): void;
+}
+
+let connection: Connection | undefined;
+let lastId = 0;
+
+/** Executes a tool and returns its value. */
+export async function call(tool: string, args: object): Promise<unknown> {
+  const id = ++lastId;
+  const line = `{"id":${id},"tool":${JSON.stringify(tool)},"arguments":${write(args)}}\n`;
+  connection ??= open();
+  const { child, waiting } = connection;
+  return await new Promise<unknown>((resolve, reject) => {
+    waiting.set(id, { resolve, reject });
+    hold(child, waiting.size > 0);
+    child.stdin?.write(line);
+  });
+}
+
+/** Ends the connection; the next call opens another one. Calls that wait fail. */
+export async function close(): Promise<void> {
+  const open = connection;
+  if (open === undefined) return;
+  connection = undefined;
+  hold(open.child, true);
+  open.child.stdin?.end();
+  const patience = setTimeout(() => open.child.kill(), 10_000);
+  await open.ended;
+  clearTimeout(patience);
+}
+
+function open(): Connection {
+  const program = process.env["ONECALL"] ?? "onecall";
+  const child = spawn(program, ["calls"], { stdio: ["pipe", "pipe", "inherit"] });
+  const waiting = new Map<number, Waiting>();
+  const ended = new Promise<void>((resolve) => {
+    const fail = (why: string): void => {
+      if (connection?.child === child) connection = undefined;
+      for (const { reject } of waiting.values()) reject(new Error(why));
+      waiting.clear();
+      resolve();
+    };
+    child.on("error", (error) => {
+      fail(`cannot start '${program}': ${error.message}; put its path into ONECALL`);
+    });
+    child.on("close", (code) => {
+      fail(`'${program} calls' ended (code ${String(code)}); its log says why`);
+    });
+  });
+  // What is written to a process that has gone is answered by its end.
+  child.stdin?.on("error", () => undefined);
+  let rest: string[] = [];
+  child.stdout?.setEncoding("utf8");
+  child.stdout?.on("data", (text: string) => {
+    const lines = text.split("\n");
+    rest.push(lines[0] ?? "");
+    for (const next of lines.slice(1)) {
+      take(rest.join(""), waiting);
+      rest = [next];
+    }
+    hold(child, waiting.size > 0);
+  });
+  hold(child, false);
+  return { child, waiting, ended };
+}
+
+/** An open connection keeps Node.js alive only while a call waits. */
+function hold(child: ChildProcess, isHeld: boolean): void {
+  const parts = [child, child.stdin, child.stdout] as (Held | null)[];
+  for (const part of parts) {
+    if (isHeld) part?.ref?.();
+    else part?.unref?.();
+  }
+}
+
+function take(line: string, waiting: Map<number, Waiting>): void {
+  const answer = read(line) as { id: number; value?: unknown; error?: string };
+  const caller = waiting.get(answer.id);
+  waiting.delete(answer.id);
+  if (answer.error === undefined) caller?.resolve(answer.value);
+  else caller?.reject(new ToolError(answer.error));
+}
+
+// JSON has integers of any size, numbers have not. They travel as objects and strings
+// that nobody else can make.
+const mark = `big ${Math.random()} ${Math.random()}`;
+const numbers = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
+
+function read(text: string): unknown {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  const marked = text.replace(numbers, (token) =>
+    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token))
+      ? `{"${mark}":"${token}"}`
+      : token,
+  );
+  return JSON.parse(marked, (_key, value: unknown) => {
+    if (typeof value !== "object" || value === null || !(mark in value)) return value;
+    return BigInt(String(value[mark]));
+  });
+}
+
+function write(args: object): string {
+  let hasMarks = false;
+  const text = JSON.stringify(args, (key, value: unknown) => {
+    if (typeof value === "bigint") {
+      hasMarks = true;
+      return `${mark}${value}`;
+    }
+    if (typeof value === "number" && !Number.isFinite(value)) {
+      throw new TypeError(`'${key}' is ${value}, which JSON cannot carry`);
+    }
+    return value;
+  });
+  return hasMarks ? text.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, "g"), "$1") : text;
+}

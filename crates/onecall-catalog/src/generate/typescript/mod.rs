@@ -1,0 +1,150 @@
+//! The TypeScript tree.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::example::EXAMPLES;
+use super::sample::simple;
+use super::{Files, Placed};
+use crate::casing::camel_case;
+use crate::literal::json_string;
+use crate::typescript::{File, local_name, typescript_file};
+
+const CLIENT: &str = include_str!("client.ts");
+const README: &str = include_str!("README.md");
+const ROWS: &str = include_str!("rows.ts");
+const HEADER: &str = "// Made by `onecall generate`; changes will be lost.\n\n";
+
+pub(super) fn tool(placed: &Placed<'_>) -> File {
+    let Placed { tool, place } = placed;
+    typescript_file(&tool.spec, &place.function, tool.observed.as_ref())
+}
+
+pub(super) fn files(placed: &[Placed<'_>], folder: &str) -> Files {
+    let mut files = Files::new();
+    files.insert("client.ts".to_owned(), CLIENT.to_owned());
+    // Lines of an index, by its path.
+    let mut indexes: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    let mut namespaces = BTreeMap::new();
+    let mut exported: HashSet<(String, String)> = HashSet::new();
+    indexes.entry(String::new()).or_default();
+    for placed in placed {
+        let place = &placed.place;
+        let (server, category, file) = (&place.server, place.category, &place.file);
+        let File { text, types } = tool(placed);
+        files.insert(format!("{server}/{category}/{file}.ts"), text);
+        let mut names = vec![local_name(&place.function)];
+        if names.first() != Some(&place.function) && place.function != "default" {
+            names.push(place.function.clone());
+        }
+        let mut is_new = |name: &String| exported.insert((server.clone(), name.clone()));
+        names.retain(&mut is_new);
+        names.extend(types.into_iter().filter(is_new).map(|name| format!("type {name}")));
+        if !names.is_empty() {
+            let line = format!("export {{ {} }} from \"./{file}.js\";\n", names.join(", "));
+            indexes.entry(format!("{server}/{category}/")).or_default().insert(file.clone(), line);
+        }
+        let line = format!("export * from \"./{category}/index.js\";\n");
+        indexes.entry(format!("{server}/")).or_default().insert(category.to_owned(), line);
+        let line = format!(
+            "export * as {} from \"./{server}/index.js\";\n",
+            namespace(server, &mut namespaces)
+        );
+        indexes.entry(String::new()).or_default().insert(server.clone(), line);
+    }
+    for (path, lines) in indexes {
+        let mut text = HEADER.to_owned();
+        text.extend(lines.into_values());
+        if path.is_empty() {
+            text.push_str("export { call, close, ToolError } from \"./client.js\";\n");
+        }
+        files.insert(format!("{path}index.ts"), text);
+    }
+    examples(placed, &mut files);
+    files.insert("README.md".to_owned(), readme(placed, folder));
+    files
+}
+
+/// What the top index calls a server that is in this folder.
+fn namespace(server: &str, taken: &mut BTreeMap<String, String>) -> String {
+    if let Some(known) = taken.iter().find(|(_, folder)| *folder == server) {
+        return known.0.clone();
+    }
+    let mut name = local_name(&camel_case(server));
+    while ["call", "close"].contains(&name.as_str()) || taken.contains_key(&name) {
+        name.push('_');
+    }
+    taken.insert(name.clone(), server.to_owned());
+    name
+}
+
+fn examples(placed: &[Placed<'_>], files: &mut Files) {
+    let simple = simple(placed);
+    let Some((first, arguments)) = simple.first() else { return };
+    let (second, more) = simple.get(1).map_or((first, arguments), |it| (&it.0, &it.1));
+    let import = |it: &Placed<'_>, name: &str| {
+        let function = local_name(&it.place.function);
+        format!("import {{ {function} as {name} }} from \"../{}/index.js\";\n", it.place.server)
+    };
+    let given = |arguments: &[(String, serde_json::Value)]| match arguments {
+        [] => String::new(),
+        _ => {
+            let pairs = arguments.iter().map(|(name, value)| {
+                let value = match value.as_str() {
+                    Some(text) => json_string(text),
+                    None => value.to_string(),
+                };
+                format!("{}: {value}", json_string(name))
+            });
+            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let (one, other) = (given(arguments), given(more));
+    let bodies = [
+        format!(
+            "  const all = rows(await ask({one}));\n  \
+             const wanted = all.filter((row) => Object.values(row).some((value) => value !== null));\n  \
+             console.log(`${{wanted.length}} of ${{all.length}}`);\n  \
+             for (const row of wanted.slice(0, 3)) console.log(row);\n"
+        ),
+        format!(
+            "  const [first, second] = await Promise.all([ask({one}), askToo({other})]);\n  \
+             console.log({{ first: rows(first).length, second: rows(second).length }});\n"
+        ),
+        format!(
+            "  const counts = new Map<string, number>();\n  \
+             for (const row of rows(await ask({one}))) {{\n    \
+             const text = Object.values(row).find((value) => typeof value === \"string\");\n    \
+             const key = String(text ?? \"other\");\n    \
+             counts.set(key, (counts.get(key) ?? 0) + 1);\n  \
+             }}\n  \
+             console.log(Object.fromEntries(counts));\n"
+        ),
+    ];
+    for ((name, purpose), body) in EXAMPLES.into_iter().zip(bodies) {
+        let mut text = format!("{HEADER}import {{ rows }} from \"./rows.js\";\n");
+        text.push_str(&import(first, "ask"));
+        if name == "composite" {
+            text.push_str(&import(second, "askToo"));
+        }
+        text.push_str(&format!(
+            "\n/** {purpose} */\nasync function main(): Promise<void> {{\n{body}}}\n\n\
+             main().catch((error: unknown) => {{\n  console.error(error);\n  \
+             process.exitCode = 1;\n}});\n"
+        ));
+        files.insert(format!("examples/{name}.ts"), text);
+    }
+    files.insert("examples/rows.ts".to_owned(), format!("{HEADER}{ROWS}"));
+}
+
+fn readme(placed: &[Placed<'_>], folder: &str) -> String {
+    let simple = simple(placed);
+    let shown = simple.first().map(|it| it.0).or(placed.first());
+    let example = shown.map_or_else(
+        || "import { ToolError } from \"./FOLDER/index.js\";".to_owned(),
+        |it| {
+            let function = local_name(&it.place.function);
+            format!("import {{ {function} }} from \"./FOLDER/{}/index.js\";", it.place.server)
+        },
+    );
+    README.replace("EXAMPLE", &example).replace("FOLDER", folder)
+}

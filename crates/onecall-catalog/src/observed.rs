@@ -1,0 +1,43 @@
+//! What real results of a tool looked like, where its server does not say.
+
+use onecall_core::ToolSpec;
+use serde_json::Value;
+
+use crate::types::{Types, unwrapped};
+
+/// The shape of the results of a tool so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// As a JSON Schema of keys and types; it has no values.
+    pub schema: Value,
+    /// How many results it was made from.
+    pub samples: u64,
+}
+
+/// What is known of a tool's result.
+pub(crate) enum ResultType {
+    /// The server says so.
+    Declared(Types),
+    /// It was like this as many times.
+    Observed(Types, u64),
+    Unknown,
+}
+
+impl ResultType {
+    /// What the server says counts before what was observed.
+    pub(crate) fn of(spec: &ToolSpec, observed: Option<&Observed>) -> Self {
+        match (&spec.output_schema, observed) {
+            (Some(schema), _) => Self::Declared(Types::read(schema, unwrapped(schema))),
+            (None, Some(Observed { schema, samples })) => {
+                Self::Observed(Types::read(schema, schema), *samples)
+            }
+            (None, None) => Self::Unknown,
+        }
+    }
+}
+
+/// The mark of a type that nobody promises.
+pub(crate) fn as_observed(samples: u64) -> String {
+    let calls = if samples == 1 { "call" } else { "calls" };
+    format!("result as observed in {samples} {calls}, not declared")
+}

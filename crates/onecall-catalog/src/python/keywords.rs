@@ -1,0 +1,55 @@
+//! Names that Python has a use for.
+
+/// Names that Python does not take as keyword arguments.
+const KEYWORDS: [&str; 36] = [
+    "False",
+    "None",
+    "True",
+    "__debug__",
+    "and",
+    "as",
+    "assert",
+    "async",
+    "await",
+    "break",
+    "class",
+    "continue",
+    "def",
+    "del",
+    "elif",
+    "else",
+    "except",
+    "finally",
+    "for",
+    "from",
+    "global",
+    "if",
+    "import",
+    "in",
+    "is",
+    "lambda",
+    "nonlocal",
+    "not",
+    "or",
+    "pass",
+    "raise",
+    "return",
+    "try",
+    "while",
+    "with",
+    "yield",
+];
+
+/// Whether Python reserves the name.
+pub(crate) fn is_keyword(name: &str) -> bool {
+    KEYWORDS.contains(&name)
+}
+
+/// ASCII only: Python also takes other letters, but folds some of them into others.
+pub(crate) fn is_keyword_argument(name: &str) -> bool {
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    !name.is_empty()
+        && name.bytes().all(word)
+        && !name.starts_with(|first: char| first.is_ascii_digit())
+        && !is_keyword(name)
+}

@@ -1,0 +1,11 @@
+//! Tools in Python: as one line, and as a file.
+
+mod compact;
+mod declaration;
+mod file;
+mod keywords;
+mod signature;
+
+pub(crate) use file::{origin, python_file};
+pub(crate) use keywords::is_keyword;
+pub use signature::{python_signature, python_signature_with};

@@ -1,0 +1,220 @@
+//! Gives every object in a type a name of its own, so that files can declare it.
+
+use std::collections::HashSet;
+
+use super::{Field, Note, Object, Type, Types};
+use crate::casing::pascal_case;
+
+/// Characters of a name.
+const MAX_NAME: usize = 80;
+/// Types declared in one file; objects after that are maps.
+const MAX_DECLARATIONS: usize = 300;
+
+/// Aliases of aliases that are followed.
+const MAX_ALIASES: usize = 8;
+
+/// A type and the declarations it needs. References are numbers of declarations.
+#[derive(Debug)]
+pub(crate) struct Declared {
+    pub(crate) root: Type,
+    pub(crate) declarations: Vec<Declaration>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Declaration {
+    pub(crate) name: String,
+    pub(crate) note: Note,
+    pub(crate) body: Body,
+}
+
+#[derive(Debug)]
+pub(crate) enum Body {
+    Fields(Object),
+    Alias(Type),
+}
+
+impl Declared {
+    /// Declares `types` under names that begin with `base`; `taken` are names that
+    /// something else has, and the new ones are added.
+    pub(crate) fn new(types: &Types, base: &str, root: &str, taken: &mut HashSet<String>) -> Self {
+        let mut declaring =
+            Declaring { types, base, taken, declarations: Vec::new(), of_targets: Vec::new() };
+        declaring.of_targets.resize(types.targets.len(), None);
+        let root = declaring.declare(&types.root, root);
+        let declarations = declaring.declarations.into_iter().flatten().collect();
+        let mut declared = Self { root, declarations };
+        declared.break_circles();
+        declared
+    }
+
+    /// The name of the root, if it was declared.
+    pub(crate) fn root_name(&self) -> Option<&str> {
+        match self.root {
+            Type::Reference(number) => self.name(number),
+            _ => None,
+        }
+    }
+
+    /// Whether every value of this type has keys.
+    pub(crate) fn is_mapping(&self, of: &Type) -> bool {
+        self.has_keys(of, MAX_ALIASES)
+    }
+
+    fn has_keys(&self, of: &Type, aliases: usize) -> bool {
+        match of {
+            Type::Map(_) | Type::Object(_) => true,
+            Type::Union { of, whole } => {
+                *whole && !of.is_empty() && of.iter().all(|it| self.has_keys(it, aliases))
+            }
+            Type::Reference(number) => match self.declarations.get(*number).map(|it| &it.body) {
+                Some(Body::Fields(_)) => true,
+                Some(Body::Alias(alias)) => aliases > 0 && self.has_keys(alias, aliases - 1),
+                None => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// An alias that is only another name of itself, or of a choice with itself, is no
+    /// type in either language.
+    fn break_circles(&mut self) {
+        for number in 0..self.declarations.len() {
+            if self.leads_back(number)
+                && let Some(declaration) = self.declarations.get_mut(number)
+            {
+                declaration.body = Body::Alias(Type::Any);
+            }
+        }
+    }
+
+    fn leads_back(&self, start: usize) -> bool {
+        let (mut seen, mut waiting) = (HashSet::new(), vec![start]);
+        while let Some(number) = waiting.pop() {
+            let Some(Body::Alias(of)) = self.declarations.get(number).map(|it| &it.body) else {
+                continue;
+            };
+            let named = others(of);
+            if named.contains(&start) {
+                return true;
+            }
+            waiting.extend(named.into_iter().filter(|it| seen.insert(*it)));
+        }
+        false
+    }
+
+    /// The name of a declaration.
+    pub(crate) fn name(&self, number: usize) -> Option<&str> {
+        self.declarations.get(number).map(|it| it.name.as_str())
+    }
+}
+
+/// What an alias of this type is another name of.
+fn others(of: &Type) -> Vec<usize> {
+    match of {
+        Type::Reference(number) => vec![*number],
+        Type::Union { of, .. } => of.iter().flat_map(others).collect(),
+        _ => Vec::new(),
+    }
+}
+
+struct Declaring<'a> {
+    types: &'a Types,
+    base: &'a str,
+    taken: &'a mut HashSet<String>,
+    /// `None` while one is being made; none stays so.
+    declarations: Vec<Option<Declaration>>,
+    of_targets: Vec<Option<usize>>,
+}
+
+impl Declaring<'_> {
+    /// The type without objects in it; `hint` is what it is the type of.
+    fn declare(&mut self, of: &Type, hint: &str) -> Type {
+        match of {
+            Type::Object(object) => {
+                let Some(number) = self.reserve() else { return Type::Map(None) };
+                let name = self.name(hint);
+                let fields = self.fields(object, &name);
+                let body = Body::Fields(Object { fields, ..*object });
+                self.finish(number, Declaration { name, note: Note::default(), body });
+                Type::Reference(number)
+            }
+            Type::Reference(target) => self.target(*target),
+            Type::List(item) => Type::List(
+                item.as_ref().map(|it| Box::new(self.declare(it, &format!("{hint} item")))),
+            ),
+            Type::Map(values) => Type::Map(
+                values.as_ref().map(|it| Box::new(self.declare(it, &format!("{hint} value")))),
+            ),
+            Type::Tuple(items) => Type::Tuple(self.each(items, hint)),
+            Type::Union { of, whole } => Type::Union { of: self.each(of, hint), whole: *whole },
+            plain => plain.clone(),
+        }
+    }
+
+    fn each(&mut self, types: &[Type], hint: &str) -> Vec<Type> {
+        types.iter().map(|it| self.declare(it, hint)).collect()
+    }
+
+    fn fields(&mut self, object: &Object, name: &str) -> Vec<Field> {
+        let inside = name.strip_prefix(self.base).unwrap_or(name).to_owned();
+        let declared = |field: &Field, this: &mut Self| {
+            // The arguments of a tool need not say so in each name.
+            let hint = match inside.as_str() {
+                "Arguments" | "Result" => field.name.clone(),
+                inside => format!("{inside} {}", field.name),
+            };
+            Field { of: this.declare(&field.of, &hint), ..field.clone() }
+        };
+        object.fields.iter().map(|field| declared(field, self)).collect()
+    }
+
+    fn target(&mut self, target: usize) -> Type {
+        if let Some(number) = self.of_targets.get(target).copied().flatten() {
+            return Type::Reference(number);
+        }
+        let (Some(found), Some(number)) = (self.types.targets.get(target), self.reserve()) else {
+            return Type::Any;
+        };
+        if let Some(place) = self.of_targets.get_mut(target) {
+            *place = Some(number);
+        }
+        let hint = found.pointer.rsplit('/').next().filter(|it| !it.is_empty());
+        let name = self.name(hint.unwrap_or("root"));
+        let body = match &found.of {
+            Type::Object(object) => {
+                Body::Fields(Object { fields: self.fields(object, &name), ..*object })
+            }
+            other => Body::Alias(self.declare(other, hint.unwrap_or("root"))),
+        };
+        self.finish(number, Declaration { name, note: found.note.clone(), body });
+        Type::Reference(number)
+    }
+
+    fn reserve(&mut self) -> Option<usize> {
+        if self.declarations.len() == MAX_DECLARATIONS {
+            return None;
+        }
+        self.declarations.push(None);
+        Some(self.declarations.len() - 1)
+    }
+
+    fn finish(&mut self, number: usize, declaration: Declaration) {
+        if let Some(place) = self.declarations.get_mut(number) {
+            *place = Some(declaration);
+        }
+    }
+
+    fn name(&mut self, hint: &str) -> String {
+        free_name(self.base, hint, self.taken)
+    }
+}
+
+/// A name for what `hint` says that nothing else has yet.
+pub(crate) fn free_name(base: &str, hint: &str, taken: &mut HashSet<String>) -> String {
+    let name: String = (base.to_owned() + &pascal_case(hint)).chars().take(MAX_NAME).collect();
+    let numbered = (2..).map(|number| format!("{name}{number}"));
+    let free = std::iter::once(name.clone()).chain(numbered).find(|it| !taken.contains(it));
+    let free = free.unwrap_or(name);
+    taken.insert(free.clone());
+    free
+}

@@ -1,0 +1,38 @@
+//! What has to be several types at once.
+
+use super::{Field, Object, Type};
+
+/// One object with the fields of all, if they are objects; a part that says nothing
+/// takes nothing away. `whole` tells whether these are all parts.
+pub(super) fn merged(types: Vec<Type>, whole: bool) -> Type {
+    let mut known: Vec<Type> = types.into_iter().filter(|it| *it != Type::Any).collect();
+    if known.len() <= 1 {
+        return known.pop().unwrap_or(Type::Any);
+    }
+    let mut all = Object { fields: Vec::new(), whole, open: false };
+    for part in known {
+        match part {
+            Type::Object(object) => {
+                all.whole &= object.whole;
+                all.open |= object.open;
+                object.fields.into_iter().for_each(|field| add(&mut all, field));
+            }
+            Type::Map(_) => all.open = true,
+            // Merging anything else is a validator's work.
+            _ => return Type::Any,
+        }
+    }
+    if all.fields.is_empty() { Type::Map(None) } else { Type::Object(all) }
+}
+
+fn add(object: &mut Object, field: Field) {
+    match object.fields.iter_mut().find(|known| known.name == field.name) {
+        Some(known) => {
+            known.required |= field.required;
+            if known.of == Type::Any {
+                *known = Field { required: known.required, ..field };
+            }
+        }
+        None => object.fields.push(field),
+    }
+}

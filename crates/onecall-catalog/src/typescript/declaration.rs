@@ -1,0 +1,90 @@
+//! Types in full: an interface for every object, for files.
+
+use serde_json::Value;
+
+use super::compact::{key, kinds, list_of, literal, union};
+use crate::comment::{jsdoc, lines};
+use crate::types::{Body, Declaration, Declared, Note, Type};
+
+/// Longer values are not named.
+const LONGEST_LITERAL: usize = 60;
+
+/// A type as TypeScript writes it.
+pub(crate) fn annotation(of: &Type, declared: &Declared) -> String {
+    let written = match of {
+        Type::Any => "unknown",
+        Type::Null => "null",
+        Type::Boolean => "boolean",
+        Type::Integer | Type::Number => "number",
+        Type::Text => "string",
+        Type::Literals(values) => return literals(values),
+        Type::List(Some(item)) => return list_of(&annotation(item, declared)),
+        Type::List(None) => "unknown[]",
+        Type::Tuple(items) => {
+            let items: Vec<_> = items.iter().map(|it| annotation(it, declared)).collect();
+            return format!("[{}]", items.join(", "));
+        }
+        // Not a `Record`, because that cannot contain itself.
+        Type::Map(Some(values)) => {
+            return format!("{{ [key: string]: {} }}", annotation(values, declared));
+        }
+        Type::Map(None) => "{ [key: string]: unknown }",
+        Type::Union { of, whole: true } => {
+            return union(of.iter().map(|it| annotation(it, declared)).collect());
+        }
+        Type::Reference(number) => declared.name(*number).unwrap_or("unknown"),
+        Type::Union { .. } | Type::Object(_) => "unknown",
+    };
+    written.to_owned()
+}
+
+fn literals(values: &[Value]) -> String {
+    match values.iter().all(|it| it.to_string().len() <= LONGEST_LITERAL) {
+        true => union(values.iter().map(literal).collect()),
+        false => kinds(values),
+    }
+}
+
+/// One declaration, with a line break after it.
+pub(crate) fn declaration(of: &Declaration, declared: &Declared) -> String {
+    let name = &of.name;
+    let note = jsdoc(&words(&of.note), "");
+    match &of.body {
+        Body::Alias(alias) => {
+            format!("{note}export type {name} = {};\n", annotation(alias, declared))
+        }
+        Body::Fields(object) => {
+            let mut text = format!("{note}export interface {name} {{\n");
+            for field in &object.fields {
+                text.push_str(&jsdoc(&words(&field.note), "  "));
+                let mark = if field.required { "" } else { "?" };
+                let written = annotation(&field.of, declared);
+                text.push_str(&format!("  {}{mark}: {written};\n", key(&field.name)));
+            }
+            if object.open || !object.whole {
+                text.push_str("  [key: string]: unknown;\n");
+            }
+            text + "}\n"
+        }
+    }
+}
+
+/// What is said about a value, as lines.
+fn words(note: &Note) -> Vec<String> {
+    let mut words = note.description.as_deref().map(lines).unwrap_or_default();
+    words.retain(|line| !line.is_empty());
+    if !note.details.is_empty() {
+        let details = note.details.join("; ");
+        match words.last_mut() {
+            Some(last) => last.push_str(&format!(" ({details})")),
+            None => words.push(details),
+        }
+    }
+    if let Some(default) = note.default.as_ref().filter(|it| !it.is_null()) {
+        let default = default.to_string();
+        if default.len() <= LONGEST_LITERAL {
+            words.extend(lines(&format!("@default {default}")));
+        }
+    }
+    words
+}

@@ -1,0 +1,9 @@
+//! Tools in TypeScript: as one line, and as a file.
+
+mod compact;
+mod declaration;
+mod file;
+mod signature;
+
+pub(crate) use file::{File, local_name, typescript_file};
+pub use signature::{typescript_signature, typescript_signature_with};

@@ -1,0 +1,88 @@
+//! How a call to a tool is written in TypeScript, in one line that a model can copy.
+
+use onecall_core::ToolSpec;
+
+use super::compact::Compact;
+use crate::observed::{Observed, ResultType, as_observed};
+use crate::types::{Type, Types, takes_anything};
+
+/// Characters of a signature.
+const MAX_CHARS: usize = 2_000;
+/// Characters of the name in one that would be longer.
+const NAME_CHARS: usize = 500;
+
+/// The call to a tool as one line of TypeScript, for example
+/// `await mcp__sales__orders({ region: string; limit?: number }): Promise<object[]>`.
+#[must_use]
+pub fn typescript_signature(spec: &ToolSpec) -> String {
+    typescript_signature_with(spec, None)
+}
+
+/// The same, with what was observed of a result that the server does not describe.
+#[must_use]
+pub fn typescript_signature_with(spec: &ToolSpec, observed: Option<&Observed>) -> String {
+    let name = spec.callable.as_str();
+    let arguments = Types::read(&spec.input_schema, &spec.input_schema);
+    let argument = match &arguments.root {
+        Type::Object(_) => Compact::new(&arguments).type_of(&arguments.root),
+        _ if takes_anything(&spec.input_schema) => "{ … }".to_owned(),
+        _ => String::new(),
+    };
+    let (result, remark) = match ResultType::of(spec, observed) {
+        ResultType::Declared(types) => (Compact::new(&types).type_of(&types.root), String::new()),
+        ResultType::Observed(types, samples) => {
+            (Compact::new(&types).type_of(&types.root), format!("  // {}", as_observed(samples)))
+        }
+        ResultType::Unknown => ("unknown".to_owned(), String::new()),
+    };
+    let signature = format!("await {name}({argument}): Promise<{result}>{remark}");
+    match (signature.chars().count() <= MAX_CHARS, name.get(..NAME_CHARS)) {
+        (true, _) => signature,
+        (false, None) => format!("await {name}({{ … }}): Promise<unknown>"),
+        // Callable names are ASCII.
+        (false, Some(start)) => format!("await {start}...({{ … }}): Promise<unknown>"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::{CallableName, ServerName, ToolAnnotations, ToolName};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn signature(input: Value, output: Option<Value>) -> String {
+        typescript_signature(&ToolSpec {
+            callable: CallableName::new("it"),
+            server: ServerName::new("s"),
+            tool: ToolName::new("it"),
+            description: None,
+            input_schema: input,
+            output_schema: output,
+            annotations: ToolAnnotations::default(),
+        })
+    }
+
+    #[test]
+    fn schemas_read_as_types() {
+        let input = json!({
+            "type": "object",
+            "properties": {
+                "region": { "enum": ["EU", "US"] },
+                "limit": { "type": ["integer", "null"] },
+                "tags": { "type": "array", "items": { "anyOf": [{ "type": "string" }, { "$ref": "#/$defs/n" }] } },
+                "odd-key": { "type": "object", "properties": { "x": { "type": "boolean" } }, "required": ["x"] },
+            },
+            "required": ["region"],
+            "$defs": { "n": { "type": "number" } },
+        });
+        let output = json!({ "properties": { "result": { "type": "array", "items": { "type": "object" } } } });
+        assert_eq!(
+            signature(input, Some(output)),
+            r#"await it({ region: "EU" | "US"; limit?: number | null; tags?: (string | number)[]; "odd-key"?: { x: boolean } }): Promise<object[]>"#
+        );
+        assert_eq!(signature(json!({}), None), "await it(): Promise<unknown>");
+        let own = json!({ "properties": { "it": { "$ref": "#" } } });
+        assert_eq!(signature(own, None), "await it({ it?: object }): Promise<unknown>");
+    }
+}
