@@ -31,7 +31,7 @@ pub use casing::{camel_case, identifier};
 pub use catalog::{Catalog, ToolDefinition};
 pub use category::category_of;
 pub use fit::{Known, Misfit, check_arguments, misfits};
-pub use generate::{Files, Listed, generate, generated_file};
+pub use generate::{Files, Listed, content_digest, generate, generated_file};
 pub use naming::{name_prefix, natural_name};
 pub use observed::Observed;
 pub use program::{Finding, ToolUse, ToolUses, Tools, calls_of, check_program, names_to_check};

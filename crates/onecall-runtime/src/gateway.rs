@@ -202,7 +202,7 @@ impl Gateway {
                 let cached = rules.runtime.cached();
                 let at_home: &dyn ToolHost = match &cached {
                     Some(cached) => cached,
-                    None => rules.runtime.host(),
+                    None => rules.runtime.host().as_ref(),
                 };
                 let host = Visiting { at_home, visit: &visit };
                 let reused = cached.as_ref().map(Cached::reused);

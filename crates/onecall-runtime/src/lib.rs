@@ -22,6 +22,7 @@ mod rules;
 mod runtime;
 mod search;
 mod sessions;
+mod single;
 mod transcript;
 mod tree;
 mod visit;

@@ -243,8 +243,8 @@ impl Runtime {
     }
 
     /// Who executes the calls of programs.
-    pub(crate) fn host(&self) -> &dyn ToolHost {
-        self.host.as_ref()
+    pub(crate) fn host(&self) -> &Arc<dyn ToolHost> {
+        &self.host
     }
 
     /// Runs a plan to its end, its calls executed by `host`: the answer of its target,

@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use onecall_core::{EngineChoice, Language};
 use onecall_server::SearchDetail;
 
+use crate::commands::GenerateArguments;
 use crate::commands::init::{ImportArguments, InitArguments};
 use crate::commands::install::{InstallArguments, TargetArguments};
 use crate::commands::servers::AddArguments;
@@ -250,6 +251,19 @@ Exit codes: 0 there are such tools, 1 there are none, 2 they could not be looked
         #[command(subcommand)]
         command: Option<ToolsCommand>,
     },
+    /// Write every tool as a typed function, for agents with code execution of their own
+    #[command(after_help = "\
+Writes DIR/<server>/<category>/<tool>, a client that calls through onecall, a README and examples.
+Only what has changed is written. Files of tools that are gone are removed; files that somebody
+else wrote or edited are kept and named. With --server, the folder has these servers alone.
+
+Examples:
+  onecall generate --lang typescript --out servers
+  onecall generate --lang python --out tools --server files --server time
+  onecall generate --lang typescript --out servers --check
+
+Exit codes: 0 everything is as it should be, 1 something differs or was kept, 2 it could not be done")]
+    Generate(GenerateArguments),
     /// Check the configuration and connect to every server once
     #[command(after_help = "Example:\n  onecall check --config onecall.yaml")]
     Check,
@@ -383,6 +397,9 @@ Examples:
     /// The MCP server of the demo
     #[command(hide = true)]
     DemoServer,
+    /// Executes tool calls for generated code, in lines of JSON
+    #[command(hide = true)]
+    Calls,
 }
 
 /// What of the tools is shown.
@@ -432,7 +449,7 @@ fn detail_names() -> PossibleValuesParser {
     PossibleValuesParser::new(SearchDetail::NAMES.map(|(name, _)| name))
 }
 
-fn language_names() -> PossibleValuesParser {
+pub(crate) fn language_names() -> PossibleValuesParser {
     PossibleValuesParser::new(Language::NAMES.map(|(name, _)| name))
 }
 

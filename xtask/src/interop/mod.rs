@@ -22,13 +22,15 @@ type Places = Vec<(&'static str, PathBuf)>;
 /// What can be installed without the others: what it is for, and how it is made.
 type Installation = (&'static str, fn() -> Result<Places, String>);
 
-const INSTALLATIONS: [Installation; 6] = [
+const INSTALLATIONS: [Installation; 8] = [
     ("packages from npm", npm_packages),
     ("the Inspector", inspector),
     ("Claude Code", claude_code),
     ("Python servers and SDK 2", || environment("ONECALL_INTEROP_SERVERS", "servers")),
     ("Python SDK 1", || environment("ONECALL_INTEROP_SDK_1", "sdk-1")),
     ("FastMCP", || environment("ONECALL_INTEROP_FASTMCP", "fastmcp")),
+    ("generated TypeScript", typescript),
+    ("generated Python", || environment("ONECALL_INTEROP_TYPING", "typing")),
 ];
 
 /// Installs what is not there yet, says what cannot be, and returns where the rest is.
@@ -56,6 +58,12 @@ fn inspector() -> Result<Places, String> {
 
 fn claude_code() -> Result<Places, String> {
     Ok(vec![("ONECALL_INTEROP_CLAUDE_CODE", npm::install("claude-code")?)])
+}
+
+fn typescript() -> Result<Places, String> {
+    let node = node::find(NODE)?;
+    let typescript = npm::install("typescript")?;
+    Ok(vec![("ONECALL_INTEROP_NODE", node), ("ONECALL_INTEROP_TYPESCRIPT", typescript)])
 }
 
 fn environment(variable: &'static str, name: &str) -> Result<Places, String> {

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onecall_core::{Category, Language, ToolSpec};
+use sha2::{Digest, Sha256};
 
 use self::names::{Place, places};
 use crate::observed::Observed;
@@ -49,6 +50,12 @@ pub fn generated_file(tool: &Listed, language: Language) -> String {
         Language::Python => python::tool(placed),
     });
     text.unwrap_or_default()
+}
+
+/// What tells one content from another.
+#[must_use]
+pub fn content_digest(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A tool and where it goes.

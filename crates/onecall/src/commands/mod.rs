@@ -1,9 +1,11 @@
 //! One file per command.
 
 mod cache;
+mod calls;
 mod check;
 mod doctor;
 mod exec;
+mod generate;
 pub(crate) mod init;
 pub(crate) mod install;
 mod login;
@@ -20,6 +22,8 @@ pub(crate) mod servers;
 mod stats;
 mod tools;
 mod trust;
+
+pub(crate) use generate::GenerateArguments;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -96,6 +100,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Tools { query, options, command: None } => {
             tools::list(&query.join(" "), &options, global)
         }
+        Command::Generate(arguments) => generate::generate(&arguments, global),
         Command::Check => check::check(global),
         Command::Cache { command } => cache::cache(command, global),
         Command::Init(arguments) => init::init(&arguments, global),
@@ -119,6 +124,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { folder } => manual::man(folder.as_deref()),
         Command::DemoServer => demo::serve(),
+        Command::Calls => calls::calls(global),
         Command::PythonZygote { .. }
         | Command::CpythonZygote { .. }
         | Command::TypescriptZygote { .. }

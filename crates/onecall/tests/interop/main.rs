@@ -7,6 +7,7 @@ mod claude_code;
 mod clients;
 mod command_line;
 mod exposed;
+mod generated;
 mod inspector;
 mod installed;
 mod listening;

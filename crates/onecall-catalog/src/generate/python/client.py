@@ -99,12 +99,18 @@ class _Connection:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            answer = json.loads(line)
+            number = int(line[len('{"id":') : line.index(b",")])
             with self.lock:
-                waiting = self.waiting.pop(answer["id"], None)
-            if waiting is not None:
-                error = ToolError(answer["error"]) if "error" in answer else None
-                _settle(waiting, answer.get("value"), error)
+                waiting = self.waiting.pop(number, None)
+            if waiting is None:
+                continue
+            try:
+                answer = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                _settle(waiting, None, ValueError(f"the answer cannot be read: {error}"))
+            else:
+                failure = ToolError(answer["error"]) if "error" in answer else None
+                _settle(waiting, answer.get("value"), failure)
         code = self.process.wait()
         with self.lock:
             self.is_over = True

@@ -98,11 +98,16 @@ function hold(child: ChildProcess, isHeld: boolean): void {
 }
 
 function take(line: string, waiting: Map<number, Waiting>): void {
-  const answer = read(line) as { id: number; value?: unknown; error?: string };
-  const caller = waiting.get(answer.id);
-  waiting.delete(answer.id);
-  if (answer.error === undefined) caller?.resolve(answer.value);
-  else caller?.reject(new ToolError(answer.error));
+  const id = Number(line.slice(`{"id":`.length, line.indexOf(",")));
+  const caller = waiting.get(id);
+  waiting.delete(id);
+  try {
+    const answer = read(line) as { value?: unknown; error?: string };
+    if (answer.error === undefined) caller?.resolve(answer.value);
+    else caller?.reject(new ToolError(answer.error));
+  } catch (error) {
+    caller?.reject(new Error(`the answer cannot be read: ${String(error)}`));
+  }
 }
 
 // JSON has integers of any size, numbers have not. They travel as objects and strings
@@ -119,7 +124,7 @@ function read(text: string): unknown {
   );
   return JSON.parse(marked, (_key, value: unknown) => {
     if (typeof value !== "object" || value === null || !(mark in value)) return value;
-    return BigInt(String(value[mark]));
+    return BigInt(String((value as { [key: string]: unknown })[mark]));
   });
 }
 

@@ -15,7 +15,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// One line, without its newline.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(in crate::commands) enum Line<'a> {
     /// All of it.
     Whole(&'a [u8]),
     /// It was over the limit, and began like this.
@@ -23,7 +23,7 @@ pub(super) enum Line<'a> {
 }
 
 /// The lines of a stream.
-pub(super) struct Lines<R> {
+pub(in crate::commands) struct Lines<R> {
     source: BufReader<R>,
     limit: usize,
     line: Vec<u8>,
@@ -34,14 +34,14 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn new(source: R, limit: usize) -> Self {
+    pub(in crate::commands) fn new(source: R, limit: usize) -> Self {
         let source = BufReader::with_capacity(CHUNK, source);
         Self { source, limit, line: Vec::new(), too_long: false, done: false }
     }
 
     /// The next line; `None` at the end of the stream. What was read is not lost if the
     /// future is dropped.
-    pub(super) async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(in crate::commands) async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         if std::mem::take(&mut self.done) {
             self.too_long = false;
             self.line.clear();

@@ -2,9 +2,9 @@
 //! speak lines of JSON on standard input and output.
 
 mod calls;
-mod lines;
+pub(super) mod lines;
 mod message;
-mod outbox;
+pub(super) mod outbox;
 mod peer;
 mod runs;
 

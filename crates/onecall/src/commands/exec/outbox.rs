@@ -17,14 +17,14 @@ const ROOM_FOR_ERRORS: usize = 1024 * 1024;
 
 /// Where messages for the host are left.
 #[derive(Clone)]
-pub(super) struct Outbox {
+pub(in crate::commands) struct Outbox {
     queue: UnboundedSender<Queued>,
     room: Arc<Semaphore>,
     room_for_errors: Arc<Semaphore>,
 }
 
 /// The other end of it.
-pub(super) struct Waiting(UnboundedReceiver<Queued>);
+pub(in crate::commands) struct Waiting(UnboundedReceiver<Queued>);
 
 struct Queued {
     line: Vec<u8>,
@@ -33,10 +33,10 @@ struct Queued {
 }
 
 /// A line and the room for it.
-pub(super) struct Reserved(Queued);
+pub(in crate::commands) struct Reserved(Queued);
 
 impl Outbox {
-    pub(super) fn new() -> (Self, Waiting) {
+    pub(in crate::commands) fn new() -> (Self, Waiting) {
         let (queue, waiting) = unbounded_channel();
         let room = Arc::new(Semaphore::new(ROOM));
         let room_for_errors = Arc::new(Semaphore::new(ROOM_FOR_ERRORS));
@@ -44,23 +44,23 @@ impl Outbox {
     }
 
     /// Waits until there is room for a message.
-    pub(super) async fn reserve(&self, message: &impl Serialize) -> Reserved {
+    pub(in crate::commands) async fn reserve(&self, message: &impl Serialize) -> Reserved {
         reserve(&self.room, ROOM, message).await
     }
 
     /// Waits until there is room for an error.
-    pub(super) async fn reserve_error(&self, message: &impl Serialize) -> Reserved {
+    pub(in crate::commands) async fn reserve_error(&self, message: &impl Serialize) -> Reserved {
         reserve(&self.room_for_errors, ROOM_FOR_ERRORS, message).await
     }
 
     /// Leaves a message whose room was reserved.
-    pub(super) fn put(&self, reserved: Reserved) {
+    pub(in crate::commands) fn put(&self, reserved: Reserved) {
         // Nobody is left to read it if this fails, and the conversation is about to end.
         _ = self.queue.send(reserved.0);
     }
 
     /// Leaves a message that cannot wait. There is at most one for each that did.
-    pub(super) fn put_at_once(&self, message: &impl Serialize) {
+    pub(in crate::commands) fn put_at_once(&self, message: &impl Serialize) {
         self.put(Reserved(Queued { line: line(message), _place: None }));
     }
 }
@@ -84,7 +84,10 @@ fn line(message: &impl Serialize) -> Vec<u8> {
 
 impl Waiting {
     /// Writes messages as they come, until nobody is left who could send one.
-    pub(super) async fn write_to(mut self, mut sink: impl AsyncWrite + Unpin) -> io::Result<()> {
+    pub(in crate::commands) async fn write_to(
+        mut self,
+        mut sink: impl AsyncWrite + Unpin,
+    ) -> io::Result<()> {
         while let Some(queued) = self.0.recv().await {
             sink.write_all(&queued.line).await?;
             if self.0.is_empty() {

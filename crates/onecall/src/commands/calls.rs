@@ -1,0 +1,165 @@
+//! `onecall calls`: executes single tool calls for generated code, in lines of JSON on
+//! standard input and output.
+//!
+//! `{"id":1,"tool":"mcp__time__now","arguments":{}}` is answered with `{"id":1,"value":…}`
+//! or `{"id":1,"error":"…"}`, in the order in which tools answer. Values are what a
+//! program would get. The end of the input ends everything.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use onecall_core::{AnswerForm, CallableName, ToolError, ToolValue};
+use onecall_runtime::Gateway;
+use rmcp::transport::io::stdio_pipes;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use tokio::io::AsyncRead;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Semaphore;
+
+use super::exec::lines::{Line, Lines};
+use super::exec::outbox::Outbox;
+use crate::cli::Global;
+use crate::setup;
+
+/// The longest call.
+const MAX_LINE: usize = 64 * 1024 * 1024;
+
+/// Calls that are read ahead of those that run.
+const MAX_WAITING: usize = 10_000;
+
+/// How long the last answers may take to be read.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Levels of a value that every JSON library reads.
+const MAX_NESTING: usize = 900;
+
+#[derive(Deserialize)]
+struct Call {
+    id: u64,
+    tool: String,
+    arguments: Box<RawValue>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    /// First, so that it is found even where the rest cannot be read.
+    id: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+/// Serves until the input ends or a signal arrives.
+pub(crate) fn calls(global: &Global) -> anyhow::Result<ExitCode> {
+    let config = setup::load(global)?.config;
+    let runtime = setup::tokio_runtime()?;
+    let served = runtime.block_on(async {
+        let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
+        let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
+        let gateway = setup::gateway(config)?;
+        let (outbox, waiting) = Outbox::new();
+        let (stdin, stdout) = stdio_pipes();
+        let mut writing = tokio::spawn(waiting.write_to(stdout));
+        tokio::select! {
+            () = listen(stdin, &gateway, &outbox) => {}
+            _ = &mut writing => {}
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        drop(outbox);
+        gateway.shutdown().await;
+        if !writing.is_finished() {
+            _ = tokio::time::timeout(FAREWELL, writing).await;
+        }
+        anyhow::Ok(())
+    });
+    // A thread that still reads stdin would hold up the end of the process.
+    runtime.shutdown_background();
+    served.map(|()| ExitCode::SUCCESS)
+}
+
+/// Executes what is asked for, until nothing more is.
+async fn listen(source: impl AsyncRead + Unpin, gateway: &Arc<Gateway>, outbox: &Outbox) {
+    let parallel = Arc::new(Semaphore::new(gateway.limits().max_parallel_calls));
+    let waiting = Arc::new(Semaphore::new(MAX_WAITING));
+    let mut lines = Lines::new(source, MAX_LINE);
+    // Those that still run when the input ends are nobody's any more.
+    let mut running = tokio::task::JoinSet::new();
+    while let Ok(Some(line)) = lines.next().await {
+        while running.try_join_next().is_some() {}
+        let call: Call = match line {
+            Line::Whole(line) if line.trim_ascii().is_empty() => continue,
+            Line::Whole(line) => match serde_json::from_slice(line) {
+                Ok(call) => call,
+                Err(error) => {
+                    tracing::error!("a line that is no call: {error}");
+                    break;
+                }
+            },
+            Line::TooLong(_) => {
+                tracing::error!("a call of more than {} MiB", MAX_LINE >> 20);
+                break;
+            }
+        };
+        let Ok(place) = Arc::clone(&waiting).acquire_owned().await else { break };
+        let (gateway, outbox) = (Arc::clone(gateway), outbox.clone());
+        let parallel = Arc::clone(&parallel);
+        running.spawn(async move {
+            let _turn = parallel.acquire().await;
+            answer(call, &gateway, &outbox).await;
+            drop(place);
+        });
+    }
+}
+
+async fn answer(call: Call, gateway: &Gateway, outbox: &Outbox) {
+    let Call { id, tool, arguments } = call;
+    let name = CallableName::new(tool);
+    let answered = gateway.call_tool(&name, arguments, AnswerForm::Value).await;
+    let value = answered.and_then(|value| plain(value, &name));
+    let answer = match &value {
+        Ok(value) => Answer { id, value: Some(value), error: None },
+        Err(error) => Answer { id, value: None, error: Some(&error.to_string()) },
+    };
+    outbox.put(outbox.reserve(&answer).await);
+}
+
+/// The value as a program would get it, as JSON.
+fn plain(value: ToolValue, name: &CallableName) -> Result<Box<RawValue>, ToolError> {
+    let failed = |message: String| ToolError::failed(name, message);
+    let json = match value {
+        ToolValue::Nothing => to_raw_value(&()),
+        ToolValue::Json(json) if nesting(json.get()) <= MAX_NESTING => Ok(json),
+        ToolValue::Json(_) => {
+            return Err(failed(format!("its answer is nested deeper than {MAX_NESTING} levels")));
+        }
+        ToolValue::Text(text) if nesting(&text) <= MAX_NESTING => {
+            // What is no JSON is a string.
+            serde_json::from_str::<Box<RawValue>>(&text).or_else(|_| to_raw_value(&text))
+        }
+        ToolValue::Text(text) => to_raw_value(&text),
+    };
+    json.map_err(|error| failed(error.to_string()))
+}
+
+/// How many levels of lists and objects are within one another.
+fn nesting(json: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string) = (0_usize, 0, false);
+    let mut bytes = json.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' if in_string => _ = bytes.next(),
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}

@@ -1,0 +1,162 @@
+//! `onecall generate`: typed files for agents that run code of their own.
+
+mod manifest;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use onecall_bridge::{ServerState, ServerStatus};
+use onecall_catalog::{Listed, category_of, generate as files_for};
+use onecall_config::{Config, GenerateConfig};
+use onecall_core::{Category, Language, ToolSpec};
+use onecall_runtime::Gateway;
+
+use self::tree::{Change, Tree};
+use crate::cli::{Global, language_names};
+use crate::commands::say;
+use crate::setup;
+use crate::terminal::print;
+
+/// What `onecall generate` takes.
+#[derive(Args, Debug)]
+pub(crate) struct GenerateArguments {
+    /// What to write
+    #[arg(long, value_parser = language_names())]
+    lang: String,
+    /// The folder to write it to
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Only these servers
+    #[arg(long = "server", value_name = "NAME")]
+    servers: Vec<String>,
+    /// Write nothing; exit with 1 and list what differs
+    #[arg(long, conflicts_with = "force")]
+    check: bool,
+    /// Overwrite files that somebody has edited
+    #[arg(long)]
+    force: bool,
+}
+
+/// Writes the files, or compares them with what is there.
+pub(crate) fn generate(arguments: &GenerateArguments, global: &Global) -> anyhow::Result<ExitCode> {
+    let language = Language::named(&arguments.lang).context("there is no such language")?;
+    let config = setup::load(global)?.config;
+    check_names(&config, &arguments.servers)?;
+    let sorting = config.generate.clone();
+    let tree = Tree::open(&arguments.out, language)?;
+    let tools = setup::tokio_runtime()?.block_on(async {
+        let gateway = setup::gateway(config)?;
+        let tools = tools(&gateway, &arguments.servers, &sorting).await;
+        gateway.shutdown().await;
+        tools
+    })?;
+    let files = files_for(&tools, language, &folder_name(&arguments.out));
+    let changes = tree.compare(&files)?;
+    if arguments.check {
+        return report(&changes);
+    }
+    let kept: Vec<_> = changes.iter().filter(|it| it.1.is_edited() && !arguments.force).collect();
+    for (path, change) in &kept {
+        say(&format!("kept {path}: {}; --force {}", change.why_kept(), change.forced()));
+    }
+    let done = tree.apply(&files, &changes, arguments.force)?;
+    print(&format!(
+        "{}: {} in {}; {} written, {} removed, {} unchanged\n",
+        arguments.out.display(),
+        counted(tools.len(), "tool"),
+        counted(files.len(), "file"),
+        done.written,
+        done.removed,
+        done.unchanged,
+    ))?;
+    Ok(if kept.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn check_names(config: &Config, wanted: &[String]) -> anyhow::Result<()> {
+    let local = (!config.local_tools.is_empty()).then_some("local");
+    let known: Vec<&str> =
+        config.servers.iter().map(|server| server.name.as_str()).chain(local).collect();
+    match wanted.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(unknown) if known.is_empty() => {
+            bail!("there is no server '{unknown}' in the configuration, nor any other")
+        }
+        Some(unknown) => bail!(
+            "there is no server '{unknown}' in the configuration; there is {}",
+            known.join(", ")
+        ),
+        None => Ok(()),
+    }
+}
+
+/// The tools to write, of all servers or of these. A server that does not answer is an
+/// error: its files would look as if its tools were gone.
+async fn tools(
+    gateway: &Gateway,
+    servers: &[String],
+    sorting: &GenerateConfig,
+) -> anyhow::Result<Vec<Listed>> {
+    let is_wanted = |name: &str| servers.is_empty() || servers.iter().any(|it| it == name);
+    let statuses = gateway.servers().await;
+    let missing = statuses.iter().filter(|status| is_wanted(status.name.as_str()));
+    let missing: Vec<String> = missing.filter_map(absence).collect();
+    ensure!(
+        missing.is_empty(),
+        "nothing was written, because not every server answers:\n  {}\nLeave it out by naming \
+         the others with --server, or mend it (see `onecall check`)",
+        missing.join("\n  ")
+    );
+    let tools = gateway.tools().await;
+    let tools = tools.into_iter().filter(|spec| is_wanted(spec.server.as_str()));
+    let list =
+        |spec: Arc<ToolSpec>| Listed { category: category(&spec, sorting), observed: None, spec };
+    Ok(tools.map(list).collect())
+}
+
+fn absence(status: &ServerStatus) -> Option<String> {
+    match &status.state {
+        ServerState::Failed { reason, .. } => Some(format!("{}: {reason}", status.name)),
+        ServerState::Connecting | ServerState::Idle => {
+            Some(format!("{}: it has not listed its tools", status.name))
+        }
+        ServerState::Ready { .. } | ServerState::Local { .. } => None,
+    }
+}
+
+fn category(spec: &ToolSpec, sorting: &GenerateConfig) -> Category {
+    let mut chosen = sorting.categories.iter();
+    let chosen = chosen.find(|(pattern, _)| pattern.matches(spec.callable.as_str()));
+    chosen.map_or_else(|| category_of(spec), |(_, category)| *category)
+}
+
+/// What the folder is called in the words about it: a name that Python can import.
+fn folder_name(out: &Path) -> String {
+    let path = std::path::absolute(out).unwrap_or_else(|_| out.to_owned());
+    let name = path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_identifier = name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
+        && name.starts_with(|it: char| it.is_ascii_alphabetic());
+    if is_identifier { name } else { "tools".to_owned() }
+}
+
+/// Lists what differs.
+fn report(changes: &[(String, Change)]) -> anyhow::Result<ExitCode> {
+    if changes.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let lines: String =
+        changes.iter().map(|(path, change)| format!("{}: {path}\n", change.word())).collect();
+    print(&lines)?;
+    say(&format!("{} not up to date", counted_are(changes.len())));
+    Ok(ExitCode::FAILURE)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn counted_are(count: usize) -> String {
+    if count == 1 { "1 file is".to_owned() } else { format!("{count} files are") }
+}
