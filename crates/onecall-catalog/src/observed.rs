@@ -3,6 +3,7 @@
 use onecall_core::ToolSpec;
 use serde_json::Value;
 
+use crate::shape::Shape;
 use crate::types::{Types, unwrapped};
 
 /// The shape of the results of a tool so far.
@@ -36,8 +37,24 @@ impl ResultType {
     }
 }
 
+impl Observed {
+    /// What a shape that was made from so many results tells.
+    #[must_use]
+    pub fn new(shape: &Shape, samples: u64) -> Self {
+        Self { schema: shape.schema(), samples }
+    }
+}
+
 /// The mark of a type that nobody promises.
 pub(crate) fn as_observed(samples: u64) -> String {
     let calls = if samples == 1 { "call" } else { "calls" };
-    format!("result as observed in {samples} {calls}, not declared")
+    format!("observed in {samples} {calls}")
+}
+
+/// The same for files, which are not to change with every call.
+pub(crate) fn as_observed_roughly(samples: u64) -> String {
+    match [1_000, 100, 10].into_iter().find(|many| samples >= *many) {
+        Some(many) => format!("result as observed in {many} or more calls, not declared"),
+        None => format!("result as {}, not declared", as_observed(samples)),
+    }
 }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use onecall_bridge::{Bridge, Quarantined};
-use onecall_catalog::Catalog;
+use onecall_catalog::{Catalog, Observed};
 use onecall_config::ToolPolicy;
 use onecall_core::{BoxFuture, CallableName, Resolution, ToolHost, ToolSpec};
+
+use crate::learned::Learned;
 
 /// How many similar names an unknown one is answered with.
 pub(crate) const NEAREST: usize = 3;
@@ -22,6 +24,10 @@ pub trait Directory: Send + Sync {
     fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Vec<Arc<ToolSpec>>>;
     /// What follows `tools.` in a program.
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Found>;
+    /// What the results of a tool looked like, if somebody has watched.
+    fn observed(&self, _spec: &ToolSpec) -> Option<Observed> {
+        None
+    }
 }
 
 /// The directory of a host that has none: it finds what the host resolves.
@@ -51,6 +57,7 @@ impl Directory for Resolved {
 pub(crate) struct Bridged {
     bridge: Arc<Bridge>,
     policy: ToolPolicy,
+    learned: Option<Arc<Learned>>,
 }
 
 /// What a name stands for: a callable name, or a tool's own where only one has it.
@@ -69,8 +76,12 @@ pub enum Found {
 }
 
 impl Bridged {
-    pub(crate) fn new(bridge: Arc<Bridge>, policy: ToolPolicy) -> Self {
-        Self { bridge, policy }
+    pub(crate) fn new(
+        bridge: Arc<Bridge>,
+        policy: ToolPolicy,
+        learned: Option<Arc<Learned>>,
+    ) -> Self {
+        Self { bridge, policy, learned }
     }
 
     /// Waits for servers that are still connecting.
@@ -101,6 +112,10 @@ impl Bridged {
 }
 
 impl Directory for Bridged {
+    fn observed(&self, spec: &ToolSpec) -> Option<Observed> {
+        self.learned.as_ref()?.observed(spec)
+    }
+
     fn tools(&self) -> BoxFuture<'_, Vec<Arc<ToolSpec>>> {
         Box::pin(async {
             let catalog = self.catalog().await;

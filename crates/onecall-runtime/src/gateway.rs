@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use onecall_bridge::{Audience, Bridge, Guard, Quarantined, ServerStatus, Setting};
+use onecall_catalog::Observed;
 use onecall_config::{Config, OptionalTool};
 use onecall_core::{CallableName, Limits, Outcome, Program, ToolHost, ToolSpec, WorkspaceAccess};
 use onecall_engine::Engines;
@@ -16,6 +17,7 @@ use tokio::sync::watch;
 use crate::directory::Directory;
 use crate::exposed::Exposure;
 use crate::layers::{Cache, Cached, SystemClock};
+use crate::learned::Learned;
 use crate::listed::Listed;
 use crate::metrics::State;
 use crate::revision;
@@ -84,15 +86,14 @@ impl Gateway {
         let bridge = Bridge::start_in(servers, local, guard.clone(), setting);
         let engines = Arc::new(engines);
         let sessions = Arc::new(Sessions::new(config.sessions));
-        let cache = cache(&config, store.as_ref());
-        let recorder = Recorder::start(&config, store.clone());
         let shared = Shared {
             engines,
             bridge: Arc::clone(&bridge),
             sessions,
-            cache,
-            recorder,
+            cache: cache(&config, store.as_ref()),
+            recorder: Recorder::start(&config, store.clone()),
             metrics: Arc::new(Metrics::default()),
+            learned: Learned::new(&config, store.clone()),
         };
         let rules = Rules::new(&config, &shared);
         let rules = watch::Sender::new(Arc::new(rules));
@@ -237,6 +238,13 @@ impl Gateway {
                 Err(ToolNotFound { name: name.to_owned(), nearest, quarantine })
             }
         }
+    }
+
+    /// What the results of a tool looked like, if its server does not say and somebody has
+    /// watched.
+    #[must_use]
+    pub fn observed(&self, spec: &ToolSpec) -> Option<Observed> {
+        self.shared.learned.as_ref()?.observed(spec)
     }
 
     /// The tools that programs could call if they were accepted, by name.

@@ -82,6 +82,7 @@ impl Gateway {
             let rules = Rules::new(&current, &self.shared);
             self.rules.send_replace(Arc::new(rules));
         }
+        self.shared.learned.iter().for_each(|learned| learned.follow(&servers));
         reloaded.servers = self.bridge.reconfigure(servers.clone(), local_tools.clone());
         if let Some(cache) = &self.shared.cache {
             let FleetChange { added, removed, restarted } = &reloaded.servers;

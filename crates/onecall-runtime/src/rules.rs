@@ -9,7 +9,8 @@ use onecall_core::ToolHost;
 use onecall_engine::Engines;
 
 use crate::directory::Bridged;
-use crate::layers::{Cache, Fitting, Offerings, Policy};
+use crate::layers::{Cache, Fitting, Learning, Offerings, Policy};
+use crate::learned::Learned;
 use crate::sessions::Sessions;
 use crate::{Metrics, Recorder, Runtime};
 
@@ -23,6 +24,8 @@ pub(crate) struct Shared {
     /// Who records what runs, if anybody does.
     pub(crate) recorder: Option<Arc<Recorder>>,
     pub(crate) metrics: Arc<Metrics>,
+    /// What results look like, if that is learned.
+    pub(crate) learned: Option<Arc<Learned>>,
 }
 
 /// The rules of one configuration.
@@ -38,13 +41,17 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub(crate) fn new(config: &Config, shared: &Shared) -> Self {
-        let bridge = &shared.bridge;
+        let Shared { bridge, learned, .. } = shared;
         let policy = config.tools.clone();
         let direct = Arc::new(Policy::new(bridge.clone(), policy.clone()));
-        let fitting = Arc::new(Fitting::new(bridge.clone()));
+        let tools: Arc<dyn ToolHost> = match learned {
+            Some(learned) => Arc::new(Learning::new(bridge.clone(), Arc::clone(learned))),
+            None => bridge.clone(),
+        };
+        let fitting = Arc::new(Fitting::new(tools));
         let host = Arc::new(Policy::new(fitting, policy.clone()));
         let host = Arc::new(Offerings::new(host, bridge.clone(), policy.clone()));
-        let directory = Arc::new(Bridged::new(Arc::clone(bridge), policy.clone()));
+        let directory = Arc::new(Bridged::new(Arc::clone(bridge), policy.clone(), learned.clone()));
         let limits = config.execution.clone();
         let runtime = Runtime::new(Arc::clone(&shared.engines), host, limits)
             .with_directory(directory.clone())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_bridge::{ServerState, ServerStatus};
-use onecall_catalog::{Catalog, ServerMatch, match_server};
+use onecall_catalog::{Catalog, Observed, ServerMatch, match_server};
 use onecall_core::{ServerName, ToolSpec};
 use thiserror::Error;
 use tokio::time::timeout;
@@ -28,11 +28,20 @@ pub struct ToolSearch<'a> {
     pub limit: usize,
 }
 
+/// One tool that was found.
+#[derive(Clone, Debug)]
+pub struct ToolFinding {
+    /// As its server describes it.
+    pub spec: Arc<ToolSpec>,
+    /// What its results looked like, where its server does not say.
+    pub observed: Option<Observed>,
+}
+
 /// What was found.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Tools, best first.
-    pub tools: Vec<Arc<ToolSpec>>,
+    pub tools: Vec<ToolFinding>,
     /// How many match in all.
     pub matching: usize,
     /// How many tools each server has, if nothing was found.
@@ -95,7 +104,11 @@ impl Gateway {
         };
         let relevant = catalog.relevant(search.query, is_meant);
         let matching = relevant.len();
-        let tools = relevant.into_iter().take(search.limit).cloned().collect();
+        let found = |spec: &Arc<ToolSpec>| ToolFinding {
+            spec: Arc::clone(spec),
+            observed: self.observed(spec),
+        };
+        let tools = relevant.into_iter().take(search.limit).map(found).collect();
         let mut servers = BTreeMap::new();
         if matching == 0 {
             for spec in catalog.tools().filter(|spec| is_meant(spec)) {

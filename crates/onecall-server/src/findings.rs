@@ -3,9 +3,8 @@
 
 use std::fmt::Write;
 
-use onecall_catalog::{python_signature, summary};
-use onecall_core::ToolSpec;
-use onecall_runtime::Findings;
+use onecall_catalog::{python_signature_with, summary};
+use onecall_runtime::{Findings, ToolFinding};
 use serde_json::{Value, json};
 
 use crate::description::describe;
@@ -47,29 +46,33 @@ impl SearchDetail {
     }
 
     /// Lines about one tool.
-    fn text(self, spec: &ToolSpec) -> String {
+    fn text(self, found: &ToolFinding) -> String {
+        let ToolFinding { spec, observed } = found;
+        let observed = observed.as_ref();
         let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
         match self {
             Self::Names if summary.is_empty() => spec.callable.to_string(),
             Self::Names => format!("{}: {summary}", spec.callable),
-            Self::Signatures if summary.is_empty() => python_signature(spec),
-            Self::Signatures => format!("{}\n  {summary}", python_signature(spec)),
-            Self::Full => describe(spec).to_string(),
+            Self::Signatures if summary.is_empty() => python_signature_with(spec, observed),
+            Self::Signatures => format!("{}\n  {summary}", python_signature_with(spec, observed)),
+            Self::Full => describe(spec, observed).to_string(),
         }
     }
 
     /// The same for programs.
     #[must_use]
-    pub fn value(self, spec: &ToolSpec) -> Value {
+    pub fn value(self, found: &ToolFinding) -> Value {
+        let ToolFinding { spec, observed } = found;
+        let observed = observed.as_ref();
         let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
         let name = spec.callable.as_str();
         match self {
             Self::Names => json!({ "name": name, "description": summary }),
             Self::Signatures => {
-                let signature = python_signature(spec);
+                let signature = python_signature_with(spec, observed);
                 json!({ "name": name, "signature": signature, "description": summary })
             }
-            Self::Full => describe(spec),
+            Self::Full => describe(spec, observed),
         }
     }
 
@@ -89,16 +92,16 @@ pub fn tell(findings: &Findings, query: &str, detail: SearchDetail) -> String {
     let mut text = String::new();
     let mut room = detail.room();
     let mut by_name: Vec<&str> = Vec::new();
-    for (rank, spec) in findings.tools.iter().enumerate() {
+    for (rank, found) in findings.tools.iter().enumerate() {
         if room == 0 {
-            by_name.push(spec.callable.as_str());
+            by_name.push(found.spec.callable.as_str());
             continue;
         }
-        let shown = detail.text(spec);
+        let shown = detail.text(found);
         // The best one is shown whatever it takes.
         if rank > 0 && shown.len() > room {
             room = 0;
-            by_name.push(spec.callable.as_str());
+            by_name.push(found.spec.callable.as_str());
             continue;
         }
         room = room.saturating_sub(shown.len());

@@ -164,7 +164,10 @@ impl Handler {
 
     async fn inspect(&self, arguments: Arguments<'_>) -> Result<CallToolResult, String> {
         match self.gateway.inspect(arguments.text("tool_name")?).await {
-            Ok(spec) => Ok(success(describe(&spec).to_string())),
+            Ok(spec) => {
+                let observed = self.gateway.observed(&spec);
+                Ok(success(describe(&spec, observed.as_ref()).to_string()))
+            }
             Err(not_found) => Ok(failure(not_found.to_string())),
         }
     }

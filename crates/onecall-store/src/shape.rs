@@ -49,6 +49,12 @@ pub trait Shapes: Send + Sync {
         change: &mut dyn FnMut(Option<StoredShape>) -> Option<StoredShape>,
     ) -> Result<(), StoreError>;
 
+    /// Forgets what is known about the answers of a tool.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    fn forget_shape(&self, key: &ShapeKey) -> Result<(), StoreError>;
+
     /// Everything that is known.
     ///
     /// # Errors

@@ -427,6 +427,17 @@ pub(crate) enum ToolsCommand {
         /// A name from `onecall tools`
         name: String,
     },
+    /// Forget what results looked like, of all tools or of those that a pattern names
+    #[command(after_help = "\
+The types of results that servers do not declare are learned from real results and kept in your
+state directory: keys and types, no values.
+
+Example:
+  onecall tools forget \"mcp__slack__*\"")]
+    Forget {
+        /// Callable names, with * for any characters
+        pattern: Option<String>,
+    },
 }
 
 /// Longer than a year is not meant.

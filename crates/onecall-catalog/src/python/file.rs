@@ -9,7 +9,7 @@ use super::keywords::is_keyword_argument;
 use crate::casing::pascal_case;
 use crate::comment::{docstring, hashes, lines};
 use crate::literal::json_string;
-use crate::observed::{Observed, ResultType, as_observed};
+use crate::observed::{Observed, ResultType, as_observed_roughly};
 use crate::types::{Body, Declared, Field, Type, Types, takes_anything};
 
 /// Names that mean something in every such file, and so are no type's.
@@ -57,7 +57,7 @@ pub(crate) fn python_file(spec: &ToolSpec, function: &str, observed: Option<&Obs
             let written: Vec<_> = written.map(|it| writer.declaration(it, &declared)).collect();
             declarations.extend(written);
             let remark = match result {
-                ResultType::Observed(_, samples) => Some(as_observed(samples)),
+                ResultType::Observed(_, samples) => Some(as_observed_roughly(samples)),
                 _ => None,
             };
             (writer.annotation(&declared.root, &declared), remark)

@@ -115,8 +115,12 @@ impl Call {
             parameters.push(Parameter { text: "**arguments".to_owned(), required: true });
         }
         let returns = match result {
-            ResultType::Declared(types) | ResultType::Observed(types, _) => {
+            ResultType::Declared(types) => {
                 Compact::new(types, Direction::Result, shapes).type_of(&types.root)
+            }
+            // Here it is known which keys can be missing.
+            ResultType::Observed(types, _) => {
+                Compact::new(types, Direction::Argument, shapes).type_of(&types.root)
             }
             ResultType::Unknown => "Any".to_owned(),
         };

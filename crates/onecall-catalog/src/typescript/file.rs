@@ -8,7 +8,7 @@ use super::declaration::{annotation, declaration};
 use crate::casing::pascal_case;
 use crate::comment::{jsdoc, lines};
 use crate::literal::json_string;
-use crate::observed::{Observed, ResultType, as_observed};
+use crate::observed::{Observed, ResultType, as_observed_roughly};
 use crate::python::origin;
 use crate::types::{Body, Declared, Type, Types, free_name, takes_anything};
 
@@ -116,8 +116,10 @@ pub(crate) fn typescript_file(
             let declared = Declared::new(types, &base, "result", &mut taken);
             declarations.extend(declared.declarations.iter().map(|it| declaration(it, &declared)));
             if let ResultType::Observed(_, samples) = result {
-                documentation
-                    .extend([String::new(), format!("@returns The {}.", as_observed(samples))]);
+                documentation.extend([
+                    String::new(),
+                    format!("@returns The {}.", as_observed_roughly(samples)),
+                ]);
             }
             let written = annotation(&declared.root, &declared);
             match declared.root_name() {

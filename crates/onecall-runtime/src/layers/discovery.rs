@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onecall_catalog::{ServerMatch, match_server, python_signature, typescript_signature};
+use onecall_catalog::{
+    ServerMatch, match_server, python_signature_with, typescript_signature_with,
+};
 use onecall_core::{
     BoxFuture, CallableName, Language, Resolution, ToolCall, ToolError, ToolHost, ToolSpec,
     ToolValue,
@@ -53,14 +55,14 @@ impl<'a> Discovery<'a> {
             names.iter().map(CallableName::as_str).collect::<Vec<_>>().join(" or ")
         };
         let problem = match self.directory.find(name).await {
-            Found::Tool(spec) => return describe(&spec),
+            Found::Tool(spec) => return self.describe(&spec),
             Found::Blocked => format!("'{name}' is not available in execute_program"),
             Found::Quarantined(why) => format!("'{name}' is quarantined: {why}"),
             Found::Ambiguous(names) => {
                 format!("several tools are named '{name}'; write {}", list(&names))
             }
             Found::Unknown(nearest) => match function(name) {
-                Some(spec) => return describe(spec),
+                Some(spec) => return self.describe(spec),
                 None if nearest.is_empty() => format!("there is no tool '{name}'"),
                 None => format!("there is no tool '{name}'. Did you mean: {}?", list(&nearest)),
             },
@@ -112,17 +114,27 @@ impl<'a> Discovery<'a> {
     async fn search(&self, Query { query, limit, language }: Query) -> Value {
         let found = self.directory.search(&query, limit.min(MOST_FOUND)).await;
         let signature = match language.as_deref().and_then(Language::named) {
-            Some(Language::TypeScript) => typescript_signature,
-            _ => python_signature,
+            Some(Language::TypeScript) => typescript_signature_with,
+            _ => python_signature_with,
         };
         let shown = |spec: &ToolSpec| {
             json!({
                 "name": spec.callable.as_str(),
                 "description": spec.description,
-                "signature": signature(spec),
+                "signature": signature(spec, self.directory.observed(spec).as_ref()),
             })
         };
         found.iter().map(|spec| shown(spec)).collect()
+    }
+
+    fn describe(&self, spec: &ToolSpec) -> Value {
+        let description = spec.description.as_deref().unwrap_or_default();
+        let signature = python_signature_with(spec, self.directory.observed(spec).as_ref());
+        json!({
+            "name": spec.callable.as_str(),
+            "parameters": spec.parameters(),
+            "documentation": format!("{signature}\n\n{description}"),
+        })
     }
 }
 
@@ -132,15 +144,6 @@ fn no_server(name: &str, servers: &BTreeSet<&str>) -> String {
     }
     let servers: Vec<_> = servers.iter().copied().collect();
     format!("there is no server '{name}' with tools; there are: {}", servers.join(", "))
-}
-
-fn describe(spec: &ToolSpec) -> Value {
-    let description = spec.description.as_deref().unwrap_or_default();
-    json!({
-        "name": spec.callable.as_str(),
-        "parameters": spec.parameters(),
-        "documentation": format!("{}\n\n{description}", python_signature(spec)),
-    })
 }
 
 impl ToolHost for Discovery<'_> {

@@ -3,6 +3,7 @@
 mod cache;
 mod discovery;
 mod fitting;
+mod learning;
 mod measured;
 mod observed;
 mod offerings;
@@ -15,6 +16,7 @@ mod template;
 pub(crate) use cache::{Cache, CacheControl, Cached, Reused, SystemClock};
 pub use discovery::Discovery;
 pub use fitting::Fitting;
+pub(crate) use learning::Learning;
 pub(crate) use measured::Measured;
 pub use observed::Observed;
 pub use offerings::Offerings;

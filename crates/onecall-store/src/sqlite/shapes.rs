@@ -27,6 +27,16 @@ impl Shapes for SqliteStore {
         })
     }
 
+    fn forget_shape(&self, key: &ShapeKey) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction.execute(
+                "DELETE FROM shapes WHERE server = ?1 AND tool = ?2 AND schema = ?3",
+                params![key.server, key.tool, key.schema],
+            )?;
+            Ok(())
+        })
+    }
+
     fn shapes(&self) -> Result<Vec<(ShapeKey, StoredShape)>, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare(

@@ -97,6 +97,9 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Tools { command: Some(ToolsCommand::Show { name }), .. } => {
             tools::show(&name, global)
         }
+        Command::Tools { command: Some(ToolsCommand::Forget { pattern }), .. } => {
+            tools::forget(pattern.as_deref(), global)
+        }
         Command::Tools { query, options, command: None } => {
             tools::list(&query.join(" "), &options, global)
         }

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use onecall_catalog::{python_signature, summary};
-use onecall_core::ToolSpec;
-use onecall_runtime::ToolSearch;
+use onecall_catalog::{natural_name, python_signature_with, summary};
+use onecall_config::{Surroundings, ToolPattern};
+use onecall_core::{ServerName, ToolName, ToolSpec};
+use onecall_runtime::{ToolFinding, ToolNotFound, ToolSearch};
 use onecall_server::{SearchDetail, describe};
 use serde_json::Value;
 
@@ -48,10 +49,10 @@ pub(crate) fn list(
     }
     let detail = SearchDetail::named(&options.detail).unwrap_or_default();
     print(&match (detail, options.json) {
-        (SearchDetail::Names, false) => table(&found),
+        (SearchDetail::Names, false) => table(found.iter().map(|found| &found.spec)),
         (SearchDetail::Signatures, false) => signatures(&found),
         (detail, _) => {
-            let values: Vec<Value> = found.iter().map(|spec| detail.value(spec)).collect();
+            let values: Vec<Value> = found.iter().map(|found| detail.value(found)).collect();
             format!("{:#}\n", Value::from(values))
         }
     })?;
@@ -60,20 +61,52 @@ pub(crate) fn list(
 
 /// Shows one tool.
 pub(crate) fn show(name: &str, global: &Global) -> anyhow::Result<ExitCode> {
-    match setup::with_gateway(global, async |gateway| gateway.inspect(name).await)? {
-        Ok(spec) => {
-            print(&format!("{:#}\n", describe(&spec)))?;
+    let found = setup::with_gateway(global, async |gateway| {
+        let spec = gateway.inspect(name).await?;
+        let observed = gateway.observed(&spec);
+        Ok(describe(&spec, observed.as_ref()))
+    });
+    match found? {
+        Ok(description) => {
+            print(&format!("{description:#}\n"))?;
             Ok(ExitCode::SUCCESS)
         }
         Err(not_found) => {
+            let not_found: ToolNotFound = not_found;
             say(&not_found.to_string());
             Ok(ExitCode::FAILURE)
         }
     }
 }
 
-pub(crate) fn table(tools: &[Arc<ToolSpec>]) -> String {
-    let width = tools.iter().map(|spec| spec.callable.as_str().len()).max().unwrap_or_default();
+/// Forgets what results looked like.
+pub(crate) fn forget(pattern: Option<&str>, global: &Global) -> anyhow::Result<ExitCode> {
+    let pattern = pattern.map(ToolPattern::parse).transpose()?;
+    let config = setup::load(global)?.config;
+    let file = config.store.file(&Surroundings::of_process().directories);
+    // To look into a store that is not there would make one.
+    let store = file.filter(|file| file.exists()).map(onecall_store::open);
+    let mut forgotten = 0;
+    if let Some(store) = store {
+        for (key, _) in store.shapes()? {
+            let name = natural_name(
+                &ServerName::new(key.server.as_str()),
+                &ToolName::new(key.tool.as_str()),
+            );
+            if pattern.as_ref().is_none_or(|pattern| pattern.matches(&name)) {
+                store.forget_shape(&key)?;
+                forgotten += 1;
+            }
+        }
+    }
+    let results = if forgotten == 1 { "1 tool".to_owned() } else { format!("{forgotten} tools") };
+    print(&format!("forgot what the results of {results} look like\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A row for each tool: its name and what it is for.
+pub(crate) fn table<'a>(tools: impl Iterator<Item = &'a Arc<ToolSpec>> + Clone) -> String {
+    let width = tools.clone().map(|spec| spec.callable.as_str().len()).max().unwrap_or_default();
     let mut table = String::new();
     for spec in tools {
         let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
@@ -84,10 +117,10 @@ pub(crate) fn table(tools: &[Arc<ToolSpec>]) -> String {
     table
 }
 
-fn signatures(tools: &[Arc<ToolSpec>]) -> String {
+fn signatures(tools: &[ToolFinding]) -> String {
     let mut text = String::new();
-    for spec in tools {
-        text.push_str(&python_signature(spec));
+    for ToolFinding { spec, observed } in tools {
+        text.push_str(&python_signature_with(spec, observed.as_ref()));
         text.push('\n');
         let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
         if !summary.is_empty() {

@@ -33,6 +33,9 @@ pub(crate) struct GenerateArguments {
     /// Only these servers
     #[arg(long = "server", value_name = "NAME")]
     servers: Vec<String>,
+    /// Leave out types of results that were only observed; they differ from machine to machine
+    #[arg(long)]
+    declared: bool,
     /// Write nothing; exit with 1 and list what differs
     #[arg(long, conflicts_with = "force")]
     check: bool,
@@ -50,7 +53,7 @@ pub(crate) fn generate(arguments: &GenerateArguments, global: &Global) -> anyhow
     let tree = Tree::open(&arguments.out, language)?;
     let tools = setup::tokio_runtime()?.block_on(async {
         let gateway = setup::gateway(config)?;
-        let tools = tools(&gateway, &arguments.servers, &sorting).await;
+        let tools = tools(&gateway, arguments, &sorting).await;
         gateway.shutdown().await;
         tools
     })?;
@@ -96,9 +99,14 @@ fn check_names(config: &Config, wanted: &[String]) -> anyhow::Result<()> {
 /// error: its files would look as if its tools were gone.
 async fn tools(
     gateway: &Gateway,
-    servers: &[String],
+    arguments: &GenerateArguments,
     sorting: &GenerateConfig,
 ) -> anyhow::Result<Vec<Listed>> {
+    let servers = &arguments.servers;
+    let observed = |spec: &ToolSpec| match arguments.declared {
+        true => None,
+        false => gateway.observed(spec),
+    };
     let is_wanted = |name: &str| servers.is_empty() || servers.iter().any(|it| it == name);
     let statuses = gateway.servers().await;
     let missing = statuses.iter().filter(|status| is_wanted(status.name.as_str()));
@@ -111,8 +119,11 @@ async fn tools(
     );
     let tools = gateway.tools().await;
     let tools = tools.into_iter().filter(|spec| is_wanted(spec.server.as_str()));
-    let list =
-        |spec: Arc<ToolSpec>| Listed { category: category(&spec, sorting), observed: None, spec };
+    let list = |spec: Arc<ToolSpec>| Listed {
+        category: category(&spec, sorting),
+        observed: observed(&spec),
+        spec,
+    };
     Ok(tools.map(list).collect())
 }
 

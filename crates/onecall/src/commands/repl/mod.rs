@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use onecall_catalog::python_signature;
+use onecall_catalog::python_signature_with;
 use onecall_config::Directories;
 use onecall_core::{ClientId, Detail, Outcome, Program, SessionRequest};
 use onecall_runtime::Gateway;
@@ -75,7 +75,7 @@ async fn converse(gateway: &Gateway) -> anyhow::Result<ExitCode> {
                 say("onecall: the next program starts with no variables");
             }
             (":tools", words) => {
-                print(&tools::table(&gateway.search(words, SEARCH_RESULTS).await))?;
+                print(&tools::table(gateway.search(words, SEARCH_RESULTS).await.iter()))?;
             }
             (":show", name) => show(gateway, name.trim()).await?,
             (command, _) if command.starts_with(':') => {
@@ -128,7 +128,11 @@ async fn show(gateway: &Gateway, name: &str) -> anyhow::Result<()> {
     match gateway.inspect(name).await {
         Ok(spec) => {
             let description = spec.description.as_deref().unwrap_or_default();
-            Ok(print(&format!("{}\n{}\n", python_signature(&spec), description.trim()))?)
+            Ok(print(&format!(
+                "{}\n{}\n",
+                python_signature_with(&spec, gateway.observed(&spec).as_ref()),
+                description.trim()
+            ))?)
         }
         Err(not_found) => {
             say(&not_found.to_string());

@@ -1,0 +1,307 @@
+//! What values look like: keys and types, never a value. Shapes of several values merge
+//! into one that fits them all.
+//!
+//! A key can be data as well (`{"E001": …}`, a date, an address). Only those are kept that
+//! look like names somebody chose; values under all others share one shape.
+
+mod key;
+mod read;
+mod schema;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use read::MAX_DEPTH;
+
+/// Keys of an object that are kept.
+const MAX_FIELDS: usize = 64;
+/// Objects after which a key counts as data that only few of them have, and how few.
+const MANY_OBJECTS: u64 = 8;
+const RARE: u64 = 8;
+/// Fields alike that make an object a map.
+const MANY_ALIKE: usize = 32;
+/// Parts of a shape.
+const MAX_NODES: usize = 400;
+
+/// What values looked like.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Shape {
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    kinds: BTreeSet<Kind>,
+    /// What the items of lists looked like.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items: Option<Box<Shape>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<Keys>,
+}
+
+/// A kind of value with nothing inside.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Boolean,
+    Integer,
+    Number,
+    String,
+    Null,
+}
+
+/// What objects looked like.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+struct Keys {
+    /// How many objects.
+    seen: u64,
+    fields: Vec<Field>,
+    /// What stood under keys that are not kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rest: Option<Box<Shape>>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Field {
+    name: String,
+    /// How many objects had it.
+    seen: u64,
+    shape: Shape,
+}
+
+impl Shape {
+    /// Takes over what another one knows.
+    pub fn merge(&mut self, other: Self) {
+        self.join(other);
+        // From the inside out, until it is small enough.
+        let mut depth = MAX_DEPTH;
+        while self.nodes() > MAX_NODES && depth > 0 {
+            depth -= 1;
+            self.flatten(depth);
+        }
+    }
+
+    /// As it is stored.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// As it was stored; `None` if it is something else.
+    #[must_use]
+    pub fn from_json(json: &str) -> Option<Self> {
+        let mut shape: Self = serde_json::from_str(json).ok()?;
+        shape.flatten(MAX_DEPTH);
+        Some(shape)
+    }
+
+    fn of(kind: Kind) -> Self {
+        Self { kinds: BTreeSet::from([kind]), ..Self::default() }
+    }
+
+    fn join(&mut self, other: Self) {
+        self.kinds.extend(other.kinds);
+        match (&mut self.items, other.items) {
+            (Some(items), Some(more)) => items.join(*more),
+            (items @ None, more) => *items = more,
+            (Some(_), None) => {}
+        }
+        match (&mut self.object, other.object) {
+            (Some(keys), Some(more)) => keys.join(more),
+            (keys @ None, more) => *keys = more,
+            (Some(_), None) => {}
+        }
+    }
+
+    fn nodes(&self) -> usize {
+        let items = self.items.as_ref().map_or(0, |it| it.nodes());
+        let fields = self.object.iter().flat_map(|keys| &keys.fields);
+        let rest = self.object.as_ref().and_then(|keys| keys.rest.as_ref());
+        1 + items
+            + fields.map(|it| it.shape.nodes()).sum::<usize>()
+            + rest.map_or(0, |it| it.nodes())
+    }
+
+    /// Forgets what is inside of what is this deep.
+    fn flatten(&mut self, depth: usize) {
+        if let Some(items) = &mut self.items {
+            match depth.checked_sub(1) {
+                Some(depth) => items.flatten(depth),
+                None => **items = Self::default(),
+            }
+        }
+        if let Some(keys) = &mut self.object {
+            match depth.checked_sub(1) {
+                Some(depth) => {
+                    keys.fields.iter_mut().for_each(|it| it.shape.flatten(depth));
+                    keys.rest.iter_mut().for_each(|it| it.flatten(depth));
+                }
+                None => *keys = Keys { seen: keys.seen, ..Keys::default() },
+            }
+        }
+    }
+}
+
+impl Keys {
+    fn join(&mut self, other: Self) {
+        self.seen = self.seen.saturating_add(other.seen);
+        for field in other.fields {
+            match self.fields.iter_mut().find(|it| it.name == field.name) {
+                Some(known) => {
+                    known.seen = known.seen.saturating_add(field.seen);
+                    known.shape.join(field.shape);
+                }
+                None => self.fields.push(field),
+            }
+        }
+        if let Some(rest) = other.rest {
+            self.set_aside(*rest);
+        }
+        self.tidy();
+    }
+
+    /// Keeps a field out: only its value's shape counts.
+    fn set_aside(&mut self, shape: Shape) {
+        match &mut self.rest {
+            Some(rest) => rest.join(shape),
+            None => self.rest = Some(Box::new(shape)),
+        }
+    }
+
+    /// Sets aside what turns out to be data: keys that few objects have, keys that are too
+    /// many, and all of them where there are many with values alike.
+    fn tidy(&mut self) {
+        let first = self.fields.first().map(|it| it.shape.clone());
+        let are_alike = self.fields.len() >= MANY_ALIKE
+            && self.fields.iter().all(|it| Some(&it.shape) == first.as_ref());
+        let is_many = self.seen >= MANY_OBJECTS;
+        let seen = self.seen;
+        let mut kept = Vec::new();
+        for field in std::mem::take(&mut self.fields) {
+            let is_rare = is_many && field.seen.saturating_mul(RARE) < seen;
+            if are_alike || is_rare || kept.len() == MAX_FIELDS {
+                self.set_aside(field.shape);
+            } else {
+                kept.push(field);
+            }
+        }
+        self.fields = kept;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn learned(values: &[Value]) -> Value {
+        let mut shape = Shape::default();
+        for value in values {
+            shape.merge(Shape::of_json(&value.to_string()).unwrap());
+        }
+        assert_eq!(Shape::from_json(&shape.to_json()), Some(shape.clone()));
+        shape.schema()
+    }
+
+    #[test]
+    fn values_become_types() {
+        let order = json!({ "id": 7, "total": 9.5, "tags": ["a"], "paid": true, "note": null });
+        assert_eq!(
+            learned(&[json!([order])]),
+            json!({ "type": "array", "items": {
+                "type": "object",
+                "properties": {
+                    "id": { "type": "integer" },
+                    "total": { "type": "number" },
+                    "tags": { "type": "array", "items": { "type": "string" } },
+                    "paid": { "type": "boolean" },
+                    "note": { "type": "null" },
+                },
+                "required": ["id", "total", "tags", "paid", "note"],
+            } })
+        );
+        assert_eq!(learned(&[json!("text")]), json!({ "type": "string" }));
+        assert_eq!(learned(&[json!([])]), json!({ "type": "array", "items": {} }));
+        assert_eq!(learned(&[json!({})]), json!({ "type": "object" }));
+    }
+
+    #[test]
+    fn several_values_become_one_type() {
+        assert_eq!(
+            learned(&[json!({ "a": 1, "b": "x" }), json!({ "a": 1.5 }), json!({ "a": null })]),
+            json!({
+                "type": "object",
+                "properties": { "a": { "type": ["number", "null"] }, "b": { "type": "string" } },
+                "required": ["a"],
+            })
+        );
+        assert_eq!(
+            learned(&[json!({ "rows": [] }), json!({ "rows": [1] }), json!("no rows")]),
+            json!({ "anyOf": [
+                { "type": "object", "required": ["rows"], "properties": {
+                    "rows": { "type": "array", "items": { "type": "integer" } } } },
+                { "type": "string" },
+            ] })
+        );
+    }
+
+    #[test]
+    fn keys_that_are_data_are_not_kept() {
+        let secret = "alice.smith@example.com";
+        let employee = json!({ "name": "x" });
+        for value in [
+            json!({ "E001": employee, "E002": employee }),
+            json!({ "2025-01-31": employee }),
+            json!({ secret: employee }),
+            json!({ "https://example.com/a": employee }),
+            json!({ "123456": employee }),
+            json!({ "Zoë Müller": employee }),
+            json!({ "550e8400-e29b-41d4-a716-446655440000": employee }),
+            json!({ "ghp_AbCdEf1GhIjKlMn2": employee }),
+            json!({ "x".repeat(41): employee }),
+        ] {
+            let expected = json!({ "type": "object", "additionalProperties": {
+                "type": "object", "properties": { "name": { "type": "string" } },
+                "required": ["name"],
+            } });
+            assert_eq!(learned(std::slice::from_ref(&value)), expected, "{value}");
+        }
+        // Some can only be told by how they differ.
+        let people = ["ann", "bob", "cem", "dov", "eve", "fay", "gus", "hal", "ida", "jon"];
+        let scores: Vec<Value> =
+            people.iter().map(|name| json!({ "team": "red", *name: 1 })).collect();
+        assert_eq!(
+            learned(&scores),
+            json!({
+                "type": "object",
+                "properties": { "team": { "type": "string" } },
+                "required": ["team"],
+                "additionalProperties": { "type": "integer" },
+            })
+        );
+    }
+
+    #[test]
+    fn a_shape_stays_small() {
+        let deep = (0..100).fold(json!(1), |inner, _| json!({ "a": inner }));
+        let mut shape = Shape::of_json(&deep.to_string()).unwrap();
+        for n in 0..500 {
+            let letters: String =
+                n.to_string().chars().map(|it| char::from(it as u8 - b'0' + b'a')).collect();
+            let value = json!({ format!("k{letters}"): { format!("v{letters}"): [n, letters] } });
+            shape.merge(Shape::of_json(&value.to_string()).unwrap());
+        }
+        assert!(shape.nodes() <= MAX_NODES);
+        assert!(shape.to_json().len() < 20_000, "{}", shape.to_json().len());
+    }
+
+    #[test]
+    fn what_is_no_shape_is_none() {
+        for text in ["", "5", "{\"kinds\":[\"odd\"]}", "{\"value\":1}"] {
+            assert_eq!(Shape::from_json(text), None, "{text}");
+        }
+        assert_eq!(Shape::of_json("{\"a\":"), None);
+        assert_eq!(Shape::of_text("{\"a\":").schema(), json!({ "type": "string" }));
+    }
+}

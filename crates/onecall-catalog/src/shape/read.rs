@@ -1,0 +1,114 @@
+//! From JSON text straight to a shape: nothing of the values is kept on the way.
+
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::key::is_name;
+use super::{Field, Keys, Kind, MAX_FIELDS, Shape};
+
+/// Levels that are looked at.
+pub(crate) const MAX_DEPTH: usize = 6;
+/// Items of a list that are looked at.
+const MAX_ITEMS: usize = 100;
+
+impl Shape {
+    /// Of a JSON document; `None` if it is none.
+    #[must_use]
+    pub fn of_json(json: &str) -> Option<Self> {
+        let mut source = serde_json::Deserializer::from_str(json);
+        let shape = Reading { depth: MAX_DEPTH }.deserialize(&mut source).ok()?;
+        source.end().ok().map(|()| shape)
+    }
+
+    /// Of a text, which is a JSON document or else a string.
+    #[must_use]
+    pub fn of_text(text: &str) -> Self {
+        Self::of_json(text).unwrap_or_else(|| Self::of(Kind::String))
+    }
+
+    /// Of no content.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self::of(Kind::Null)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Reading {
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Reading {
+    type Value = Shape;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Shape, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Reading {
+    type Value = Shape;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, _value: bool) -> Result<Shape, E> {
+        Ok(Shape::of(Kind::Boolean))
+    }
+
+    fn visit_i64<E>(self, _value: i64) -> Result<Shape, E> {
+        Ok(Shape::of(Kind::Integer))
+    }
+
+    fn visit_u64<E>(self, _value: u64) -> Result<Shape, E> {
+        Ok(Shape::of(Kind::Integer))
+    }
+
+    fn visit_f64<E>(self, _value: f64) -> Result<Shape, E> {
+        Ok(Shape::of(Kind::Number))
+    }
+
+    fn visit_str<E>(self, _value: &str) -> Result<Shape, E> {
+        Ok(Shape::of(Kind::String))
+    }
+
+    fn visit_unit<E>(self) -> Result<Shape, E> {
+        Ok(Shape::of(Kind::Null))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Shape, A::Error> {
+        let mut items = Shape::default();
+        if let Some(depth) = self.depth.checked_sub(1) {
+            for _ in 0..MAX_ITEMS {
+                let Some(item) = list.next_element_seed(Reading { depth })? else { break };
+                items.join(item);
+            }
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Shape { items: Some(Box::new(items)), ..Shape::default() })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
+        let mut keys = Keys { seen: 1, ..Keys::default() };
+        let mut looked_at = 0;
+        while let Some(name) = map.next_key::<String>()? {
+            let (Some(depth), true) = (self.depth.checked_sub(1), looked_at < 4 * MAX_FIELDS)
+            else {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            looked_at += 1;
+            let shape = map.next_value_seed(Reading { depth })?;
+            if is_name(&name) && !keys.fields.iter().any(|it| it.name == name) {
+                keys.fields.push(Field { name, seen: 1, shape });
+            } else {
+                keys.set_aside(shape);
+            }
+        }
+        keys.tidy();
+        Ok(Shape { object: Some(keys), ..Shape::default() })
+    }
+}

@@ -1,0 +1,60 @@
+//! A shape as a JSON Schema, so that everything that reads schemas can read it.
+
+use serde_json::{Map, Value, json};
+
+use super::{Keys, Kind, Shape};
+
+impl Shape {
+    /// As a JSON Schema.
+    #[must_use]
+    pub fn schema(&self) -> Value {
+        let mut alternatives: Vec<Value> = Vec::new();
+        alternatives.extend(self.object.as_ref().map(Keys::schema));
+        let items = self.items.as_ref();
+        alternatives.extend(items.map(|it| json!({ "type": "array", "items": it.schema() })));
+        let names: Vec<&str> = self.kinds.iter().filter_map(|kind| self.name(*kind)).collect();
+        match names.as_slice() {
+            [] => {}
+            [name] => alternatives.push(json!({ "type": name })),
+            names => alternatives.push(json!({ "type": names })),
+        }
+        match alternatives.len() {
+            0 => json!({}),
+            1 => alternatives.remove(0),
+            _ => json!({ "anyOf": alternatives }),
+        }
+    }
+
+    fn name(&self, kind: Kind) -> Option<&'static str> {
+        Some(match kind {
+            Kind::Boolean => "boolean",
+            // A number is one that can be whole.
+            Kind::Integer if self.kinds.contains(&Kind::Number) => return None,
+            Kind::Integer => "integer",
+            Kind::Number => "number",
+            Kind::String => "string",
+            Kind::Null => "null",
+        })
+    }
+}
+
+impl Keys {
+    fn schema(&self) -> Value {
+        let mut schema = json!({ "type": "object" });
+        let Some(keywords) = schema.as_object_mut() else { return schema };
+        if !self.fields.is_empty() {
+            let properties: Map<String, Value> =
+                self.fields.iter().map(|it| (it.name.clone(), it.shape.schema())).collect();
+            keywords.insert("properties".to_owned(), properties.into());
+            let always = self.fields.iter().filter(|it| it.seen >= self.seen);
+            let required: Vec<&str> = always.map(|it| it.name.as_str()).collect();
+            if !required.is_empty() {
+                keywords.insert("required".to_owned(), json!(required));
+            }
+        }
+        if let Some(rest) = &self.rest {
+            keywords.insert("additionalProperties".to_owned(), rest.schema());
+        }
+        schema
+    }
+}

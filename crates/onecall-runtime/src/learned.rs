@@ -1,0 +1,186 @@
+//! What the results of tools look like whose servers do not say: learned from real ones,
+//! kept in the store, and for the life of the process where there is none.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+use onecall_catalog::{Observed, Shape, content_digest};
+use onecall_config::{Config, OutputTypes, RemoteTransport, ServerConfig, Transport};
+use onecall_core::{CallableName, ServerName, ToolSpec, ToolValue};
+use onecall_store::{ShapeKey, StoredShape, Writer};
+
+/// Results of a tool that are all looked at; of later ones, every so many.
+const FIRST: u64 = 20;
+const EVERY: u64 = 64;
+
+/// Larger results are not looked at.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// Tools whose calls are counted; the results of others are not looked at.
+const MAX_TOOLS: usize = 100_000;
+
+/// Digits of a digest that tell servers and schemas apart.
+const DIGITS: usize = 32;
+
+/// Shapes of results, by tool.
+pub(crate) struct Learned {
+    store: Option<Arc<Writer>>,
+    /// Tells a server from another one of the same name.
+    origins: RwLock<HashMap<ServerName, String>>,
+    /// How many results each tool has given.
+    results: Mutex<HashMap<CallableName, u64>>,
+    shapes: Mutex<HashMap<ShapeKey, Known>>,
+    /// Set when the store has been read.
+    is_read: OnceLock<()>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Known {
+    shape: Shape,
+    samples: u64,
+}
+
+impl Known {
+    fn read(stored: &StoredShape) -> Option<Self> {
+        Some(Self { shape: Shape::from_json(&stored.shape)?, samples: stored.samples })
+    }
+
+    fn add(&mut self, shape: Shape) {
+        self.shape.merge(shape);
+        self.samples = self.samples.saturating_add(1);
+    }
+}
+
+impl Learned {
+    /// Nobody, if the configuration does not want it.
+    pub(crate) fn new(config: &Config, store: Option<Arc<Writer>>) -> Option<Arc<Self>> {
+        if config.output_types == OutputTypes::Declared {
+            return None;
+        }
+        let learned = Self {
+            store,
+            origins: RwLock::default(),
+            results: Mutex::default(),
+            shapes: Mutex::default(),
+            is_read: OnceLock::new(),
+        };
+        learned.follow(&config.servers);
+        Some(Arc::new(learned))
+    }
+
+    /// From now on, these are the servers.
+    pub(crate) fn follow(&self, servers: &[ServerConfig]) {
+        let origins = servers.iter().map(|server| (server.name.clone(), origin(&server.transport)));
+        *self.origins.write().unwrap_or_else(PoisonError::into_inner) = origins.collect();
+    }
+
+    /// Whether the next result of this tool is to be looked at.
+    pub(crate) fn wants(&self, name: &CallableName) -> bool {
+        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        if results.len() >= MAX_TOOLS && !results.contains_key(name) {
+            return false;
+        }
+        let count = results.entry(name.clone()).or_default();
+        *count += 1;
+        *count <= FIRST || count.is_multiple_of(EVERY)
+    }
+
+    /// Looks at a result, later and on another thread. Must be called inside a tokio
+    /// runtime.
+    pub(crate) fn learn(self: &Arc<Self>, spec: &ToolSpec, value: &ToolValue) {
+        let size = match value {
+            ToolValue::Nothing => 0,
+            ToolValue::Json(json) => json.get().len(),
+            ToolValue::Text(text) => text.len(),
+        };
+        if spec.output_schema.is_some() || size > MAX_BYTES {
+            return;
+        }
+        let (learned, key, value) = (Arc::clone(self), self.key(spec), value.clone());
+        match &self.store {
+            Some(store) => store.submit(size, move |store| {
+                let Some(shape) = shape_of(&value) else { return Ok(()) };
+                let mut known = None;
+                let updated = store.update_shape(&key, &mut |stored| {
+                    // What another process has learned counts as well.
+                    let mut merged = stored.as_ref().and_then(Known::read).unwrap_or_default();
+                    merged.add(shape.clone());
+                    let (samples, json) = (merged.samples, merged.shape.to_json());
+                    known = Some(merged);
+                    Some(StoredShape { samples, shape: json })
+                });
+                match known.filter(|_| updated.is_ok()) {
+                    Some(known) => _ = learned.shapes().insert(key, known),
+                    None => learned.shapes().entry(key).or_default().add(shape),
+                }
+                updated
+            }),
+            None => {
+                tokio::task::spawn_blocking(move || {
+                    if let Some(shape) = shape_of(&value) {
+                        learned.shapes().entry(key).or_default().add(shape);
+                    }
+                });
+            }
+        }
+    }
+
+    /// What the results of a tool looked like, if its server does not say.
+    pub(crate) fn observed(&self, spec: &ToolSpec) -> Option<Observed> {
+        if spec.output_schema.is_some() {
+            return None;
+        }
+        self.is_read.get_or_init(|| self.read_store());
+        let shapes = self.shapes();
+        let known = shapes.get(&self.key(spec))?;
+        Some(Observed::new(&known.shape, known.samples))
+    }
+
+    fn read_store(&self) {
+        let Some(store) = &self.store else { return };
+        match store.store().shapes() {
+            Ok(stored) => {
+                let mut shapes = self.shapes();
+                for (key, stored) in stored {
+                    if let Some(known) = Known::read(&stored) {
+                        // What is here already is newer.
+                        shapes.entry(key).or_insert(known);
+                    }
+                }
+            }
+            Err(error) if error.is_known() => {}
+            Err(error) => tracing::warn!("{error}"),
+        }
+    }
+
+    fn shapes(&self) -> MutexGuard<'_, HashMap<ShapeKey, Known>> {
+        self.shapes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn key(&self, spec: &ToolSpec) -> ShapeKey {
+        let origins = self.origins.read().unwrap_or_else(PoisonError::into_inner);
+        let origin = origins.get(&spec.server).map(String::as_str).unwrap_or_default();
+        let what = format!("{origin}\n{}", spec.input_schema);
+        let schema = content_digest(what.as_bytes()).chars().take(DIGITS).collect();
+        let (server, tool) = (spec.server.to_string(), spec.tool.to_string());
+        ShapeKey { server, tool, schema }
+    }
+}
+
+/// Where a server is, without the secrets it is given.
+fn origin(transport: &Transport) -> String {
+    let remote = |it: &RemoteTransport| it.url.clone();
+    let origin = match transport {
+        Transport::Stdio(it) => format!("{}\n{}", it.command, it.args.join("\n")),
+        Transport::Auto(it) | Transport::Http(it) | Transport::Sse(it) => remote(it),
+    };
+    content_digest(origin.as_bytes())
+}
+
+fn shape_of(value: &ToolValue) -> Option<Shape> {
+    match value {
+        ToolValue::Nothing => Some(Shape::nothing()),
+        ToolValue::Json(json) => Shape::of_json(json.get()),
+        ToolValue::Text(text) => Some(Shape::of_text(text)),
+    }
+}
