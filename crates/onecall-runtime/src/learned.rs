@@ -74,7 +74,7 @@ impl Learned {
         *self.origins.write().unwrap_or_else(PoisonError::into_inner) = origins.collect();
     }
 
-    /// Whether the next result of this tool is to be looked at.
+    /// Whether this result of a tool is to be looked at; it is counted.
     pub(crate) fn wants(&self, name: &CallableName) -> bool {
         let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
         if results.len() >= MAX_TOOLS && !results.contains_key(name) {

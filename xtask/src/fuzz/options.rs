@@ -13,6 +13,7 @@ many cases, round after round until the time is over or a property fails.
   frames          what a worker sends to the gateway
   configuration   configuration files
   answers         what a server sends to the gateway
+  definitions     tools that files and types are made from
 
   --minutes N     how long; 10 if left out
 
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn all_targets_for_ten_minutes_unless_said_otherwise() {
-        let all = vec!["frames", "configuration", "answers"];
+        let all = vec!["frames", "configuration", "answers", "definitions"];
         assert_eq!(parse(""), Ok((Duration::from_secs(600), all)));
         assert_eq!(parse("--minutes 0.5 answers"), Ok((Duration::from_secs(30), vec!["answers"])));
     }
@@ -81,7 +82,7 @@ mod tests {
         let error = |message: &str| Err(message.to_owned());
         assert_eq!(
             parse("frame"),
-            error("no target is called 'frame', only frames, configuration, answers")
+            error("no target is called 'frame', only frames, configuration, answers, definitions")
         );
         for line in ["--minutes", "--minutes x", "--minutes -1", "--minutes inf"] {
             assert_eq!(parse(line), error("--minutes needs a number"), "{line}");

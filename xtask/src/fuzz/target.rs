@@ -27,10 +27,11 @@ pub struct Target {
     filter: &'static str,
 }
 
-pub static TARGETS: [Target; 3] = [
+pub static TARGETS: [Target; 4] = [
     Target { name: "frames", package: "onecall-engine", kind: "lib", filter: "hostile_frames::" },
     Target { name: "configuration", package: "onecall-config", kind: "test", filter: "" },
     Target { name: "answers", package: "onecall-bridge", kind: "lib", filter: "hostile_answers::" },
+    Target { name: "definitions", package: "onecall-catalog", kind: "test", filter: "" },
 ];
 
 /// What a run is made from.

@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use onecall_catalog::{Catalog, Files, Listed, ToolDefinition, category_of};
@@ -57,4 +58,22 @@ fn typescript_problem(text: &str) -> Option<String> {
 
 fn python_problem(text: &str) -> Option<String> {
     ruff_python_parser::parse_module(text).err().map(|error| error.to_string())
+}
+
+/// Why a path is no good; `None` if all are.
+pub fn bad_path(files: &Files) -> Option<String> {
+    let mut seen = HashSet::new();
+    files.keys().find_map(|path| {
+        let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./".contains(it);
+        let parts: Vec<&str> = path.split('/').collect();
+        let stem = |part: &&str| part.split('.').next().unwrap_or_default().to_lowercase();
+        let is_device = |part: &&str| {
+            ["con", "prn", "aux", "nul", "com1", "lpt1"].contains(&stem(part).as_str())
+        };
+        let is_good = path.chars().all(is_plain)
+            && seen.insert(path.to_lowercase())
+            && !parts.iter().any(|it| it.is_empty() || it.starts_with('.') || it.len() > 100)
+            && !parts.iter().any(is_device);
+        (!is_good).then(|| path.clone())
+    })
 }

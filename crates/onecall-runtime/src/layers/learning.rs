@@ -28,13 +28,14 @@ impl ToolHost for Learning {
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        if call.form != AnswerForm::Value || !self.learned.wants(&call.name) {
+        if call.form != AnswerForm::Value {
             return self.inner.call(call);
         }
         Box::pin(async move {
             let name = call.name.clone();
             let answer = self.inner.call(call).await;
             if let Ok(value) = &answer
+                && self.learned.wants(&name)
                 && let Resolution::Callable(spec) = self.inner.resolve(&name).await
             {
                 self.learned.learn(&spec, value);

@@ -1,18 +1,16 @@
-//! Whatever is in a tool's definition, the files made from it are programs, and their
-//! names are names on every file system.
+//! Definitions of tools and results that were made to hurt: files made from them are
+//! programs, signatures are lines, and shapes keep no values.
 
 mod support;
 
-use std::collections::HashSet;
-
-use onecall_catalog::{Files, ToolDefinition, generate};
+use onecall_catalog::{Shape, ToolDefinition, generate, python_signature, typescript_signature};
 use onecall_core::{Language, ToolAnnotations, ToolName};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use support::{listed, problem};
+use support::{bad_path, listed, problem};
 
 /// Texts that would end a comment, a string or a line, or are words of a language.
 const TEXTS: &[&str] = &[
@@ -150,6 +148,30 @@ fn document() -> impl Strategy<Value = Value> {
     })
 }
 
+/// In every text of an answer, and in keys that are data.
+const SECRET: &str = "SECRET";
+
+fn answer() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        text().prop_map(|it| json!(format!("{SECRET}{it}"))),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(|it| json!(it)),
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+    ];
+    let key = prop_oneof![
+        3 => "[a-z]{1,3}",
+        1 => proptest::sample::select(&["@x.org", "-1234", " and more", "/path", "é"][..])
+            .prop_map(|it| format!("{SECRET}{it}")),
+    ];
+    leaf.prop_recursive(8, 64, 6, move |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..6).prop_map(Value::from),
+            vec((key.clone(), inner), 0..6).prop_map(|it| Value::Object(it.into_iter().collect())),
+        ]
+    })
+}
+
 fn tool() -> impl Strategy<Value = ToolDefinition> {
     (text(), option::of(text()), document(), option::of(document())).prop_map(
         |(name, description, input_schema, output_schema)| ToolDefinition {
@@ -162,26 +184,8 @@ fn tool() -> impl Strategy<Value = ToolDefinition> {
     )
 }
 
-/// Why a path is no good; `None` if all are.
-fn bad_path(files: &Files) -> Option<String> {
-    let mut seen = HashSet::new();
-    files.keys().find_map(|path| {
-        let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./".contains(it);
-        let parts: Vec<&str> = path.split('/').collect();
-        let stem = |part: &&str| part.split('.').next().unwrap_or_default().to_lowercase();
-        let is_device = |part: &&str| {
-            ["con", "prn", "aux", "nul", "com1", "lpt1"].contains(&stem(part).as_str())
-        };
-        let is_good = path.chars().all(is_plain)
-            && seen.insert(path.to_lowercase())
-            && !parts.iter().any(|it| it.is_empty() || it.starts_with('.') || it.len() > 100)
-            && !parts.iter().any(is_device);
-        (!is_good).then(|| path.clone())
-    })
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn files_are_programs(tools in vec(tool(), 1..6), server in text(), other in text()) {
@@ -193,28 +197,27 @@ proptest! {
             prop_assert_eq!(bad_path(&files), None);
         }
     }
-}
 
-#[test]
-fn names_that_meet_are_told_apart() {
-    let define = |name: &str| ToolDefinition {
-        tool: ToolName::new(name),
-        description: None,
-        input_schema: json!({ "type": "object" }),
-        output_schema: None,
-        annotations: ToolAnnotations::default(),
-    };
-    let names =
-        ["get-user", "get_user", "GETUSER", "getuser", "delete", "con", "index", "東京", "大阪"];
-    let long = "x".repeat(300);
-    let mut tools: Vec<_> = names.iter().map(|it| define(it)).collect();
-    tools.push(define(&long));
-    let tools = listed(vec![("a-b", tools.clone()), ("a.b", vec![define("x")]), ("client", tools)]);
-    for (language, name) in [(Language::Python, "python"), (Language::TypeScript, "typescript")] {
-        let files = generate(&tools, language, "tools");
-        assert_eq!(bad_path(&files), None);
-        assert_eq!(problem(&files), None);
-        let paths: String = files.keys().map(|path| format!("{path}\n")).collect();
-        insta::assert_snapshot!(format!("names_{name}"), paths);
+    #[test]
+    fn signatures_are_one_short_line(tool in tool()) {
+        let tools = listed(vec![("server", vec![tool])]);
+        for tool in tools {
+            for line in [python_signature(&tool.spec), typescript_signature(&tool.spec)] {
+                prop_assert!(line.chars().count() <= 2_000, "{}", line);
+                prop_assert!(!line.contains(char::is_control), "{:?}", line);
+            }
+        }
+    }
+
+    #[test]
+    fn shapes_have_no_values(values in vec(answer(), 1..6)) {
+        let mut shape = Shape::default();
+        for value in &values {
+            shape.merge(Shape::of_text(&value.to_string()));
+        }
+        let stored = shape.to_json();
+        prop_assert!(!stored.contains(SECRET), "{}", stored);
+        prop_assert!(stored.len() < 100_000);
+        prop_assert_eq!(Shape::from_json(&stored), Some(shape));
     }
 }
