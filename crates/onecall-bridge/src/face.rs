@@ -4,11 +4,9 @@
 use std::collections::HashMap;
 
 use onecall_core::ToolName;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-
-/// What it consists of, in the protocol's words.
-const KEYS: [&str; 4] = ["title", "annotations", "icons", "_meta"];
 
 /// A face that is larger than this is none.
 const MAX_BYTES: usize = 64 * 1024;
@@ -20,12 +18,34 @@ pub(crate) type Faces = HashMap<ToolName, ToolFace>;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolFace(pub Map<String, Value>);
 
+/// What a face consists of, in the protocol's words. Everything else is passed over.
+#[derive(Deserialize)]
+struct Parts<'a> {
+    #[serde(borrow)]
+    title: Option<&'a RawValue>,
+    #[serde(borrow)]
+    annotations: Option<&'a RawValue>,
+    #[serde(borrow)]
+    icons: Option<&'a RawValue>,
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
 impl ToolFace {
     /// Takes them from a definition; `None` where there are none.
     pub(crate) fn read(definition: &RawValue) -> Option<Self> {
-        let mut all: Map<String, Value> = serde_json::from_str(definition.get()).ok()?;
-        all.retain(|key, _| KEYS.contains(&key.as_str()));
-        let bytes: usize = all.values().map(|value| value.to_string().len()).sum();
-        (!all.is_empty() && bytes <= MAX_BYTES).then_some(Self(all))
+        let Parts { title, annotations, icons, meta } =
+            serde_json::from_str(definition.get()).ok()?;
+        let parts =
+            [("title", title), ("annotations", annotations), ("icons", icons), ("_meta", meta)];
+        let parts = parts.into_iter().filter_map(|(key, part)| Some((key.to_owned(), part?)));
+        let parts: Vec<(String, &RawValue)> = parts.collect();
+        let bytes: usize = parts.iter().map(|(_, part)| part.get().len()).sum();
+        if parts.is_empty() || bytes > MAX_BYTES {
+            return None;
+        }
+        let read =
+            |(key, part): (String, &RawValue)| Some((key, serde_json::from_str(part.get()).ok()?));
+        Some(Self(parts.into_iter().filter_map(read).collect()))
     }
 }

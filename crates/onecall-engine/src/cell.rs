@@ -1,6 +1,6 @@
 //! How the cell of a program is to be built, told by the gateway to its zygotes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use onecall_core::{Workspace, WorkspaceAccess};
 use onecall_jail::{Jail, Mode};
@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// The one thing any Python program may read from disk: the time zones.
 const TIME_ZONES: &str = "/usr/share/zoneinfo";
 
+/// Where a program finds a file for each tool.
+const TOOLS: &str = "/tools";
+
 /// What a zygote has to know; its one argument, as JSON.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Plan {
@@ -16,6 +19,9 @@ pub(crate) struct Plan {
     pub(crate) mode: Mode,
     /// The folder that programs may use.
     pub(crate) folder: Option<Folder>,
+    /// The folder with a file for each tool.
+    #[serde(default)]
+    pub(crate) tools: Option<PathBuf>,
     /// The interpreter to become, if it is not this binary's own.
     pub(crate) interpreter: Option<Interpreter>,
 }
@@ -44,12 +50,16 @@ enum JailMode {
 }
 
 impl Plan {
-    pub(crate) fn new(mode: Mode, workspace: Option<&Workspace>) -> Self {
+    /// For programs that may use `workspace`, and look into `tools` unless that is where
+    /// their workspace is.
+    pub(crate) fn new(mode: Mode, workspace: Option<&Workspace>, tools: Option<&Path>) -> Self {
+        let taken = workspace.is_some_and(|workspace| workspace.path.starts_with(TOOLS));
+        let tools = tools.filter(|_| !taken).map(Path::to_owned);
         let folder = workspace.map(|workspace| Folder {
             path: workspace.path.clone(),
             writable: workspace.access != WorkspaceAccess::ReadOnly,
         });
-        Self { mode, folder, interpreter: None }
+        Self { mode, folder, tools, interpreter: None }
     }
 
     /// Reads the argument of a zygote.
@@ -67,6 +77,9 @@ impl Plan {
             } else {
                 jail.readable.push(path.clone());
             }
+        }
+        if let Some(tools) = &self.tools {
+            jail.presented.push((tools.clone(), TOOLS.into()));
         }
         if let Some(interpreter) = &self.interpreter {
             jail.loadable.push(interpreter.executable.clone());

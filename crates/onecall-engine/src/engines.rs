@@ -31,6 +31,8 @@ pub struct EngineSettings {
     pub python: Option<PathBuf>,
     /// The one directory that programs may use.
     pub workspace: Option<Workspace>,
+    /// A directory that Python programs may look into, as `/tools`.
+    pub tools: Option<PathBuf>,
 }
 
 impl EngineSettings {
@@ -39,7 +41,12 @@ impl EngineSettings {
     #[must_use]
     pub fn new(executable: PathBuf) -> Self {
         let (mode, choice) = (Mode::Required, EngineChoice::Auto);
-        Self { executable, mode, choice, python: None, workspace: None }
+        Self { executable, mode, choice, python: None, workspace: None, tools: None }
+    }
+
+    /// How the cells of Python programs are to be built.
+    fn plan(&self) -> Plan {
+        Plan::new(self.mode, self.workspace.as_ref(), self.tools.as_deref())
     }
 }
 
@@ -77,11 +84,11 @@ impl Engines {
     /// Engines that nothing has been asked of yet.
     #[must_use]
     pub fn new(settings: EngineSettings) -> Self {
-        let plan = Plan::new(settings.mode, settings.workspace.as_ref());
+        let plan = settings.plan();
         let python = engine("python-zygote", &plan, &settings);
         // There is no workspace for these programs, so none of its quota concerns them.
         let apart = EngineSettings { workspace: None, ..settings.clone() };
-        let typescript = engine("typescript-zygote", &Plan::new(settings.mode, None), &apart);
+        let typescript = engine("typescript-zygote", &Plan::new(settings.mode, None, None), &apart);
         Self { settings, python, cpython: OnceCell::new(), typescript }
     }
 
@@ -205,7 +212,7 @@ impl Engines {
     async fn cpython(&self) -> Result<&Engine, EngineError> {
         let start = || async {
             let interpreter = cpython::find(self.settings.python.as_deref()).await?;
-            let mut plan = Plan::new(self.settings.mode, self.settings.workspace.as_ref());
+            let mut plan = self.settings.plan();
             plan.interpreter = Some(interpreter);
             Ok(engine("cpython-zygote", &plan, &self.settings))
         };

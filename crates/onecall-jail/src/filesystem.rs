@@ -1,6 +1,7 @@
 //! Landlock: no file may be opened but below the paths a program was given.
 
 use std::io;
+use std::path::PathBuf;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr,
@@ -15,9 +16,9 @@ const NEWEST: ABI = ABI::V7;
 /// What every kernel with landlock has.
 const OLDEST: ABI = ABI::V1;
 
-/// Restricts this process to the jail's paths.
-pub(crate) fn restrict(jail: &Jail) -> io::Result<()> {
-    match ruleset(jail).map_err(io::Error::other)? {
+/// Restricts this process to the jail's paths, and to those of what is presented.
+pub(crate) fn restrict(jail: &Jail, presented: &[(PathBuf, PathBuf)]) -> io::Result<()> {
+    match ruleset(jail, presented).map_err(io::Error::other)? {
         // Newer rights (truncating, device controls, TCP, abstract sockets, signals)
         // are a second lock on doors that the system call filter and the namespaces
         // shut, so a kernel without them is not a missing wall.
@@ -26,7 +27,7 @@ pub(crate) fn restrict(jail: &Jail) -> io::Result<()> {
     }
 }
 
-fn ruleset(jail: &Jail) -> Result<RulesetStatus, RulesetError> {
+fn ruleset(jail: &Jail, presented: &[(PathBuf, PathBuf)]) -> Result<RulesetStatus, RulesetError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let load = read | AccessFs::Execute;
     let write = read
@@ -45,6 +46,7 @@ fn ruleset(jail: &Jail) -> Result<RulesetStatus, RulesetError> {
         .scope(Scope::from_all(NEWEST))?
         .create()?
         .add_rules(path_beneath_rules(&jail.readable, read))?
+        .add_rules(path_beneath_rules(presented.iter().map(|(_, place)| place), read))?
         .add_rules(path_beneath_rules(&jail.loadable, load))?
         .add_rules(path_beneath_rules(&jail.writable, write))?
         .restrict_self()?;

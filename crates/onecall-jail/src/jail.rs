@@ -40,6 +40,9 @@ pub struct Jail {
     /// The same for the files of an interpreter other than this binary, which it may
     /// also load as code.
     pub loadable: Vec<PathBuf>,
+    /// Directories that a program sees at another place than they are, where they come
+    /// second, and may read. Without a root of its own it does not see them.
+    pub presented: Vec<(PathBuf, PathBuf)>,
     /// The one directory a program may write to, absolute.
     pub writable: Option<PathBuf>,
     /// Where a program starts, absolute and below one of the paths above; the root
@@ -177,10 +180,13 @@ impl Jail {
                 Err(reason) => Err(io::Error::other(reason.clone())),
             }),
         ]);
+        // Elsewhere, something of the host could be at those places.
+        let own_root = walls.last().is_some_and(Wall::holds);
+        let presented = if own_root { self.presented.as_slice() } else { &[] };
         self.enter_folder()?;
         walls.extend([
             Wall::build("privileges", OUR_FAULT, privileges::drop_all),
-            Wall::build("filesystem", NEWER_KERNEL, || filesystem::restrict(self)),
+            Wall::build("filesystem", NEWER_KERNEL, || filesystem::restrict(self, presented)),
         ]);
         Ok(walls)
     }

@@ -50,7 +50,7 @@ pub(crate) fn enter(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// All that a program may see of the disk, as trees that are not mounted yet.
+/// All that a program may see of the disk and where, as trees that are not mounted yet.
 fn visible_trees(jail: &Jail) -> io::Result<Vec<(&Path, OwnedFd)>> {
     let readable = jail.readable.iter().map(|path| (path, READ_ONLY | NO_CODE));
     let loadable = jail.loadable.iter().map(|path| (path, READ_ONLY));
@@ -63,7 +63,11 @@ fn visible_trees(jail: &Jail) -> io::Result<Vec<(&Path, OwnedFd)>> {
     paths.dedup_by(|(inner, inner_access), (outer, access)| {
         inner == outer || (inner_access == access && inner.starts_with(&**outer))
     });
-    paths.into_iter().map(|(path, access)| Ok((path.as_path(), tree(path, access)?))).collect()
+    let in_place = paths.into_iter().map(|(path, access)| (path.as_path(), path, access));
+    let presented = jail.presented.iter().filter(|(path, _)| path.exists());
+    let presented = presented.map(|(path, place)| (place.as_path(), path, READ_ONLY | NO_CODE));
+    let all = in_place.chain(presented);
+    all.map(|(place, path, access)| Ok((place, tree(path, access)?))).collect()
 }
 
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;

@@ -90,7 +90,11 @@ impl Filter {
 pub(crate) fn filters(jail: &Jail) -> io::Result<Vec<Filter>> {
     let files = match jail {
         Jail { writable: Some(_), .. } => Files::Writable,
-        Jail { readable, loadable, .. } if readable.len() + loadable.len() > 0 => Files::Readable,
+        Jail { readable, loadable, presented, .. }
+            if readable.len() + loadable.len() + presented.len() > 0 =>
+        {
+            Files::Readable
+        }
         _ => Files::None,
     };
     let code = if jail.loadable.is_empty() { Code::Sealed } else { Code::Files };

@@ -26,6 +26,29 @@ remove: Permission denied (os error 13)
 }
 
 #[test]
+fn what_is_presented_is_seen_at_its_place_only() {
+    for user in users() {
+        let prison = Prison::new();
+        let folder = prison.folder("folder");
+        fs::write(folder.join("file"), "kept").unwrap();
+        assert_eq!(
+            prison.run(user, &["presented", folder.to_str().unwrap()]),
+            "\
+read: kept
+entries: 1
+write: Operation not permitted (os error 1)
+create: Operation not permitted (os error 1)
+remove: Permission denied (os error 13)
+where it is: No such file or directory (os error 2)
+beside it: Permission denied (os error 13)
+",
+            "as {user:?}"
+        );
+        assert_eq!(fs::read_to_string(folder.join("file")).unwrap(), "kept");
+    }
+}
+
+#[test]
 fn one_directory_may_be_written_to() {
     for user in users() {
         let prison = Prison::new();

@@ -23,6 +23,7 @@ use crate::metrics::State;
 use crate::revision;
 use crate::rules::{Rules, Shared};
 use crate::sessions::Sessions;
+use crate::tool_folder::ToolFolder;
 use crate::visit::Visiting;
 use crate::{Metrics, Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Preview, Recorder};
 
@@ -44,6 +45,17 @@ pub struct Gateway {
     listed: Listed,
     /// What clients may call themselves.
     pub(crate) exposure: Exposure,
+    /// Where programs can look around, if they can.
+    pub(crate) tool_folder: Option<Arc<ToolFolder>>,
+}
+
+/// Where a gateway keeps what it writes down; it can do without.
+#[derive(Default)]
+pub struct Places {
+    /// What outlives this process.
+    pub store: Option<Arc<Writer>>,
+    /// A folder that the engines show to programs.
+    pub tool_folder: Option<ToolFolder>,
 }
 
 /// No tool that programs may call has this name.
@@ -73,12 +85,8 @@ fn did_you_mean(nearest: &[CallableName]) -> String {
 impl Gateway {
     /// Starts connecting to every server and returns at once. Must be called
     /// inside a tokio runtime.
-    pub fn start(
-        config: Config,
-        engines: Engines,
-        guard: Guard,
-        store: Option<Arc<Writer>>,
-    ) -> Arc<Self> {
+    pub fn start(config: Config, engines: Engines, guard: Guard, places: Places) -> Arc<Self> {
+        let Places { store, tool_folder } = places;
         let exposure = Exposure::new(&config.expose_tools);
         let faces = !exposure.is_empty();
         let setting = Setting { limits: config.limits, faces, ..Setting::default() };
@@ -101,7 +109,23 @@ impl Gateway {
         tokio::spawn(revision::count(bridge.watch(), rules.subscribe(), count));
         let listed = Listed::count(bridge.watch(), rules.subscribe(), exposure.clone());
         let config = Mutex::new(config);
-        Arc::new(Self { bridge, guard, shared, rules, store, config, revision, listed, exposure })
+        let tool_changes = listed.tools.clone();
+        let gateway = Arc::new(Self {
+            bridge,
+            guard,
+            shared,
+            rules,
+            store,
+            config,
+            revision,
+            listed,
+            exposure,
+            tool_folder: tool_folder.map(Arc::new),
+        });
+        if gateway.tool_folder.is_some() {
+            tokio::spawn(Self::follow_tools(Arc::downgrade(&gateway), tool_changes));
+        }
+        gateway
     }
 
     /// Tells that the tools programs may call have changed, for those who remember a
@@ -162,6 +186,7 @@ impl Gateway {
 
     /// Runs one program to its end; dropping the future kills it.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
+        self.show_tools_to(program).await;
         self.rules().runtime.run(program, observer).await
     }
 
@@ -289,6 +314,8 @@ impl Gateway {
 
     /// Stops every server, and writes what is still to be stored.
     pub async fn shutdown(&self) {
+        let folder = self.tool_folder.clone();
+        let removed = tokio::task::spawn_blocking(move || folder.map(|folder| folder.remove()));
         self.bridge.shutdown().await;
         let (recorder, store) = (self.shared.recorder.clone(), self.store.clone());
         let close = move || {
@@ -296,6 +323,8 @@ impl Gateway {
             store.inspect(|store| _ = store.close(STORING));
         };
         _ = tokio::task::spawn_blocking(close).await;
+        // It says itself why it could not.
+        _ = removed.await;
     }
 }
 

@@ -97,31 +97,33 @@ impl Gateway {
             Some(name) => Some(server_named(name, &catalog, &status)?),
             None => None,
         };
-        let rules = self.rules();
-        let is_meant = |spec: &ToolSpec| {
-            server.as_ref().is_none_or(|server| spec.server == *server)
-                && rules.directory.permits(spec)
-        };
-        let relevant = catalog.relevant(search.query, is_meant);
-        let matching = relevant.len();
-        let found = |spec: &Arc<ToolSpec>| ToolFinding {
-            spec: Arc::clone(spec),
-            observed: self.observed(spec),
-        };
-        let tools = relevant.into_iter().take(search.limit).map(found).collect();
-        let mut servers = BTreeMap::new();
-        if matching == 0 {
-            for spec in catalog.tools().filter(|spec| is_meant(spec)) {
-                *servers.entry(spec.server.clone()).or_default() += 1;
-            }
-        }
+        let (rules, query, limit) = (self.rules(), search.query.to_owned(), search.limit);
+        let (only, learned) = (server.clone(), self.shared.learned.clone());
+        // The first search of thousands of tools takes long enough to be in the way of
+        // other tasks.
+        let searched = tokio::task::spawn_blocking(move || {
+            let is_meant = |spec: &ToolSpec| {
+                only.as_ref().is_none_or(|server| spec.server == *server)
+                    && rules.directory.permits(spec)
+            };
+            let relevant = catalog.relevant(&query, is_meant);
+            let matching = relevant.len();
+            let found = |spec: &Arc<ToolSpec>| ToolFinding {
+                spec: Arc::clone(spec),
+                observed: learned.as_ref().and_then(|learned| learned.observed(spec)),
+            };
+            let tools = relevant.into_iter().take(limit).map(found).collect();
+            let servers = if matching == 0 { counted(&catalog, is_meant) } else { BTreeMap::new() };
+            Findings { tools, matching, servers, ..Findings::default() }
+        });
+        let found = searched.await.unwrap_or_default();
         let asked = status.iter().filter(|it| server.as_ref().is_none_or(|name| it.name == *name));
         let names = |wanted: fn(&ServerState) -> bool| {
             asked.clone().filter(|it| wanted(&it.state)).map(|it| it.name.clone()).collect()
         };
         let connecting = names(|it| matches!(it, ServerState::Connecting | ServerState::Idle));
         let down = names(|it| matches!(it, ServerState::Failed { .. }));
-        Ok(Findings { tools, matching, servers, connecting, down })
+        Ok(Findings { connecting, down, ..found })
     }
 
     /// The tools of all servers, or after this long of those that are there.
@@ -131,6 +133,15 @@ impl Gateway {
             Err(_) => self.bridge.known(),
         }
     }
+}
+
+/// How many such tools each server has.
+fn counted(catalog: &Catalog, is_meant: impl Fn(&ToolSpec) -> bool) -> BTreeMap<ServerName, usize> {
+    let mut servers = BTreeMap::new();
+    for spec in catalog.tools().filter(|spec| is_meant(spec)) {
+        *servers.entry(spec.server.clone()).or_default() += 1;
+    }
+    servers
 }
 
 /// The server that is meant: one that has tools, or one that may yet have some.

@@ -1,6 +1,7 @@
 //! The tools that programs may call, as a tree of servers and tools to look around in.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,9 +20,10 @@ const LIST_PATIENCE: Duration = Duration::from_secs(2);
 const READ_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The tools at one moment.
+#[derive(Clone)]
 pub struct ToolTree {
-    catalog: Arc<Catalog>,
-    rules: Arc<Rules>,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) rules: Arc<Rules>,
 }
 
 impl Gateway {
@@ -54,7 +56,18 @@ impl Gateway {
     }
 }
 
+impl fmt::Debug for ToolTree {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("ToolTree").field(&self.catalog.len()).finish()
+    }
+}
+
 impl ToolTree {
+    /// Whether nothing at all has happened between the two.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.catalog, &other.catalog) && Arc::ptr_eq(&self.rules, &other.rules)
+    }
+
     /// All tools, by name.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
         self.catalog.tools().filter(|spec| self.rules.directory.permits(spec))

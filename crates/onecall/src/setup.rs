@@ -9,7 +9,7 @@ use onecall_bridge::Guard;
 use onecall_config::{Config, Loaded, Sandbox, Surroundings, Telemetry};
 use onecall_core::Workspace;
 use onecall_engine::{EngineSettings, Engines, JailMode};
-use onecall_runtime::Gateway;
+use onecall_runtime::{Gateway, Places, ToolFolder};
 use onecall_store::Writer;
 
 use crate::cli::Global;
@@ -46,9 +46,10 @@ pub(crate) fn with_gateway<T>(
 
 /// Starts a gateway for `config`. Must be called inside a tokio runtime.
 pub(crate) fn gateway(config: Config) -> anyhow::Result<Arc<Gateway>> {
-    let engines = engines(&config, this_executable()?)?;
-    let store = store(&config);
-    let gateway = Gateway::start(config, engines, guard()?, store);
+    let (store, tool_folder) = (store(&config), tool_folder());
+    let path = tool_folder.as_ref().map(|folder| folder.path().to_owned());
+    let engines = engines(&config, this_executable()?, path)?;
+    let gateway = Gateway::start(config, engines, guard()?, Places { store, tool_folder });
     let shown = onecall_server::definitions(gateway.workspace(), &gateway.exposed());
     gateway.count_own_definitions(serde_json::to_string(&shown).unwrap_or_default());
     Ok(gateway)
@@ -60,6 +61,22 @@ pub(crate) fn store(config: &Config) -> Option<Arc<Writer>> {
     Some(Arc::new(Writer::start(onecall_store::open(file))))
 }
 
+/// The folder in which programs can look around. They can do without.
+fn tool_folder() -> Option<ToolFolder> {
+    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let parent =
+        own.filter(|it| it.is_absolute() && it.is_dir()).unwrap_or_else(std::env::temp_dir);
+    let created = ToolFolder::below(&parent);
+    let place = parent.clone();
+    // A place for temporary files may be full of others, and nobody waits for this.
+    std::thread::spawn(move || ToolFolder::tidy_up(&place));
+    created
+        .inspect_err(|error| {
+            tracing::warn!("programs have no /tools: '{}': {error}", parent.display());
+        })
+        .ok()
+}
+
 /// Starts the process that ends servers if this one is killed.
 pub(crate) fn guard() -> anyhow::Result<Guard> {
     let mut guard = Command::new(this_executable()?);
@@ -67,8 +84,12 @@ pub(crate) fn guard() -> anyhow::Result<Guard> {
     Guard::spawn(guard).context("cannot start the process guard")
 }
 
-/// The engines that `config` asks for.
-pub(crate) fn engines(config: &Config, executable: PathBuf) -> anyhow::Result<Engines> {
+/// The engines that `config` asks for, whose programs may look into the folder `tools`.
+pub(crate) fn engines(
+    config: &Config,
+    executable: PathBuf,
+    tools: Option<PathBuf>,
+) -> anyhow::Result<Engines> {
     if let Some(Workspace { path, .. }) = &config.workspace {
         let metadata = std::fs::metadata(path)
             .with_context(|| format!("the workspace '{}' cannot be used", path.display()))?;
@@ -87,6 +108,7 @@ pub(crate) fn engines(config: &Config, executable: PathBuf) -> anyhow::Result<En
         choice: config.engine,
         python: config.python.clone(),
         workspace: config.workspace.clone(),
+        tools,
     }))
 }
 

@@ -65,6 +65,11 @@ fn jail(mode: Mode, words: &[&str]) -> Jail {
             folder: Some(PathBuf::from(writable)),
             ..Jail::default()
         },
+        ["presented", folder] => Jail {
+            mode,
+            presented: vec![(PathBuf::from(folder), PathBuf::from("/shown"))],
+            ..Jail::default()
+        },
         ["readable", readable, ..] => {
             Jail { mode, readable: vec![PathBuf::from(readable)], ..Jail::default() }
         }
@@ -149,6 +154,15 @@ fn serve(words: &[&str], prepared: &Prepared, mut socket: UnixStream) -> Result<
             println!("read: {}", fs::read_to_string(format!("{readable}/file"))?);
             show("write", fs::write(format!("{readable}/file"), "changed"));
             show("remove", fs::remove_file(format!("{readable}/file")));
+        }
+        ["presented", folder] => {
+            println!("read: {}", fs::read_to_string("/shown/file")?);
+            println!("entries: {}", fs::read_dir("/shown")?.count());
+            show("write", fs::write("/shown/file", "changed"));
+            show("create", fs::write("/shown/new", "new"));
+            show("remove", fs::remove_file("/shown/file"));
+            show("where it is", fs::read(format!("{folder}/file")).map(drop));
+            show("beside it", fs::read_dir("/shown/..").map(drop));
         }
         ["status"] => {
             socket.write_all(b"!")?;

@@ -14,7 +14,7 @@ use crate::terminal::Readable;
 /// Has a worker of each engine try to break out and prints what held it.
 pub(crate) fn doctor(global: &Global) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
-    let engines = setup::engines(&config, setup::this_executable()?)?;
+    let engines = setup::engines(&config, setup::this_executable()?, None)?;
     let runtime = setup::tokio_runtime()?;
     let mut report = format!("sandbox: {}\n", name_of(config.sandbox));
     let mut usable = true;

@@ -65,7 +65,7 @@ async fn serve(config: &Config) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
     let store = setup::store(config);
     let recorder = Recorder::start(config, store.clone());
-    let engines = Arc::new(setup::engines(config, setup::this_executable()?)?);
+    let engines = Arc::new(setup::engines(config, setup::this_executable()?, None)?);
     let warming = tokio::spawn(warm_up(Arc::clone(&engines)));
     let runtime = Runtime::new(engines, Arc::new(Nobody), config.execution.clone())
         .with_session_limits(config.sessions)

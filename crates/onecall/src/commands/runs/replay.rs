@@ -38,7 +38,7 @@ pub(super) fn replay(record: RunRecord, config: &Config) -> anyhow::Result<ExitC
     }
     let host = Arc::new(Recorded::new(&record));
     let program = Program { engine: engine(&run.engine), ..Program::new(record.program.as_str()) };
-    let engines = Arc::new(setup::engines(config, setup::this_executable()?)?);
+    let engines = Arc::new(setup::engines(config, setup::this_executable()?, None)?);
     let live = Live::new(Echo::Output);
     let runtime = setup::tokio_runtime()?;
     let outcome = runtime.block_on(async {

@@ -1,0 +1,264 @@
+//! The folder in which programs look around: a file for each tool that they may call.
+//!
+//! It lies on the host, where only its owner can look into it; workers see it as `/tools`
+//! and cannot write. It is empty until a program comes that seems to look into it, and
+//! kept up to date from then on, so that it costs nothing where nobody wants it.
+
+use std::collections::HashMap;
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use onecall_catalog::{ToolFile, tool_place};
+use onecall_core::{EngineChoice, Program, ToolSpec};
+use tokio::sync::{Mutex, watch};
+
+use crate::{Gateway, ToolTree};
+
+/// What the names of such folders begin with on the host.
+const PREFIX: &str = "onecall-tools-";
+
+/// Names that are tried for one.
+const MAX_NUMBER: u32 = 100;
+
+/// How long a program waits for servers whose tools it might find.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The least time between two times that everything is compared.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Bounds on what servers can fill the disk with.
+const MAX_FILES: usize = 20_000;
+const MAX_FILE_BYTES: usize = 32 * 1024;
+/// File systems take 255 bytes.
+const MAX_NAME: usize = 240;
+
+/// A folder on the host. It is removed when this is dropped.
+#[derive(Debug)]
+pub struct ToolFolder {
+    path: PathBuf,
+    /// Tells others that this folder is in use, for as long as this process lives.
+    _lock: File,
+    /// What it holds.
+    written: Mutex<Option<Written>>,
+}
+
+/// What was written.
+#[derive(Debug)]
+struct Written {
+    /// What it was written from.
+    tree: ToolTree,
+    files: Files,
+}
+
+/// The tools in the folder, by the path of their file.
+type Files = HashMap<PathBuf, Arc<ToolSpec>>;
+
+impl ToolFolder {
+    /// An empty one below `parent`.
+    ///
+    /// # Errors
+    /// If there can be none.
+    pub fn below(parent: &Path) -> io::Result<Self> {
+        let mut last = io::Error::other("all names are taken");
+        for number in 0..MAX_NUMBER {
+            let path = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(error),
+            }
+            match hold(&path) {
+                Ok(lock) => return Ok(Self { path, _lock: lock, written: Mutex::default() }),
+                // Somebody who was tidying up has taken it away.
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Removes the folders below `parent` that others left there when they were killed.
+    pub fn tidy_up(parent: &Path) {
+        for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+                // One that cannot be removed is none of ours.
+                _ = remove_if_left_behind(&entry.path());
+            }
+        }
+    }
+
+    /// Where it is on the host.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes it show these tools. What cannot be written is missing.
+    async fn show(self: &Arc<Self>, tree: ToolTree) {
+        let mut written = self.written.lock().await;
+        let before = match written.take() {
+            Some(before) if before.tree.is(&tree) => {
+                *written = Some(before);
+                return;
+            }
+            Some(before) => before.files,
+            None => Files::new(),
+        };
+        let (folder, shown) = (self.path.clone(), tree.clone());
+        let files = tokio::task::spawn_blocking(move || write_changes(&folder, before, &shown));
+        *written = Some(Written { tree, files: files.await.unwrap_or_default() });
+    }
+
+    async fn is_in_use(&self) -> bool {
+        self.written.lock().await.is_some()
+    }
+
+    /// Removes it.
+    pub(crate) fn remove(&self) {
+        if let Err(error) = fs::remove_dir_all(&self.path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::debug!("'{}' cannot be removed: {error}", self.path.display());
+        }
+    }
+}
+
+impl Drop for ToolFolder {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+impl Gateway {
+    /// Fills the folder for a program that may look into it.
+    pub(crate) async fn show_tools_to(&self, program: &Program) {
+        let Some(folder) = &self.tool_folder else { return };
+        if program.engine == Some(EngineChoice::TypeScript) || !looks_around(&program.code) {
+            return;
+        }
+        folder
+            .show(ToolTree { catalog: self.known_soon(PATIENCE).await, rules: self.rules() })
+            .await;
+    }
+
+    /// Follows what changes, once somebody has looked; ends with the gateway.
+    pub(crate) async fn follow_tools(gateway: Weak<Self>, mut changes: watch::Receiver<u64>) {
+        while changes.changed().await.is_ok() {
+            let Some(gateway) = gateway.upgrade() else { break };
+            if let Some(folder) = &gateway.tool_folder
+                && folder.is_in_use().await
+            {
+                let catalog = gateway.bridge.known();
+                folder.show(ToolTree { catalog, rules: gateway.rules() }).await;
+            }
+            drop(gateway);
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+/// Whether a program names the folder, in whatever way paths are put together.
+fn looks_around(code: &str) -> bool {
+    ["/tools", "\"tools", "'tools"].iter().any(|way| code.contains(way))
+}
+
+/// Takes hold of a folder, if it is there and nobody else has.
+fn hold(path: &Path) -> io::Result<File> {
+    let folder = File::open(path)?;
+    folder.try_lock()?;
+    fs::symlink_metadata(path)?;
+    Ok(folder)
+}
+
+/// Removes a folder that nobody holds any more.
+fn remove_if_left_behind(path: &Path) -> io::Result<()> {
+    let is_ours = fs::symlink_metadata(path)?;
+    if !is_ours.is_dir() || is_ours.uid() != fs::metadata("/proc/self")?.uid() {
+        return Ok(());
+    }
+    let _lock = hold(path)?;
+    fs::remove_dir_all(path)
+}
+
+/// Writes what is new or different and removes what is gone.
+fn write_changes(folder: &Path, mut before: Files, tree: &ToolTree) -> Files {
+    let mut written = Files::new();
+    for spec in tree.tools().take(MAX_FILES) {
+        let Some((server, stem)) = tool_place(spec) else { continue };
+        if server.len() > MAX_NAME || stem.len() > MAX_NAME {
+            continue;
+        }
+        let path = folder.join(server).join(format!("{stem}{}", ToolFile::Python.ending()));
+        let is_new = before.remove(&path).is_none_or(|earlier| earlier != *spec);
+        if is_new && let Err(error) = write(&path, &ToolFile::Python.text(spec)) {
+            // One that was removed is not wanted any more.
+            if folder.exists() {
+                tracing::warn!("programs cannot look at '{}': {error}", path.display());
+            }
+            break;
+        }
+        written.insert(path, Arc::clone(spec));
+    }
+    for path in before.keys() {
+        _ = fs::remove_file(path);
+        // Succeeds for the last one of a server.
+        _ = path.parent().map(fs::remove_dir);
+    }
+    written
+}
+
+/// In one step, so that nobody reads half of it.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let text = text.get(..text.floor_char_boundary(MAX_FILE_BYTES)).unwrap_or_default();
+    let new = path.with_extension("new");
+    if let Err(error) = fs::write(&new, text) {
+        let Some(parent) = path.parent().filter(|_| error.kind() == io::ErrorKind::NotFound) else {
+            return Err(error);
+        };
+        DirBuilder::new().mode(0o700).create(parent)?;
+        fs::write(&new, text)?;
+    }
+    fs::rename(new, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_may_look_are_told_from_those_that_do_not() {
+        for code in [
+            "os.listdir('/tools')",
+            "open(f\"/tools/{server}/x.pyi\")",
+            "Path('/') / 'tools'",
+            "os.path.join(os.sep, \"tools\", name)",
+        ] {
+            assert!(looks_around(code), "{code}");
+        }
+        for code in ["tools.search('x')", "print(await mcp__x__y())", "# the tools of sales"] {
+            assert!(!looks_around(code), "{code}");
+        }
+    }
+
+    #[test]
+    fn folders_of_the_dead_are_removed_and_those_of_the_living_are_not() {
+        let parent = std::env::temp_dir().join(format!("onecall-test-{}", std::process::id()));
+        fs::create_dir_all(&parent).unwrap_or_default();
+        let left_behind = parent.join(format!("{PREFIX}1-0"));
+        fs::create_dir_all(left_behind.join("server")).unwrap_or_default();
+        let living = ToolFolder::below(&parent);
+        let other = ToolFolder::below(&parent);
+        ToolFolder::tidy_up(&parent);
+        assert!(!left_behind.exists());
+        let paths = [&living, &other].map(|it| it.as_ref().ok().map(|it| it.path.clone()));
+        assert!(paths.iter().all(|path| path.as_ref().is_some_and(|it| it.exists())), "{paths:?}");
+        let mode = paths[0].as_ref().and_then(|path| fs::metadata(path).ok()).map(|it| it.mode());
+        assert_eq!(mode.map(|it| it & 0o777), Some(0o700));
+        drop((living, other));
+        assert_eq!(fs::read_dir(&parent).map(Iterator::count).ok(), Some(0));
+        fs::remove_dir_all(parent).unwrap_or_default();
+    }
+}
