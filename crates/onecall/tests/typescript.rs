@@ -248,3 +248,16 @@ fn the_language_is_chosen_by_name_or_file() {
     let arguments = ["run", "--language", "typescript", &home.text_path("a.txt")];
     assert_eq!(finish(home.configured(&arguments)).stdout, "{ a: 1 }\n");
 }
+
+#[test]
+fn source_that_is_nested_beyond_reason_is_an_error() {
+    let mut gateway = Gateway::new();
+    for (open, close) in [("(", ")"), ("[", "]"), ("-", ""), ("a=>", ""), ("`${", "}`")] {
+        let code = open.repeat(100_000) + "1" + &close.repeat(100_000);
+        let reason = failed(&gateway.execute_typescript(&code));
+        assert_eq!(reason, "SyntaxError: the program is nested too deeply", "{open}");
+    }
+    // What is deep but not absurd runs, or fails like a program.
+    let deep = format!("console.log({}1{})", "(".repeat(500), ")".repeat(500));
+    assert_eq!(printed(&gateway.execute_typescript(&deep)), "1\n");
+}

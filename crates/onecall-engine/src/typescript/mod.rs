@@ -1,6 +1,7 @@
 //! The body of a TypeScript worker: QuickJS inside this binary, and the prelude that
 //! gives programs what they expect around the language.
 
+mod depth;
 mod json;
 mod modules;
 mod positions;

@@ -17,6 +17,7 @@ use oxc_syntax::module_record::{ImportImportName, ModuleRecord};
 use oxc_syntax::operator::UnaryOperator;
 use oxc_transformer::{HelperLoaderMode, TransformOptions, Transformer};
 
+use super::depth::is_shallow;
 use super::positions::{Place, Positions, place_of};
 
 /// What the program is called in every message.
@@ -61,6 +62,10 @@ pub(super) struct SyntaxProblem {
 
 /// Takes the types out of `source`.
 pub(super) fn strip(source: &str) -> Result<Stripped, SyntaxProblem> {
+    if !is_shallow(source) {
+        let message = "the program is nested too deeply".to_owned();
+        return Err(SyntaxProblem { message, place: None });
+    }
     let allocator = Allocator::default();
     let javascript = Parser::new(&allocator, source, SourceType::mjs()).parse();
     if javascript.diagnostics.is_empty() {

@@ -1,0 +1,248 @@
+//! Whether a source nests little enough for its parser, which goes one call deeper for
+//! every level and would run out of stack.
+//!
+//! It is read roughly, as tokens. Where it is taken for something else than it is, a
+//! program can be refused that nests hundreds of levels, and no other.
+
+/// Levels a program may have. People write dozens.
+const MAX_DEPTH: usize = 1_000;
+
+/// Words after which the same expression or statement goes on, one level deeper.
+const DEEPER: [&str; 9] =
+    ["typeof", "void", "delete", "await", "new", "yield", "else", "keyof", "extends"];
+
+/// Words that begin a statement, so what was before on another line has ended.
+const BEGINNINGS: [&str; 18] = [
+    "const",
+    "let",
+    "var",
+    "function",
+    "async",
+    "class",
+    "if",
+    "for",
+    "while",
+    "do",
+    "return",
+    "try",
+    "throw",
+    "switch",
+    "import",
+    "export",
+    "type",
+    "interface",
+];
+
+/// Never true for a program that the parser cannot take.
+pub(super) fn is_shallow(source: &str) -> bool {
+    let mut depth = Depth::default();
+    let mut rest = source;
+    while let Some(first) = rest.chars().next() {
+        let (length, token) = next(rest, first, &depth);
+        depth.take(token);
+        if depth.total > MAX_DEPTH {
+            return false;
+        }
+        rest = rest.get(length.max(first.len_utf8())..).unwrap_or_default();
+    }
+    true
+}
+
+enum Token<'a> {
+    /// Spaces, comments, text.
+    Nothing,
+    LineBreak,
+    Open(Bracket),
+    Close,
+    /// The end of a statement or of one among several.
+    End,
+    Word(&'a str),
+    /// A string, a number, a regular expression.
+    Value,
+    Operator(char),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bracket {
+    Plain,
+    /// Between the backquotes of a template.
+    Template,
+}
+
+#[derive(Default)]
+struct Depth {
+    /// For every bracket that is open, what kind it is and how deep what precedes it is.
+    open: Vec<(Bracket, usize)>,
+    /// How deep the statement or expression is that is being read.
+    run: usize,
+    total: usize,
+    /// Whether a slash would divide.
+    after_value: bool,
+    after_break: bool,
+}
+
+impl Depth {
+    fn in_template(&self) -> bool {
+        self.open.last().is_some_and(|(bracket, _)| *bracket == Bracket::Template)
+    }
+
+    fn take(&mut self, token: Token<'_>) {
+        let after_break = std::mem::take(&mut self.after_break);
+        match token {
+            Token::Nothing => {
+                self.after_break = after_break;
+                return;
+            }
+            Token::LineBreak => {
+                self.after_break = true;
+                return;
+            }
+            Token::Open(bracket) => {
+                self.open.push((bracket, self.run));
+                self.run = 0;
+                self.total += 1;
+            }
+            Token::Close => {
+                self.total -= self.run;
+                if let Some((_, before)) = self.open.pop() {
+                    self.total -= 1;
+                    self.run = before;
+                } else {
+                    self.run = 0;
+                }
+            }
+            Token::End => self.end(),
+            Token::Word(word) => {
+                if after_break && BEGINNINGS.contains(&word) {
+                    self.end();
+                }
+                if DEEPER.contains(&word) {
+                    self.deeper();
+                }
+            }
+            Token::Value => {}
+            Token::Operator(operator) => {
+                // What stands between two values nests to the left, which costs nothing.
+                if !self.after_value || "=?<>".contains(operator) {
+                    self.deeper();
+                }
+            }
+        }
+        self.after_value = match token {
+            Token::Value | Token::Close => true,
+            Token::Word(word) => !DEEPER.contains(&word) && word != "return",
+            _ => false,
+        };
+    }
+
+    fn deeper(&mut self) {
+        self.run += 1;
+        self.total += 1;
+    }
+
+    fn end(&mut self) {
+        self.total -= self.run;
+        self.run = 0;
+    }
+}
+
+/// The length of the next token in bytes, and what it is.
+fn next<'a>(rest: &'a str, first: char, depth: &Depth) -> (usize, Token<'a>) {
+    if depth.in_template() {
+        return match first {
+            '`' => (1, Token::Close),
+            '\\' => (1 + rest.chars().nth(1).map_or(0, char::len_utf8), Token::Nothing),
+            '$' if rest.starts_with("${") => (2, Token::Open(Bracket::Plain)),
+            _ => (first.len_utf8(), Token::Nothing),
+        };
+    }
+    match first {
+        '\n' => (1, Token::LineBreak),
+        '`' => (1, Token::Open(Bracket::Template)),
+        '(' | '[' | '{' => (1, Token::Open(Bracket::Plain)),
+        ')' | ']' | '}' => (1, Token::Close),
+        ';' | ',' => (1, Token::End),
+        '\'' | '"' => (quoted(rest, first), Token::Value),
+        '/' if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), Token::Nothing),
+        '/' if rest.starts_with("/*") => {
+            (rest.find("*/").map_or(rest.len(), |end| end + 2), Token::Nothing)
+        }
+        '/' if !depth.after_value => (quoted(rest, first), Token::Value),
+        '.' => (1, Token::Nothing),
+        _ if first.is_whitespace() => (first.len_utf8(), Token::Nothing),
+        _ if is_word(first) => {
+            let end = rest.find(|it: char| !is_word(it)).unwrap_or(rest.len());
+            (end, Token::Word(rest.get(..end).unwrap_or_default()))
+        }
+        _ => (first.len_utf8(), Token::Operator(first)),
+    }
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_' || character == '$' || character == '#'
+}
+
+/// The length of what begins and ends with `quote`, on one line.
+fn quoted(rest: &str, quote: char) -> usize {
+    let (mut is_escaped, mut in_class) = (false, false);
+    for (position, character) in rest.char_indices().skip(1) {
+        match character {
+            '\n' => return position,
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            // In a regular expression, where a slash in brackets ends nothing.
+            '[' if quote == '/' => in_class = true,
+            ']' if quote == '/' => in_class = false,
+            _ if character == quote && !in_class => return position + quote.len_utf8(),
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nests_without_end_is_noticed() {
+        let nested = |open: &str, close: &str| open.repeat(5_000) + "1" + &close.repeat(5_000);
+        for source in [
+            nested("(", ")"),
+            nested("[", "]"),
+            nested("{", "}"),
+            nested("- ", ""),
+            nested("!", ""),
+            nested("typeof ", ""),
+            nested("new ", ""),
+            nested("a => ", ""),
+            nested("a = ", ""),
+            nested("1 ? 2 : ", ""),
+            nested("if (0) {} else ", ""),
+            nested("`${", "}`"),
+            nested("Array<", ">"),
+            nested("function f() {", "}"),
+            nested("f(x, ", ")"),
+            "(".repeat(5_000),
+        ] {
+            assert!(!is_shallow(&source), "{}", source.get(..20).unwrap_or_default());
+        }
+    }
+
+    #[test]
+    fn what_is_merely_long_is_not() {
+        let long = |line: &str| line.repeat(5_000);
+        for source in [
+            long("const f = async (x: number) => x > 1 ? -x : !x\n"),
+            long("let a = [1, -2, () => 3, `x${1}`];"),
+            long("if (a) { b() } else { c() }\n"),
+            format!("x = 1{}", long(" + 1")),
+            format!("x = y{}", long(".then((it) => it.a)\n")),
+            format!("x = [{}]", long("{ a: -1, b: (c) => typeof c },")),
+            long("// it's ((((\n/* \" [[[[ */ x = /[/(\\/]{2}\"/ ; y = '((((' / 2\n"),
+            format!("x = `{}`", long("(((` + `\\`${1}")),
+        ] {
+            assert!(is_shallow(&source), "{}", source.get(..40).unwrap_or_default());
+        }
+    }
+}
