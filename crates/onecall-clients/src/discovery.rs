@@ -1,6 +1,6 @@
 //! The servers that a user's clients have, found in all their files and put together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -51,15 +51,20 @@ impl Discovery {
     #[must_use]
     pub fn of_clients(host: &Host<'_>, clients: &[Client], executable: Option<&str>) -> Self {
         let mut discovery = Self::default();
+        // Some clients keep servers in several places of one large file.
+        let mut documents = BTreeMap::new();
         for place in clients.iter().flat_map(|client| host.places(*client)) {
             for path in files_of(&place) {
                 let place = Place { path: path.clone(), ..place.clone() };
-                match read_document(&path, &place.spot) {
-                    Ok(Some(document)) => discovery.add(&document, &place, host, executable),
+                let read = documents
+                    .entry(path)
+                    .or_insert_with_key(|path| read_document(path, &place.spot));
+                match read {
+                    Ok(Some(document)) => discovery.add(document, &place, host, executable),
                     Ok(None) => {}
                     Err(problem) => {
-                        if !discovery.problems.contains(&problem) {
-                            discovery.problems.push(problem);
+                        if !discovery.problems.contains(problem) {
+                            discovery.problems.push(problem.clone());
                         }
                     }
                 }

@@ -330,6 +330,52 @@ fn a_program_that_fails_does_not_matter() {
 }
 
 #[test]
+fn what_is_written_meanwhile_stays() {
+    let home = home();
+    home.write(CLAUDE, "{}");
+    // It fails, but not without a trace.
+    let program = home.write(
+        "bin/claude",
+        format!("#!/bin/sh\necho '{{\"numStartups\": 9}}' > {}\nexit 1\n", home.text_path(CLAUDE)),
+    );
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = home.onecall(&["install", "claude-code", "--yes"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", home.text_path("bin")));
+    let ended = finish(command);
+    assert_eq!(ended.code, Some(0), "{}", shown(&ended));
+    let document: Value = serde_json::from_str(&read(&home, CLAUDE)).unwrap();
+    assert_eq!(document["numStartups"], 9);
+    assert_eq!(document["mcpServers"]["onecall"]["args"][0], "serve");
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_named() {
+    let home = home();
+    fs::set_permissions(home.path(CURSOR), fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::read(home.path(CURSOR)).is_ok() {
+        // The superuser may read everything.
+        return;
+    }
+    let why = "cannot read '[home]/home/.cursor/mcp.json': Permission denied (os error 13)\n";
+    let ended = onecall(&home, &["install", "cursor", "--yes"]);
+    assert_eq!((ended.code, ended.stderr), (Some(2), format!("error: {why}")));
+    let ended = onecall(&home, &["init", "--yes", "--client", "cursor"]);
+    assert!(ended.stderr.contains(&format!("warning: {why}")), "{}", ended.stderr);
+}
+
+#[test]
+fn a_file_that_may_not_be_written_stays() {
+    let home = home();
+    fs::set_permissions(home.path(CURSOR), fs::Permissions::from_mode(0o444)).unwrap();
+    if fs::OpenOptions::new().write(true).open(home.path(CURSOR)).is_ok() {
+        return;
+    }
+    let ended = onecall(&home, &["install", "cursor", "--yes"]);
+    assert_eq!(ended.code, Some(2), "{}", shown(&ended));
+    assert_eq!(read(&home, CURSOR), SETTINGS);
+}
+
+#[test]
 fn without_a_configuration() {
     let home = Home::new();
     let ended = onecall(&home, &["install", "cursor", "--replace", "--yes"]);

@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn all_targets_for_ten_minutes_unless_said_otherwise() {
-        let all = vec!["frames", "configuration", "answers", "definitions"];
+        let all = vec!["frames", "configuration", "clients", "answers", "definitions"];
         assert_eq!(parse(""), Ok((Duration::from_secs(600), all)));
         assert_eq!(parse("--minutes 0.5 answers"), Ok((Duration::from_secs(30), vec!["answers"])));
     }
@@ -82,7 +82,9 @@ mod tests {
         let error = |message: &str| Err(message.to_owned());
         assert_eq!(
             parse("frame"),
-            error("no target is called 'frame', only frames, configuration, answers, definitions")
+            error(
+                "no target is called 'frame', only frames, configuration, clients, answers, definitions"
+            )
         );
         for line in ["--minutes", "--minutes x", "--minutes -1", "--minutes inf"] {
             assert_eq!(parse(line), error("--minutes needs a number"), "{line}");

@@ -30,6 +30,7 @@ pub struct Target {
 pub static TARGETS: [Target; 4] = [
     Target { name: "frames", package: "onecall-engine", kind: "lib", filter: "hostile_frames::" },
     Target { name: "configuration", package: "onecall-config", kind: "test", filter: "" },
+    Target { name: "clients", package: "onecall-clients", kind: "test", filter: "" },
     Target { name: "answers", package: "onecall-bridge", kind: "lib", filter: "hostile_answers::" },
     Target { name: "definitions", package: "onecall-catalog", kind: "test", filter: "" },
 ];

@@ -7,7 +7,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Number, Value};
 
 use super::splice::{indentation, line_end, splice};
-use super::{Content, EditError, Trace};
+use super::{Content, EditError, Trace, unusual};
 use crate::spot::Spot;
 
 pub(super) fn read(text: &str) -> Result<Value, EditError> {
@@ -354,13 +354,12 @@ fn trailer_end(text: &str, from: usize) -> usize {
 
 fn comment_length(text: &str) -> usize {
     if text.starts_with("//") {
-        let line = text.find('\n').unwrap_or(text.len());
-        return text.get(..line).map_or(line, |line| line.trim_end_matches('\r').len());
+        return text.find(['\n', '\r']).unwrap_or(text.len());
     }
-    if text.starts_with("/*") {
-        return text.find("*/").map_or(text.len(), |end| end + 2);
+    match text.strip_prefix("/*") {
+        Some(inner) => inner.find("*/").map_or(text.len(), |end| end + 4),
+        None => 1,
     }
-    1
 }
 
 /// Whether there is nothing in it, not even a comment.
@@ -399,8 +398,4 @@ fn slice(text: &str, range: Range<usize>) -> &str {
 
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
-}
-
-fn unusual(why: &str) -> EditError {
-    EditError::Unusual { why: why.to_owned() }
 }

@@ -13,8 +13,6 @@ use thiserror::Error;
 
 use crate::spot::{Format, Shape, Spot};
 
-pub use yaml::{commented, entry_lines};
-
 /// Why a text was not edited.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EditError {
@@ -141,16 +139,16 @@ pub fn insert(
         Format::Toml => toml::insert(body, spot, name, content)?,
         Format::Yaml => yaml::insert(body, spot, name, content)?,
     };
-    let after = read(&edited, spot.format).map_err(|_| misread("the result is not valid"))?;
+    let after = read(&edited, spot.format).map_err(|_| unusual("the result is not valid"))?;
     let new = entries(&after, spot).into_iter().find(|(known, _)| *known == name);
-    let Some((_, new)) = new else { return Err(misread("the entry would not be found")) };
+    let Some((_, new)) = new else { return Err(unusual("the entry would not be found")) };
     if let Content::Entry(entry, _) = content
         && without_name(new, spot) != Value::Object(entry.clone())
     {
-        return Err(misread("the entry would read differently"));
+        return Err(unusual("the entry would read differently"));
     }
     if without(after.clone(), spot, name) != without(before, spot, name) {
-        return Err(misread("something else would change"));
+        return Err(unusual("something else would change"));
     }
     Ok((format!("{mark}{edited}"), trace))
 }
@@ -175,9 +173,12 @@ pub fn remove(
         Format::Toml => toml::remove(body, spot, name, trace)?,
         Format::Yaml => yaml::remove(body, spot, name, trace)?,
     };
-    let after = read(&edited, spot.format).map_err(|_| misread("the result is not valid"))?;
+    let after = read(&edited, spot.format).map_err(|_| unusual("the result is not valid"))?;
+    if entries(&after, spot).iter().any(|(known, _)| *known == name) {
+        return Err(unusual("the entry would stay"));
+    }
     if without(after, spot, name) != without(before, spot, name) {
-        return Err(misread("something else would change"));
+        return Err(unusual("something else would change"));
     }
     Ok((format!("{mark}{edited}"), taken))
 }
@@ -188,7 +189,7 @@ fn split_mark(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 })
 }
 
-fn misread(why: &str) -> EditError {
+fn unusual(why: &str) -> EditError {
     EditError::Unusual { why: why.to_owned() }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value, json};
 use toml_edit::{Document, Item, Table, TableLike, Value as Toml};
 
 use super::splice::{lead, line_end, splice};
-use super::{Content, EditError, Trace};
+use super::{Content, EditError, Trace, unusual};
 use crate::spot::Spot;
 
 pub(super) fn read(text: &str) -> Result<Value, EditError> {
@@ -285,8 +285,4 @@ fn scalar_value(value: &Toml) -> Value {
         Toml::Array(items) => items.iter().map(scalar_value).collect(),
         Toml::InlineTable(table) => table_value(table),
     }
-}
-
-fn unusual(why: &str) -> EditError {
-    EditError::Unusual { why: why.to_owned() }
 }

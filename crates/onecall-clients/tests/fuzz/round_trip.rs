@@ -1,7 +1,5 @@
 //! An entry that is put into a file and taken out again leaves every byte as it was.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
-
 use onecall_clients::edit::{Content, Trace, entries, insert, read, remove};
 use onecall_clients::{Format, Shape, Spot};
 use proptest::prelude::*;
@@ -165,7 +163,7 @@ fn others() -> impl Strategy<Value = Map<String, Value>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::config())]
 
     #[test]
     fn json(

@@ -1,0 +1,143 @@
+//! New entries as YAML.
+
+use onecall_config::document::{Scalar, ScalarKind};
+use serde_json::{Map, Value, json as value_of};
+
+use crate::edit::{Content, json};
+use crate::spot::{Shape, Spot};
+
+/// Lines as comments of YAML.
+fn commented(lines: &[String], indent: &str, end: &str) -> String {
+    lines.iter().map(|line| format!("{indent}# {line}{end}")).collect()
+}
+
+/// An entry of a list of servers, as lines that begin with `indent`.
+fn entry_lines(name: &str, entry: &Map<String, Value>, indent: &str, end: &str) -> String {
+    let mut lines = format!("{indent}- name: {}{end}", scalar(name));
+    fields(entry, &format!("{indent}  "), end, &mut lines);
+    lines
+}
+
+pub(super) fn entry_block(
+    spot: &Spot,
+    name: &str,
+    content: &Content,
+    indent: &str,
+    end: &str,
+) -> String {
+    match content {
+        Content::Verbatim(taken) if taken.ends_with('\n') => taken.clone(),
+        Content::Verbatim(taken) => format!("{taken}{end}"),
+        Content::Entry(entry, comments) => {
+            let mut block = commented(comments, indent, end);
+            match spot.shape {
+                Shape::List => block.push_str(&entry_lines(name, entry, indent, end)),
+                Shape::Mapping => {
+                    block.push_str(&format!("{indent}{}:{end}", scalar(name)));
+                    fields(entry, &format!("{indent}  "), end, &mut block);
+                }
+            }
+            block
+        }
+    }
+}
+
+fn fields(entry: &Map<String, Value>, indent: &str, end: &str, lines: &mut String) {
+    for (key, value) in entry {
+        lines.push_str(&format!("{indent}{}: ", scalar(key)));
+        match value {
+            Value::Object(inner) if !inner.is_empty() => {
+                lines.truncate(lines.trim_end().len());
+                lines.push_str(end);
+                fields(inner, &format!("{indent}  "), end, lines);
+            }
+            value => {
+                lines.push_str(&flow(value));
+                lines.push_str(end);
+            }
+        }
+    }
+}
+
+/// Whether every text is quoted, as in JSON.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quotes {
+    Needed,
+    All,
+}
+
+pub(super) fn between_brackets(
+    spot: &Spot,
+    name: &str,
+    content: &Content,
+    quotes: Quotes,
+) -> String {
+    let written = |value: Value| match quotes {
+        Quotes::Needed => flow(&value),
+        Quotes::All => json::inline(&value),
+    };
+    match (content, spot.shape) {
+        (Content::Entry(entry, _), Shape::Mapping) => {
+            format!("{}: {}", quoted(name), written(Value::Object(entry.clone())))
+        }
+        (Content::Entry(entry, _), Shape::List) => {
+            let mut named = Map::from_iter([("name".to_owned(), value_of!(name))]);
+            named.extend(entry.clone());
+            written(Value::Object(named))
+        }
+        (Content::Verbatim(taken), shape) => {
+            let taken = taken.trim();
+            let item = taken.strip_prefix("- ").filter(|_| shape == Shape::List);
+            item.unwrap_or(taken).to_owned()
+        }
+    }
+}
+
+fn flow(value: &Value) -> String {
+    match value {
+        Value::String(text) => scalar(text),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(flow).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(entries) => {
+            let entries: Vec<_> = entries
+                .iter()
+                .map(|(key, value)| format!("{}: {}", scalar(key), flow(value)))
+                .collect();
+            match entries.is_empty() {
+                true => "{}".to_owned(),
+                false => format!("{{ {} }}", entries.join(", ")),
+            }
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A text, quoted unless it can only be read as it is.
+fn scalar(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./-@".contains(c);
+    let begins_well = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '.');
+    let is_text = Scalar::plain(text).kind == ScalarKind::Text;
+    // Other readers know more words than ours.
+    let is_word =
+        matches!(text.to_ascii_lowercase().as_str(), "yes" | "no" | "on" | "off" | "y" | "n");
+    match begins_well && text.chars().all(is_plain) && is_text && !is_word {
+        true => text.to_owned(),
+        false => quoted(text),
+    }
+}
+
+/// JSON's quotes are YAML's as well, except for a few characters.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::new();
+    for character in Value::from(text).to_string().chars() {
+        match character {
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => {
+                quoted.push_str(&format!("\\u{:04x}", u32::from(character)));
+            }
+            plain => quoted.push(plain),
+        }
+    }
+    quoted
+}
