@@ -66,9 +66,12 @@ impl Writer {
     ) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(queue) = queue.as_ref() else {
+            self.state.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
         let waiting = self.state.waiting_bytes.load(Ordering::Relaxed);
-        let fits = waiting.saturating_add(bytes) <= QUEUE_BYTES;
-        if let Some(queue) = queue.as_ref().filter(|_| fits) {
+        if waiting.saturating_add(bytes) <= QUEUE_BYTES {
             self.state.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
             if queue.try_send((bytes, Box::new(work))).is_ok() {
                 return;

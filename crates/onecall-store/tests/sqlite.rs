@@ -284,6 +284,11 @@ fn old_runs_and_too_many_go() {
     let mut calls = 0;
     store.each_call(None, &mut |_, _| calls += 1).unwrap();
     assert_eq!(calls, 3);
+    // The disk has got back what they took.
+    let reader = Connection::open(place.file()).unwrap();
+    let free: i64 = reader.pragma_query_value(None, "freelist_count", |row| row.get(0)).unwrap();
+    let pages: i64 = reader.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    assert!(free < 3 && pages < 150, "{free} of {pages} pages are free");
 }
 
 fn answer(value: ToolValue, stored: i64, expires: i64) -> StoredAnswer {

@@ -17,7 +17,7 @@ use super::recording::Finished;
 use super::tokenizer::Tokenizer;
 
 /// The tokenizer is forgotten when nobody has needed it for this long.
-pub(super) const IDLE: Duration = Duration::from_secs(120);
+pub(super) const IDLE: Duration = Duration::from_secs(60);
 
 /// Bytes of calls that are counted exactly in one run; the others are taken to be like
 /// these.
