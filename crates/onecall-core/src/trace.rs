@@ -31,7 +31,8 @@ impl TraceContext {
         if !is_parent(parent) {
             return None;
         }
-        let state = state.map(str::trim).filter(|state| is_state(state)).map(str::to_owned);
+        let state = state.map(|state| state.trim_matches([' ', '\t']));
+        let state = state.filter(|state| is_state(state)).map(str::to_owned);
         Some(Self { parent: parent.to_owned(), state })
     }
 

@@ -35,7 +35,7 @@ pub use directory::{Directory, Found};
 pub use exposed::ExposedTool;
 pub use gateway::{Gateway, Places, ToolNotFound};
 pub use listed::Listed;
-pub use metrics::{Lookup, Metrics};
+pub use metrics::{CacheLookup, Metrics};
 pub use observer::{Observer, Silent};
 pub use onecall_bridge::ToolFace;
 pub use plan::{Plan, PlanProblems, PlanRequest};

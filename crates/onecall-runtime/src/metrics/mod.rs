@@ -52,7 +52,7 @@ pub(crate) struct CallTally {
 
 /// What a cache did with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lookup {
+pub enum CacheLookup {
     /// It knew the answer.
     Hit,
     /// The call had to be made.
@@ -67,10 +67,10 @@ pub(crate) struct State {
 
 impl Metrics {
     /// A cache was asked for the answer to a call.
-    pub fn looked_up(&self, lookup: Lookup) {
+    pub fn looked_up(&self, lookup: CacheLookup) {
         let count = match lookup {
-            Lookup::Hit => &self.hits,
-            Lookup::Miss => &self.misses,
+            CacheLookup::Hit => &self.hits,
+            CacheLookup::Miss => &self.misses,
         };
         count.fetch_add(1, Ordering::Relaxed);
     }
