@@ -94,13 +94,14 @@ impl Gateway {
         let bridge = Bridge::start_in(servers, local, guard.clone(), setting);
         let engines = Arc::new(engines);
         let sessions = Arc::new(Sessions::new(config.sessions));
+        let metrics = Arc::new(Metrics::default());
         let shared = Shared {
             engines,
             bridge: Arc::clone(&bridge),
             sessions,
-            cache: cache(&config, store.as_ref()),
+            cache: cache(&config, store.as_ref(), &metrics),
             recorder: Recorder::start(&config, store.clone()),
-            metrics: Arc::new(Metrics::default()),
+            metrics,
             learned: Learned::new(&config, store.clone()),
         };
         let rules = Rules::new(&config, &shared);
@@ -329,8 +330,13 @@ impl Gateway {
 }
 
 /// The cache that the configuration asks for.
-fn cache(config: &Config, store: Option<&Arc<Writer>>) -> Option<Arc<Cache>> {
-    let cache = Cache::new(config.cache.clone()?, Arc::new(SystemClock), store.cloned());
+fn cache(
+    config: &Config,
+    store: Option<&Arc<Writer>>,
+    metrics: &Arc<Metrics>,
+) -> Option<Arc<Cache>> {
+    let cache = Cache::new(config.cache.clone()?, Arc::new(SystemClock), store.cloned())
+        .with_metrics(Arc::clone(metrics));
     cache.know(&config.servers, &config.local_tools);
     Some(Arc::new(cache))
 }

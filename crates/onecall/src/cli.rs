@@ -75,6 +75,21 @@ pub(crate) struct RunArguments {
     pub(crate) timeout: Option<Duration>,
 }
 
+/// What `onecall call` takes.
+#[derive(Args, Debug)]
+pub(crate) struct CallArguments {
+    /// A name from `onecall tools`
+    pub(crate) tool: String,
+    /// Arguments: key=value, or key:=JSON
+    pub(crate) arguments: Vec<String>,
+    /// All arguments as one JSON object, or - to read it from standard input
+    #[arg(long, value_name = "OBJECT", conflicts_with = "arguments")]
+    pub(crate) json: Option<String>,
+    /// Print the answer as it came, not laid out
+    #[arg(long)]
+    pub(crate) raw: bool,
+}
+
 /// What `onecall exec` takes.
 #[derive(Args, Debug)]
 pub(crate) struct ExecArguments {
@@ -169,6 +184,19 @@ Examples:
 Exit codes: 0 it ran to its end, 1 it failed, 2 it could not be started, 124 it ran out of time,
 130 it was interrupted")]
     Run(RunArguments),
+    /// Call one tool
+    #[command(after_help = "\
+A value has the type that the tool's schema says; several values for one list are written
+key=one key=two. key:=JSON takes any value.
+
+Examples:
+  onecall call mcp__time__get_current_time timezone=Europe/Berlin
+  onecall call mcp__sales__orders regions=EU regions=US limit=5
+  onecall call mcp__sales__orders 'filter:={\"paid\": true}' --raw
+  echo '{\"region\": \"EU\"}' | onecall call mcp__sales__orders --json -
+
+Exit codes: 0 the tool answered, 1 it failed or there is none, 2 the arguments cannot be read")]
+    Call(CallArguments),
     /// Type programs and see what they do
     #[command(after_help = "\
 Variables stay from one program to the next; Tab completes tools and their arguments. :help lists

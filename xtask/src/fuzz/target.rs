@@ -27,7 +27,7 @@ pub struct Target {
     filter: &'static str,
 }
 
-pub static TARGETS: [Target; 4] = [
+pub static TARGETS: [Target; 5] = [
     Target { name: "frames", package: "onecall-engine", kind: "lib", filter: "hostile_frames::" },
     Target { name: "configuration", package: "onecall-config", kind: "test", filter: "" },
     Target { name: "clients", package: "onecall-clients", kind: "test", filter: "" },

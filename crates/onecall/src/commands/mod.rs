@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod cache;
+mod call;
 mod calls;
 mod check;
 mod doctor;
@@ -89,6 +90,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Serve(http) => serve::serve(http, global),
         Command::Run(arguments) => run::run(&arguments, global),
         Command::Repl => repl::repl(global),
+        Command::Call(arguments) => call::call(&arguments, global),
         Command::Exec(arguments) => exec::exec(&arguments, global),
         Command::Proxy { file, explain } => proxy::proxy(&file, explain, global),
         Command::Runs(arguments) => runs::runs(arguments, global),

@@ -45,6 +45,8 @@ use place::Place;
 use questioned::Questioned;
 use treatment::Treatment;
 
+use crate::{CacheLookup, Metrics};
+
 /// How the tools of servers are called. What has no such name belongs to no server, and
 /// nobody could tell when its answers change.
 const CALLABLE: &str = "mcp__";
@@ -57,6 +59,7 @@ pub(crate) struct Cache {
     identities: Arc<Identities>,
     /// Of all programs, where they share.
     common: Option<Arc<Holdings>>,
+    metrics: Arc<Metrics>,
 }
 
 /// What those who share a cache have in common.
@@ -109,7 +112,13 @@ impl Cache {
             (CacheScope::Process | CacheScope::Shared, _) => Some(memory()),
         };
         let (common, identities) = (place.map(Holdings::new), Arc::default());
-        Self { config: Arc::new(config), clock, eras, identities, common }
+        let metrics = Arc::default();
+        Self { config: Arc::new(config), clock, eras, identities, common, metrics }
+    }
+
+    /// The same, counted together with what else these metrics count.
+    pub(crate) fn with_metrics(self, metrics: Arc<Metrics>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// Answers are from now on those of these servers.
@@ -131,6 +140,7 @@ impl Cache {
             identities: Arc::clone(&self.identities),
             holdings: self.common.clone().unwrap_or_else(own),
             reused: Reused::default(),
+            metrics: Arc::clone(&self.metrics),
         }
     }
 
@@ -149,6 +159,7 @@ pub(crate) struct Cached {
     identities: Arc<Identities>,
     holdings: Arc<Holdings>,
     reused: Reused,
+    metrics: Arc<Metrics>,
 }
 
 impl Cached {
@@ -200,7 +211,7 @@ impl Cached {
         let changes = self.eras.of(&spec.server).changes;
         let under_way = if is_new { None } else { self.holdings.flights.join(&key, changes) };
         let Some(flight) = under_way else {
-            self.holdings.misses.fetch_add(1, Ordering::Relaxed);
+            self.count_miss();
             return self.depart(key, spec, ttl, call).await.result.clone();
         };
         let landed = flight.await;
@@ -208,12 +219,18 @@ impl Cached {
             self.count_hit(call.id);
             return landed.result.clone();
         }
-        self.holdings.misses.fetch_add(1, Ordering::Relaxed);
+        self.count_miss();
         self.host.call(call).await
+    }
+
+    fn count_miss(&self) {
+        self.holdings.misses.fetch_add(1, Ordering::Relaxed);
+        self.metrics.looked_up(CacheLookup::Miss);
     }
 
     fn count_hit(&self, call: u64) {
         self.holdings.hits.fetch_add(1, Ordering::Relaxed);
+        self.metrics.looked_up(CacheLookup::Hit);
         self.reused.note(call);
     }
 
