@@ -187,7 +187,11 @@ impl Gateway {
 
     /// Runs one program to its end; dropping the future kills it.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
-        self.show_tools_to(program).await;
+        tokio::select! {
+            () = self.show_tools_to(program) => {}
+            // Nothing of it will run.
+            () = observer.called_off() => {}
+        }
         self.rules().runtime.run(program, observer).await
     }
 

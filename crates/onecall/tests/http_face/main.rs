@@ -5,6 +5,7 @@
 
 mod bounds;
 mod clients;
+mod discovery;
 mod door;
 mod exchange;
 mod face;
