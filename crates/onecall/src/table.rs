@@ -56,7 +56,7 @@ mod tests {
     fn a_table_fits_its_terminal() {
         insta::assert_snapshot!(fitted(&rows(), Some(50)), @r"
         SERVER  HOW                    FROM
-        time    uvx mcp-server-time …  Claude Code, Curs…
+        time    uvx mcp-server-time …  Claude Code, Cursor
         ");
     }
 

@@ -207,6 +207,14 @@ fn trust_is_kept() {
 }
 
 #[test]
+fn the_users_own_file_needs_no_trust() {
+    let home = Home::new();
+    home.write(CONFIG, "servers: []\n");
+    let ended = succeeds(&home, &["add", "a", "--no-check", "--", "x"]);
+    assert_eq!(ended.stderr, "added 'a' to [home]/home/config/onecall/config.yaml\n");
+}
+
+#[test]
 fn a_common_name_in_the_working_directory_may_be_anybodys() {
     let home = Home::new();
     home.write("work/config.yaml", "database: x\n");

@@ -74,10 +74,7 @@ impl OwnFile {
     /// is trusted from then on.
     pub(crate) fn save(&self, text: &str) -> anyhow::Result<()> {
         let store = self.surroundings.directories.state.as_deref().map(TrustStore::at);
-        let is_local = self
-            .path()
-            .file_name()
-            .is_some_and(|name| LOCAL_NAMES.iter().any(|known| name == *known));
+        let is_local = self.needs_trust();
         let was_trusted = store.as_ref().is_some_and(|store| {
             store.is_trusted(self.path(), self.text().as_bytes()).unwrap_or(false)
         });
@@ -91,6 +88,15 @@ impl OwnFile {
             ));
         }
         Ok(())
+    }
+
+    /// Whether it would be read only if it is trusted: as one of a working directory, and
+    /// not as the user's own.
+    fn needs_trust(&self) -> bool {
+        let has_name = |name: &std::ffi::OsStr| LOCAL_NAMES.iter().any(|known| name == *known);
+        let users =
+            self.surroundings.directories.config.as_ref().map(|config| config.join("onecall"));
+        self.path().file_name().is_some_and(has_name) && self.path().parent() != users.as_deref()
     }
 
     /// Connects to those of its servers that have these names, and reports. Says whether
