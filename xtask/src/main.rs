@@ -1,5 +1,5 @@
 //! The commands of this repository: `cargo xtask demo | test | interop | conformance | fuzz |
-//! bench`.
+//! bench | tokens`.
 
 #![expect(
     clippy::print_stderr,
@@ -16,6 +16,7 @@ mod fuzz;
 mod interop;
 mod node;
 mod test;
+mod tokens;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,7 @@ Usage: cargo xtask <COMMAND>
   conformance  run the part of it that is the MCP conformance suite, against both of our sides
   fuzz         look for input that breaks a property, for ten minutes (see fuzz --help)
   bench        measure onecall against bare calls and its peers, in one run (see bench --help)
+  tokens       count what a model reads with direct calls and with onecall (see tokens --help)
 ";
 
 fn main() -> ExitCode {
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         "conformance-client" => conformance::client(rest),
         "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
+        "tokens" => tokens::run(rest),
         "--help" | "-h" | "help" => {
             eprint!("{HELP}");
             Ok(())

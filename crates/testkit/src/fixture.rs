@@ -24,6 +24,7 @@ use std::thread;
 pub use options::{Face, Options};
 pub use stubborn::GRANDCHILD_OF;
 
+pub(crate) use company::scatter;
 pub(crate) use http::message as http_message;
 
 use catalog::Catalog;

@@ -18,3 +18,4 @@ pub mod process;
 pub mod remote;
 pub mod rpc;
 pub mod web;
+pub mod workplace;

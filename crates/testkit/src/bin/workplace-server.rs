@@ -1,0 +1,18 @@
+//! One service of a workplace as an MCP server; see `testkit::workplace`.
+
+use std::process::ExitCode;
+
+use testkit::workplace::{self, Options};
+
+fn main() -> ExitCode {
+    match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => workplace::run(&options),
+        Err(message) => {
+            #[expect(clippy::print_stderr, reason = "a wrong flag is told to whoever typed it")]
+            {
+                eprintln!("workplace-server: {message}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What the services read from a call and answer to it.
+
+use serde_json::{Value, json};
+
+/// A value, or what the caller is told.
+pub(super) type Answer = Result<Value, String>;
+
+/// A text argument that has to be there.
+pub(super) fn text<'a>(arguments: &'a Value, name: &str) -> Result<&'a str, String> {
+    arguments[name].as_str().ok_or_else(|| format!("argument '{name}' has to be a string"))
+}
+
+/// A number between 1 and `most`, or `usual` where none is given.
+pub(super) fn number(arguments: &Value, name: &str, usual: u64, most: u64) -> u64 {
+    arguments[name].as_u64().unwrap_or(usual).clamp(1, most)
+}
+
+/// The page of `items` that begins at the cursor, as `{name: […], "next_cursor": …}`.
+pub(super) fn page(
+    name: &str,
+    items: impl ExactSizeIterator<Item = Value>,
+    arguments: &Value,
+    size: u64,
+) -> Answer {
+    let start = match arguments["cursor"].as_str().map(str::parse) {
+        None => 0,
+        Some(Ok(start)) => start,
+        Some(Err(_)) => return Err("the cursor is not one of ours".to_owned()),
+    };
+    let total = items.len();
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    let found: Vec<Value> = items.skip(start).take(size).collect();
+    let end = start + found.len();
+    let next = if end < total { json!(end.to_string()) } else { Value::Null };
+    Ok(json!({ name: found, "total": total, "next_cursor": next }))
+}

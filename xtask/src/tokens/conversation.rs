@@ -1,0 +1,114 @@
+//! What a model reads and writes in one conversation, counted as a client sends it: with
+//! every request the instructions, the definitions of the tools, and everything said so far.
+
+use serde_json::{Value, json};
+use tiktoken_rs::{CoreBPE, o200k_base_singleton};
+
+/// One request to the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Tokens that the model reads.
+    pub context: usize,
+    /// Tokens that it writes.
+    pub output: usize,
+}
+
+/// A conversation that goes on.
+pub struct Conversation {
+    tokenizer: &'static CoreBPE,
+    /// Instructions and definitions, which lead every request.
+    pub standing: usize,
+    /// What came after them so far.
+    said: usize,
+    /// Results of tools, as part of that.
+    pub results: usize,
+    /// How many tools the model has called.
+    pub calls: usize,
+    pub requests: Vec<Request>,
+}
+
+impl Conversation {
+    /// A conversation whose model is shown these tools of these servers. Of a definition
+    /// it sees what the interfaces of models have a place for.
+    pub fn new(instructions: &str, tools: &[(&str, Value)]) -> Self {
+        let tokenizer = o200k_base_singleton();
+        let definitions: Vec<String> = tools
+            .iter()
+            .map(|(server, tool)| {
+                let name = callable(server, tool["name"].as_str().unwrap_or_default());
+                let (description, schema) = (&tool["description"], &tool["inputSchema"]);
+                json!({ "name": name, "description": description, "input_schema": schema })
+                    .to_string()
+            })
+            .collect();
+        let mut conversation =
+            Self { tokenizer, standing: 0, said: 0, results: 0, calls: 0, requests: Vec::new() };
+        let texts = definitions.iter().map(String::as_str).chain([instructions]);
+        conversation.standing = texts.map(|text| conversation.count(text)).sum();
+        conversation
+    }
+
+    /// The user says something.
+    pub fn ask(&mut self, text: &str) {
+        self.said += self.count(text);
+    }
+
+    /// The model is asked, and calls these tools.
+    pub fn call<'a>(&mut self, calls: impl IntoIterator<Item = (&'a str, &'a Value)>) {
+        let written: Vec<String> = calls
+            .into_iter()
+            .map(|(tool, input)| json!({ "name": tool, "input": input }).to_string())
+            .collect();
+        self.calls += written.len();
+        self.request(written.iter().map(|call| self.count(call)).sum());
+    }
+
+    /// A tool has answered.
+    pub fn result(&mut self, text: &str) {
+        let tokens = self.count(text);
+        self.results += tokens;
+        self.said += tokens;
+    }
+
+    /// The model is asked, and answers the user.
+    pub fn answer(&mut self, text: &str) {
+        self.request(self.count(text));
+    }
+
+    fn request(&mut self, output: usize) {
+        self.requests.push(Request { context: self.standing + self.said, output });
+        self.said += output;
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.tokenizer.encode_ordinary(text).len()
+    }
+}
+
+/// The name under which clients show a server's tool to the model.
+pub fn callable(server: &str, tool: &str) -> String {
+    format!("mcp__{server}__{tool}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_is_read_again_with_every_request() {
+        let mut conversation = Conversation::new("one two", &[]);
+        conversation.ask("three four five");
+        conversation.call([("six", &json!({}))]);
+        conversation.result("seven");
+        conversation.answer("eight nine");
+        let call = conversation.requests[0].output;
+        assert_eq!(
+            conversation.requests,
+            [
+                Request { context: 2 + 3, output: call },
+                Request { context: 2 + 3 + call + 1, output: 2 }
+            ]
+        );
+        assert_eq!((conversation.standing, conversation.results, conversation.calls), (2, 1, 1));
+    }
+}

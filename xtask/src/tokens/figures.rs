@@ -1,0 +1,156 @@
+//! What a run of one workflow cost on both ways.
+
+use serde_json::{Value, json};
+
+use super::conversation::{Conversation, Request};
+use super::workflows::Workflow;
+
+/// Dollars for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prices {
+    pub input: f64,
+    pub output: f64,
+    /// Input that the request before had, too, where the model's host keeps it.
+    pub cached: f64,
+}
+
+impl Default for Prices {
+    fn default() -> Self {
+        Self { input: 3.0, output: 15.0, cached: 0.3 }
+    }
+}
+
+/// The way of one agent.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    pub requests: Vec<Request>,
+    /// Instructions and definitions.
+    pub standing: usize,
+    pub results: usize,
+    pub calls: usize,
+    pub seconds: f64,
+}
+
+impl Traffic {
+    pub fn new(conversation: &Conversation, seconds: f64) -> Self {
+        Self {
+            requests: conversation.requests.clone(),
+            standing: conversation.standing,
+            results: conversation.results,
+            calls: conversation.calls,
+            seconds,
+        }
+    }
+
+    pub fn input(&self) -> usize {
+        self.requests.iter().map(|request| request.context).sum()
+    }
+
+    pub fn output(&self) -> usize {
+        self.requests.iter().map(|request| request.output).sum()
+    }
+
+    /// Everything the model read and wrote, as often as it did.
+    pub fn tokens(&self) -> usize {
+        self.input() + self.output()
+    }
+
+    /// The same with every token once: all of it is in the last request.
+    pub fn once(&self) -> usize {
+        self.requests.last().map_or(0, |request| request.context + request.output)
+    }
+
+    /// The longest request, which has to fit into the model's window.
+    pub fn longest(&self) -> usize {
+        self.requests.iter().map(|request| request.context + request.output).max().unwrap_or(0)
+    }
+
+    /// Dollars if every request is read anew.
+    pub fn price(&self, prices: Prices) -> f64 {
+        (self.input() as f64 * prices.input + self.output() as f64 * prices.output) / 1e6
+    }
+
+    /// Dollars if what the request before had is kept by the model's host.
+    pub fn price_cached(&self, prices: Prices) -> f64 {
+        let mut before = 0;
+        let mut dollars = 0.0;
+        for request in &self.requests {
+            let new = request.context.saturating_sub(before);
+            dollars += before as f64 * prices.cached + new as f64 * prices.input;
+            dollars += request.output as f64 * prices.output;
+            before = request.context;
+        }
+        dollars / 1e6
+    }
+
+    fn to_json(&self, prices: Prices) -> Value {
+        json!({
+            "tokens": self.tokens(), "input": self.input(), "output": self.output(),
+            "once": self.once(), "longest_request": self.longest(),
+            "definitions": self.standing, "results": self.results,
+            "round_trips": self.requests.len(), "calls": self.calls,
+            "price": rounded(self.price(prices)), "price_cached": rounded(self.price_cached(prices)),
+            "seconds": self.seconds,
+        })
+    }
+}
+
+/// One workflow with a catalog of one size.
+#[derive(Debug)]
+pub struct Figures {
+    pub workflow: &'static Workflow,
+    pub tools: usize,
+    pub direct: Traffic,
+    pub onecall: Traffic,
+}
+
+impl Figures {
+    pub fn to_json(&self, prices: Prices) -> Value {
+        json!({
+            "workflow": self.workflow.name, "tools": self.tools,
+            "data_heavy": self.workflow.is_data_heavy,
+            "direct": self.direct.to_json(prices), "onecall": self.onecall.to_json(prices),
+            "saved_percent": percent(self.direct.tokens(), self.onecall.tokens()),
+            "saved_percent_once": percent(self.direct.once(), self.onecall.once()),
+        })
+    }
+}
+
+/// How many percent less `ours` is than `direct`; below zero if it is more.
+pub fn saved(direct: usize, ours: usize) -> f64 {
+    match direct {
+        0 => 0.0,
+        direct => 100.0 * (1.0 - ours as f64 / direct as f64),
+    }
+}
+
+fn percent(direct: usize, ours: usize) -> f64 {
+    (saved(direct, ours) * 100.0).round() / 100.0
+}
+
+fn rounded(dollars: f64) -> f64 {
+    (dollars * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_request_before_had_is_cheaper_where_it_is_kept() {
+        let requests = vec![
+            Request { context: 1_000_000, output: 0 },
+            Request { context: 3_000_000, output: 1_000_000 },
+        ];
+        let traffic = Traffic { requests, ..Traffic::default() };
+        let prices = Prices { input: 2.0, output: 10.0, cached: 0.5 };
+        assert_eq!((traffic.tokens(), traffic.once()), (5_000_000, 4_000_000));
+        assert_eq!(traffic.price(prices), 2.0 + 6.0 + 10.0);
+        assert_eq!(traffic.price_cached(prices), 2.0 + 0.5 + 4.0 + 10.0);
+    }
+
+    #[test]
+    fn what_costs_more_saves_less_than_nothing() {
+        assert_eq!((saved(200, 50), saved(100, 110).round(), saved(0, 1)), (75.0, -10.0, 0.0));
+    }
+}

@@ -1,0 +1,193 @@
+//! Counts the tokens that a task costs a model, with direct calls and with onecall. Both
+//! ways are taken for real, through MCP, and have to arrive at the same answer.
+
+mod agent;
+mod catalog;
+mod conversation;
+mod direct;
+mod figures;
+mod options;
+mod publish;
+mod table;
+mod workflows;
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::cargo::{self, cargo, output};
+use agent::Agent;
+use catalog::{Catalog, Place, Way};
+use direct::Direct;
+use figures::{Figures, Prices, Traffic};
+use options::{HELP, Options};
+use workflows::{WORKFLOWS, Workflow};
+
+/// Builds, takes both ways, and prints the figures as Markdown.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let names: Vec<&str> = WORKFLOWS.iter().map(|workflow| workflow.name).collect();
+    let options = Options::parse(arguments, &names)?;
+    if options.help {
+        eprint!("{HELP}\nWorkflows: {}\n", names.join(", "));
+        return Ok(());
+    }
+    if !options.no_build {
+        let mut build = cargo("build");
+        build.args(["--workspace", "--bins"]);
+        cargo::run(build)?;
+    }
+    let built = output("debug");
+    let folder = built.parent().unwrap_or(&built).join("tokens");
+    let place = place(built.join("onecall"), built.join("workplace-server"), &folder)?;
+    let mut figures = Vec::new();
+    for &tools in &options.tools {
+        for workflow in WORKFLOWS.iter().filter(|workflow| options.wants(workflow.name)) {
+            eprintln!("{:>3} tools  {}", tools, workflow.name);
+            figures.push(measure(workflow, tools, options.calls_per_turn, &place)?);
+        }
+    }
+    let stamp = publish::stamp()?;
+    let tables = table::render(&figures, options.prices);
+    println!("{stamp}\n{tables}");
+    if let Some(path) = &options.json {
+        write_json(path, &stamp, &figures, options.prices)?;
+    }
+    if options.publish {
+        publish::replace("docs/tokens.md", &stamp, &tables)?;
+        publish::replace("README.md", &stamp, &table::render_totals(&figures, options.prices))?;
+    }
+    Ok(())
+}
+
+fn place(
+    onecall: std::path::PathBuf,
+    server: std::path::PathBuf,
+    folder: &Path,
+) -> Result<Place, String> {
+    fs::create_dir_all(folder)
+        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    Ok(Place { onecall, server, folder: folder.to_owned() })
+}
+
+/// Takes both ways. The clients of the testkit panic when their server dies; that is
+/// told like any other failure.
+fn measure(
+    workflow: &'static Workflow,
+    tools: usize,
+    calls_per_turn: usize,
+    place: &Place,
+) -> Result<Figures, String> {
+    catch_unwind(AssertUnwindSafe(|| take_both_ways(workflow, tools, calls_per_turn, place)))
+        .unwrap_or_else(|_| Err("a server died; see above".to_owned()))
+        .map_err(|error| format!("{} with {tools} tools: {error}", workflow.name))
+}
+
+fn take_both_ways(
+    workflow: &'static Workflow,
+    tools: usize,
+    calls_per_turn: usize,
+    place: &Place,
+) -> Result<Figures, String> {
+    let catalog = Catalog::of(workflow, tools)?;
+    catalog.clear_journals(place)?;
+    let mut direct = Direct::connect(&catalog, place, calls_per_turn)?;
+    let mut agent = Agent::connect(&catalog, place)?;
+    for (number, question) in workflow.questions.iter().enumerate() {
+        direct.conversation.ask(question.text);
+        let expected = (question.direct)(&mut direct)?;
+        direct.conversation.answer(&expected);
+
+        agent.conversation.ask(question.text);
+        if number == 0 {
+            agent.discover(workflow)?;
+        }
+        let mut answer = String::new();
+        for program in question.programs {
+            answer = agent.run(program)?;
+        }
+        agent.conversation.answer(&answer);
+        if answer != expected {
+            return Err(format!("the program answers\n{answer}\nand direct calls\n{expected}"));
+        }
+    }
+    let (made, expected) =
+        (catalog.changes(place, Way::Onecall)?, catalog.changes(place, Way::Direct)?);
+    if made != expected {
+        return Err(difference(&made, &expected));
+    }
+    let onecall = Traffic::new(&agent.conversation, agent.seconds);
+    let direct = Traffic::new(&direct.conversation, direct.seconds);
+    Ok(Figures { workflow, tools, direct, onecall })
+}
+
+fn difference(made: &[Value], expected: &[Value]) -> String {
+    let only_in = |some: &[Value], others: &[Value]| {
+        some.iter()
+            .find(|change| !others.contains(change))
+            .map_or("nothing".into(), Value::to_string)
+    };
+    format!(
+        "the program makes {} changes and direct calls {}; only the program: {}; only direct calls: {}",
+        made.len(),
+        expected.len(),
+        only_in(made, expected),
+        only_in(expected, made),
+    )
+}
+
+fn write_json(path: &Path, stamp: &str, figures: &[Figures], prices: Prices) -> Result<(), String> {
+    let figures: Vec<Value> = figures.iter().map(|figures| figures.to_json(prices)).collect();
+    let prices = json!({ "input": prices.input, "output": prices.output, "cached": prices.cached });
+    let report = json!({ "made_by": stamp, "tokenizer": "o200k_base", "dollars_per_million": prices, "figures": figures });
+    fs::write(path, format!("{report:#}\n"))
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::bins;
+
+    use super::*;
+    use figures::saved;
+    use workflows::DATA_HEAVY;
+
+    /// What most people have connected.
+    const TOOLS: usize = 30;
+
+    #[test]
+    fn both_ways_arrive_at_the_same_answer_and_data_stays_out_of_the_model() {
+        let (onecall, server) = (bins::onecall(), bins::find("workplace-server"));
+        let folder = server.with_file_name("tokens-test");
+        let place = place(onecall, server, &folder).unwrap_or_else(|error| panic!("{error}"));
+        let calls_per_turn = Options::default().calls_per_turn;
+        let (mut direct, mut ours) = (0, 0);
+        for workflow in WORKFLOWS {
+            let figures = measure(workflow, TOOLS, calls_per_turn, &place)
+                .unwrap_or_else(|error| panic!("{error}"));
+            let results = figures.direct.results;
+            assert_eq!(
+                results >= DATA_HEAVY,
+                workflow.is_data_heavy,
+                "{}: {results}",
+                workflow.name
+            );
+            if workflow.is_data_heavy {
+                direct += figures.direct.tokens();
+                ours += figures.onecall.tokens();
+            }
+        }
+        let saved = saved(direct, ours);
+        assert!(saved >= 98.0, "{ours} tokens instead of {direct} are {saved:.2}% fewer");
+    }
+
+    #[test]
+    fn a_catalog_has_the_size_that_was_asked_for() {
+        for workflow in WORKFLOWS {
+            for tools in Options::default().tools {
+                assert_eq!(Catalog::of(workflow, tools).map(|catalog| catalog.tools), Ok(tools));
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Puts tables into documents, under a line that says what made them and when.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::cargo::root;
+
+const BEGIN: &str = "<!-- made by: cargo xtask tokens;";
+const END: &str = "<!-- end of what cargo xtask tokens made -->";
+
+/// The line that tables are published under.
+pub fn stamp() -> Result<String, String> {
+    let commit = said("git", &["rev-parse", "--short=12", "HEAD"])?;
+    let date = said("date", &["-u", "+%Y-%m-%d"])?;
+    Ok(format!("{BEGIN} commit: {commit}; date: {date} -->"))
+}
+
+/// Replaces the tables in a document of this repository.
+pub fn replace(document: &str, stamp: &str, tables: &str) -> Result<(), String> {
+    let path = root().join(document);
+    let text = fs::read_to_string(&path).map_err(|error| because(&path, "read", &error))?;
+    let text = with_tables(&text, stamp, tables).ok_or_else(|| {
+        format!("{document} has no place for tables: '{BEGIN} … -->' and '{END}'")
+    })?;
+    fs::write(&path, text).map_err(|error| because(&path, "write", &error))
+}
+
+fn with_tables(text: &str, stamp: &str, tables: &str) -> Option<String> {
+    let (before, rest) = text.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{stamp}\n{}\n{END}{after}", tables.trim_end()))
+}
+
+fn said(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(arguments).current_dir(root()).output();
+    match output {
+        Ok(output) if output.status.success() => {
+            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        Ok(output) => Err(format!("{program} failed: {}", String::from_utf8_lossy(&output.stderr))),
+        Err(error) => Err(format!("{program} cannot be started: {error}")),
+    }
+}
+
+fn because(path: &Path, what: &str, error: &std::io::Error) -> String {
+    format!("cannot {what} {}: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_tables_are_replaced() {
+        let text = format!("# A\n{BEGIN} commit: 1; date: 2 -->\nold\n{END}\nB\n");
+        let new = with_tables(&text, "<!-- new -->", "| 1 |\n");
+        assert_eq!(new, Some(format!("# A\n<!-- new -->\n| 1 |\n{END}\nB\n")));
+        assert_eq!(with_tables("# A\n", "", ""), None);
+    }
+}
