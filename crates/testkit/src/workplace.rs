@@ -2,13 +2,27 @@
 //! payloads of its kind: what the token benchmark counts. The same answers every time;
 //! what would change something is only written down.
 
+mod analytics;
+mod calendar;
 mod calls;
+mod chat;
 mod ci;
+mod contacts;
 mod crm;
+mod finance;
+mod helpdesk;
 mod invented;
 mod neighbours;
+mod observability;
+mod office;
+mod orders_db;
+mod people;
+mod rows;
+mod sales;
 mod sheets;
 mod shop;
+mod team;
+mod warehouse_db;
 
 use std::fs::File;
 use std::io::{self, BufRead, Write};
@@ -37,7 +51,25 @@ macro_rules! service {
     };
 }
 
-const SERVICES: &[Service] = &[service!(ci), service!(crm), service!(sheets), service!(shop)];
+const SERVICES: &[Service] = &[
+    service!(analytics),
+    service!(calendar),
+    service!(chat),
+    service!(ci),
+    service!(contacts),
+    service!(crm),
+    service!(finance),
+    service!(helpdesk),
+    service!(observability),
+    service!(office),
+    service!(orders_db),
+    service!(people),
+    service!(sales),
+    service!(sheets),
+    service!(shop),
+    service!(team),
+    service!(warehouse_db),
+];
 
 /// What one run of the server is.
 #[derive(Debug, Default)]

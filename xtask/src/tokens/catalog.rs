@@ -14,7 +14,7 @@ use super::workflows::Workflow;
 pub struct Place {
     pub onecall: PathBuf,
     pub server: PathBuf,
-    /// For configurations and journals; kept after the run, so that it can be looked into.
+    /// For configurations, journals and transcripts; kept after the run, so that it can be looked into.
     pub folder: PathBuf,
 }
 

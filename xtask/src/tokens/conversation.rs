@@ -1,6 +1,8 @@
 //! What a model reads and writes in one conversation, counted as a client sends it: with
 //! every request the instructions, the definitions of the tools, and everything said so far.
 
+use std::fmt::Write;
+
 use serde_json::{Value, json};
 use tiktoken_rs::{CoreBPE, o200k_base_singleton};
 
@@ -25,13 +27,23 @@ pub struct Conversation {
     /// How many tools the model has called.
     pub calls: usize,
     pub requests: Vec<Request>,
+    /// All of it in words, for whoever wants to see what was counted.
+    pub transcript: String,
+}
+
+/// Who says something in a conversation.
+#[derive(Clone, Copy, Debug)]
+enum Speaker {
+    Standing,
+    User,
+    Model,
+    Tool,
 }
 
 impl Conversation {
     /// A conversation whose model is shown these tools of these servers. Of a definition
     /// it sees what the interfaces of models have a place for.
     pub fn new(instructions: &str, tools: &[(&str, Value)]) -> Self {
-        let tokenizer = o200k_base_singleton();
         let definitions: Vec<String> = tools
             .iter()
             .map(|(server, tool)| {
@@ -41,16 +53,24 @@ impl Conversation {
                     .to_string()
             })
             .collect();
-        let mut conversation =
-            Self { tokenizer, standing: 0, said: 0, results: 0, calls: 0, requests: Vec::new() };
-        let texts = definitions.iter().map(String::as_str).chain([instructions]);
-        conversation.standing = texts.map(|text| conversation.count(text)).sum();
+        let mut conversation = Self {
+            tokenizer: o200k_base_singleton(),
+            standing: 0,
+            said: 0,
+            results: 0,
+            calls: 0,
+            requests: Vec::new(),
+            transcript: String::new(),
+        };
+        for text in definitions.iter().map(String::as_str).chain([instructions]) {
+            conversation.standing += conversation.take(Speaker::Standing, text);
+        }
         conversation
     }
 
     /// The user says something.
     pub fn ask(&mut self, text: &str) {
-        self.said += self.count(text);
+        self.said += self.take(Speaker::User, text);
     }
 
     /// The model is asked, and calls these tools.
@@ -60,19 +80,21 @@ impl Conversation {
             .map(|(tool, input)| json!({ "name": tool, "input": input }).to_string())
             .collect();
         self.calls += written.len();
-        self.request(written.iter().map(|call| self.count(call)).sum());
+        let output = written.iter().map(|call| self.take(Speaker::Model, call)).sum();
+        self.request(output);
     }
 
     /// A tool has answered.
     pub fn result(&mut self, text: &str) {
-        let tokens = self.count(text);
+        let tokens = self.take(Speaker::Tool, text);
         self.results += tokens;
         self.said += tokens;
     }
 
     /// The model is asked, and answers the user.
     pub fn answer(&mut self, text: &str) {
-        self.request(self.count(text));
+        let output = self.take(Speaker::Model, text);
+        self.request(output);
     }
 
     fn request(&mut self, output: usize) {
@@ -80,8 +102,11 @@ impl Conversation {
         self.said += output;
     }
 
-    fn count(&self, text: &str) -> usize {
-        self.tokenizer.encode_ordinary(text).len()
+    /// Counts a text and writes it down.
+    fn take(&mut self, speaker: Speaker, text: &str) -> usize {
+        let tokens = self.tokenizer.encode_ordinary(text).len();
+        let _ = writeln!(self.transcript, "--- {speaker:?}, {tokens} tokens\n{text}");
+        tokens
     }
 }
 

@@ -84,18 +84,36 @@ impl Direct {
     pub fn pages(
         &mut self,
         tool: &str,
-        mut arguments: Value,
+        arguments: Value,
         name: &str,
     ) -> Result<Vec<Value>, String> {
-        let mut items = Vec::new();
-        loop {
-            let page = self.call(tool, arguments.clone())?;
-            items.extend(page[name].as_array().cloned().unwrap_or_default());
-            match &page["next_cursor"] {
-                Value::String(cursor) => arguments["cursor"] = json!(cursor),
-                _ => return Ok(items),
+        let mut lists = self.pages_of_each(vec![(tool, arguments)], name)?;
+        lists.pop().ok_or_else(|| "one query has one list".to_owned())
+    }
+
+    /// The same for several queries, whose next pages are asked for together.
+    pub fn pages_of_each(
+        &mut self,
+        queries: Vec<(&str, Value)>,
+        name: &str,
+    ) -> Result<Vec<Vec<Value>>, String> {
+        let mut lists = vec![Vec::new(); queries.len()];
+        let mut open: Vec<(usize, (&str, Value))> = queries.into_iter().enumerate().collect();
+        while !open.is_empty() {
+            let pages = self.call_all(open.iter().map(|(_, query)| query.clone()).collect())?;
+            let mut more = Vec::new();
+            for ((place, (tool, mut arguments)), page) in open.into_iter().zip(pages) {
+                if let (Some(list), Some(items)) = (lists.get_mut(place), page[name].as_array()) {
+                    list.extend_from_slice(items);
+                }
+                if let Value::String(cursor) = &page["next_cursor"] {
+                    arguments["cursor"] = json!(cursor);
+                    more.push((place, (tool, arguments)));
+                }
             }
+            open = more;
         }
+        Ok(lists)
     }
 
     fn turn(&mut self, calls: &[(&str, Value)]) -> Result<(), String> {

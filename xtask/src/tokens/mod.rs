@@ -13,7 +13,7 @@ mod workflows;
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -61,11 +61,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn place(
-    onecall: std::path::PathBuf,
-    server: std::path::PathBuf,
-    folder: &Path,
-) -> Result<Place, String> {
+fn place(onecall: PathBuf, server: PathBuf, folder: &Path) -> Result<Place, String> {
     fs::create_dir_all(folder)
         .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     Ok(Place { onecall, server, folder: folder.to_owned() })
@@ -117,6 +113,11 @@ fn take_both_ways(
     if made != expected {
         return Err(difference(&made, &expected));
     }
+    for (way, conversation) in [("direct", &direct.conversation), ("onecall", &agent.conversation)]
+    {
+        let name = format!("{}-{tools}-{way}.txt", workflow.name);
+        write(&place.folder.join(name), &conversation.transcript)?;
+    }
     let onecall = Traffic::new(&agent.conversation, agent.seconds);
     let direct = Traffic::new(&direct.conversation, direct.seconds);
     Ok(Figures { workflow, tools, direct, onecall })
@@ -141,8 +142,11 @@ fn write_json(path: &Path, stamp: &str, figures: &[Figures], prices: Prices) -> 
     let figures: Vec<Value> = figures.iter().map(|figures| figures.to_json(prices)).collect();
     let prices = json!({ "input": prices.input, "output": prices.output, "cached": prices.cached });
     let report = json!({ "made_by": stamp, "tokenizer": "o200k_base", "dollars_per_million": prices, "figures": figures });
-    fs::write(path, format!("{report:#}\n"))
-        .map_err(|error| format!("cannot write {}: {error}", path.display()))
+    write(path, &format!("{report:#}\n"))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::calls::{Answer, number, page};
-use super::invented::{hash, person, scatter};
+use super::invented::{hash, person, pick, scatter};
 
 const RUNS: u64 = 60;
 const SUITES: [&str; 8] =
@@ -42,7 +42,7 @@ pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
 fn failed_test(run: u64) -> Option<(&'static str, &'static str)> {
     match scatter(run * 3, 10) {
         0..=2 => Some(("checkout", "retries_after_timeout")),
-        3..=4 => Some((SUITES[scatter(run * 5, 8) as usize], CASES[scatter(run * 7, 8) as usize])),
+        3..=4 => Some((pick(run * 5, &SUITES), pick(run * 7, &CASES))),
         _ => None,
     }
 }
@@ -55,7 +55,7 @@ fn workflow_run(run: u64) -> Value {
     json!({
         "id": 7_700_000 + run, "run_number": 1_400 + run, "workflow": "ci.yml", "event": "push",
         "status": "completed", "conclusion": conclusion(run),
-        "branch": format!("feature/{}-{}", SUITES[scatter(run, 8) as usize], 200 + run),
+        "branch": format!("feature/{}-{}", pick(run, &SUITES), 200 + run),
         "head_sha": format!("{}{}", hash(run), hash(run + 1_000)),
         "actor": person(scatter(run * 11, 12)), "attempt": 1,
         "created_at": format!("2026-03-{:02}T{:02}:14:09Z", run / 4 + 1, run % 4 * 6),

@@ -96,10 +96,15 @@ pub(super) fn domain(company: &str) -> String {
     format!("{}.example", company.to_lowercase().replace(' ', "-"))
 }
 
+/// One of several words.
+pub(super) fn pick(seed: u64, words: &[&'static str]) -> &'static str {
+    words[scatter(seed, words.len() as u64) as usize]
+}
+
 /// This many sentences.
 pub(super) fn prose(seed: u64, sentences: u64) -> String {
-    let pick = |at: u64| SENTENCES[scatter(seed * 31 + at, 16) as usize];
-    (0..sentences).map(pick).collect::<Vec<_>>().join(" ")
+    let sentence = |at: u64| pick(seed * 31 + at, &SENTENCES);
+    (0..sentences).map(sentence).collect::<Vec<_>>().join(" ")
 }
 
 /// A day of 2026, by its number in the year; every month has 28.

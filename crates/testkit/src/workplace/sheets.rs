@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::calls::{Answer, text};
-use super::invented::{address, company, day, domain, person, prose, scatter};
+use super::invented::{address, company, day, domain, person, pick, prose, scatter};
 
 const LEADS: u64 = 90;
 const STAGES: [&str; 4] = ["new", "qualified", "proposal", "negotiation"];
@@ -39,8 +39,8 @@ fn lead(number: u64) -> Value {
         company,
         address(&name, &domain(company)),
         format!("+49 30 {:07}", scatter(number * 3, 10_000_000)),
-        COUNTRIES[scatter(number * 5, 6) as usize],
-        STAGES[scatter(number * 7, 4) as usize],
+        pick(number * 5, &COUNTRIES),
+        pick(number * 7, &STAGES),
         1_000 * (2 + scatter(number * 11, 60)),
         person(400 + number % 5),
         day(100 + scatter(number * 13, 60)),

@@ -2,16 +2,39 @@
 //! programs that an agent writes for it, and what an agent does that calls every tool
 //! itself.
 
+mod compare_companies;
+mod dedupe_contacts;
+mod expense_audit;
 mod flaky_test;
+mod incident;
+mod join_databases;
+mod morning_briefing;
+mod nightly_report;
 mod order_lookup;
+mod repeated_questions;
+mod schedule_meeting;
 mod sheet_to_crm;
+mod ticket_summary;
 
 use super::conversation::callable;
 use super::direct::Direct;
 
 /// In the order of the tables.
-pub const WORKFLOWS: &[Workflow] =
-    &[sheet_to_crm::WORKFLOW, flaky_test::WORKFLOW, order_lookup::WORKFLOW];
+pub const WORKFLOWS: &[Workflow] = &[
+    sheet_to_crm::WORKFLOW,
+    compare_companies::WORKFLOW,
+    flaky_test::WORKFLOW,
+    join_databases::WORKFLOW,
+    ticket_summary::WORKFLOW,
+    expense_audit::WORKFLOW,
+    repeated_questions::WORKFLOW,
+    nightly_report::WORKFLOW,
+    schedule_meeting::WORKFLOW,
+    incident::WORKFLOW,
+    dedupe_contacts::WORKFLOW,
+    order_lookup::WORKFLOW,
+    morning_briefing::WORKFLOW,
+];
 
 /// Results of at least this many tokens make a workflow one that is heavy with data.
 pub const DATA_HEAVY: usize = 30_000;

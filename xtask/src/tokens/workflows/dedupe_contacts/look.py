@@ -1,0 +1,2 @@
+page = await mcp__contacts__list_contacts(limit=2)
+print(page)
