@@ -100,6 +100,8 @@ impl Traffic {
 pub struct Figures {
     pub workflow: &'static Workflow,
     pub tools: usize,
+    /// Independent calls that the model made at once.
+    pub calls_per_turn: usize,
     pub direct: Traffic,
     pub onecall: Traffic,
 }
@@ -108,7 +110,7 @@ impl Figures {
     pub fn to_json(&self, prices: Prices) -> Value {
         json!({
             "workflow": self.workflow.name, "tools": self.tools,
-            "data_heavy": self.workflow.is_data_heavy,
+            "calls_per_turn": self.calls_per_turn, "data_heavy": self.workflow.is_data_heavy,
             "direct": self.direct.to_json(prices), "onecall": self.onecall.to_json(prices),
             "saved_percent": percent(self.direct.tokens(), self.onecall.tokens()),
             "saved_percent_once": percent(self.direct.once(), self.onecall.once()),

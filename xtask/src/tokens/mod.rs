@@ -25,6 +25,12 @@ use figures::{Figures, Prices, Traffic};
 use options::{HELP, Options};
 use workflows::{WORKFLOWS, Workflow};
 
+/// What most people have connected.
+const USUAL_TOOLS: usize = 30;
+
+/// Models that make one call after the other, and models that make many at once.
+const OTHER_TURNS: [usize; 2] = [1, 10];
+
 /// Builds, takes both ways, and prints the figures as Markdown.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let names: Vec<&str> = WORKFLOWS.iter().map(|workflow| workflow.name).collect();
@@ -32,6 +38,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if options.help {
         eprint!("{HELP}\nWorkflows: {}\n", names.join(", "));
         return Ok(());
+    }
+    if options.publish {
+        publish::require_committed()?;
     }
     if !options.no_build {
         let mut build = cargo("build");
@@ -41,22 +50,34 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let built = output("debug");
     let folder = built.parent().unwrap_or(&built).join("tokens");
     let place = place(built.join("onecall"), built.join("workplace-server"), &folder)?;
+    let count = |tools: usize, calls_per_turn: usize| {
+        let wanted = WORKFLOWS.iter().filter(|workflow| options.wants(workflow.name));
+        wanted
+            .map(|workflow| {
+                eprintln!("{tools:>3} tools, {calls_per_turn:>2} calls at once: {}", workflow.name);
+                measure(workflow, tools, calls_per_turn, &place)
+            })
+            .collect::<Result<Vec<Figures>, String>>()
+    };
     let mut figures = Vec::new();
     for &tools in &options.tools {
-        for workflow in WORKFLOWS.iter().filter(|workflow| options.wants(workflow.name)) {
-            eprintln!("{:>3} tools  {}", tools, workflow.name);
-            figures.push(measure(workflow, tools, options.calls_per_turn, &place)?);
+        figures.extend(count(tools, options.calls_per_turn)?);
+    }
+    let mut others = Vec::new();
+    if options.is_usual() {
+        for calls_per_turn in OTHER_TURNS {
+            others.extend(count(USUAL_TOOLS, calls_per_turn)?);
         }
     }
-    let stamp = publish::stamp()?;
-    let tables = table::render(&figures, options.prices);
+    let (stamp, prices) = (publish::stamp(), options.prices);
+    let tables = table::render(&figures, &others, prices);
     println!("{stamp}\n{tables}");
     if let Some(path) = &options.json {
-        write_json(path, &stamp, &figures, options.prices)?;
+        write_json(path, &stamp, figures.iter().chain(&others), prices)?;
     }
     if options.publish {
         publish::replace("docs/tokens.md", &stamp, &tables)?;
-        publish::replace("README.md", &stamp, &table::render_totals(&figures, options.prices))?;
+        publish::replace("README.md", &stamp, &table::render_totals(&figures, prices))?;
     }
     Ok(())
 }
@@ -115,12 +136,12 @@ fn take_both_ways(
     }
     for (way, conversation) in [("direct", &direct.conversation), ("onecall", &agent.conversation)]
     {
-        let name = format!("{}-{tools}-{way}.txt", workflow.name);
+        let name = format!("{}-{tools}-{calls_per_turn}-{way}.txt", workflow.name);
         write(&place.folder.join(name), &conversation.transcript)?;
     }
     let onecall = Traffic::new(&agent.conversation, agent.seconds);
     let direct = Traffic::new(&direct.conversation, direct.seconds);
-    Ok(Figures { workflow, tools, direct, onecall })
+    Ok(Figures { workflow, tools, calls_per_turn, direct, onecall })
 }
 
 fn difference(made: &[Value], expected: &[Value]) -> String {
@@ -138,8 +159,13 @@ fn difference(made: &[Value], expected: &[Value]) -> String {
     )
 }
 
-fn write_json(path: &Path, stamp: &str, figures: &[Figures], prices: Prices) -> Result<(), String> {
-    let figures: Vec<Value> = figures.iter().map(|figures| figures.to_json(prices)).collect();
+fn write_json<'a>(
+    path: &Path,
+    stamp: &str,
+    figures: impl Iterator<Item = &'a Figures>,
+    prices: Prices,
+) -> Result<(), String> {
+    let figures: Vec<Value> = figures.map(|figures| figures.to_json(prices)).collect();
     let prices = json!({ "input": prices.input, "output": prices.output, "cached": prices.cached });
     let report = json!({ "made_by": stamp, "tokenizer": "o200k_base", "dollars_per_million": prices, "figures": figures });
     write(path, &format!("{report:#}\n"))
@@ -157,33 +183,40 @@ mod tests {
     use figures::saved;
     use workflows::DATA_HEAVY;
 
-    /// What most people have connected.
-    const TOOLS: usize = 30;
+    fn measured(workflow: &'static Workflow, folder: &str) -> Figures {
+        let (onecall, server) = (bins::onecall(), bins::find("workplace-server"));
+        let folder = server.with_file_name(folder);
+        place(onecall, server, &folder)
+            .and_then(|place| {
+                measure(workflow, USUAL_TOOLS, Options::default().calls_per_turn, &place)
+            })
+            .unwrap_or_else(|error| panic!("{error}"))
+    }
 
     #[test]
     fn both_ways_arrive_at_the_same_answer_and_data_stays_out_of_the_model() {
-        let (onecall, server) = (bins::onecall(), bins::find("workplace-server"));
-        let folder = server.with_file_name("tokens-test");
-        let place = place(onecall, server, &folder).unwrap_or_else(|error| panic!("{error}"));
-        let calls_per_turn = Options::default().calls_per_turn;
         let (mut direct, mut ours) = (0, 0);
         for workflow in WORKFLOWS {
-            let figures = measure(workflow, TOOLS, calls_per_turn, &place)
-                .unwrap_or_else(|error| panic!("{error}"));
+            let figures = measured(workflow, "tokens-answers");
             let results = figures.direct.results;
-            assert_eq!(
-                results >= DATA_HEAVY,
-                workflow.is_data_heavy,
-                "{}: {results}",
-                workflow.name
-            );
-            if workflow.is_data_heavy {
+            let is_data_heavy = results >= DATA_HEAVY;
+            assert_eq!(is_data_heavy, workflow.is_data_heavy, "{}: {results}", workflow.name);
+            if is_data_heavy {
                 direct += figures.direct.tokens();
                 ours += figures.onecall.tokens();
             }
         }
         let saved = saved(direct, ours);
         assert!(saved >= 98.0, "{ours} tokens instead of {direct} are {saved:.2}% fewer");
+    }
+
+    #[test]
+    fn the_same_run_costs_the_same() {
+        let count = || {
+            let Figures { direct, onecall, .. } = measured(&WORKFLOWS[0], "tokens-repeated");
+            (direct.requests, onecall.requests)
+        };
+        assert_eq!(count(), count());
     }
 
     #[test]

@@ -84,11 +84,17 @@ impl Options {
                 unknown => return Err(format!("unknown option '{unknown}'\n\n{HELP}")),
             }
         }
-        let is_usual = options.workflows.is_empty() && options.tools == SIZES;
-        if options.publish && !is_usual {
-            return Err("--publish wants all workflows and all sizes of the catalog".to_owned());
+        if options.publish && !options.is_usual() {
+            return Err("--publish does not go with options that change what is counted".to_owned());
         }
         Ok(options)
+    }
+
+    /// Whether everything is to be counted, in the way that the documents describe.
+    pub fn is_usual(&self) -> bool {
+        let usual = Self::default();
+        (&self.workflows, &self.tools, self.calls_per_turn, self.prices)
+            == (&usual.workflows, &usual.tools, usual.calls_per_turn, usual.prices)
     }
 
     /// Whether this workflow was asked for.
@@ -122,8 +128,9 @@ mod tests {
     #[test]
     fn a_part_is_not_published() {
         let message = |line| parse(line).map(|_| ()).err().unwrap_or_default();
-        let whole = "--publish wants all workflows and all sizes of the catalog";
-        assert_eq!(message("--publish --tools 10"), whole);
+        let usual = "--publish does not go with options that change what is counted";
+        assert_eq!(message("--publish --tools 10"), usual);
+        assert_eq!(message("--publish --price-in 1"), usual);
         assert_eq!(
             message("--workflow flaky"),
             "no workflow is called 'flaky', only order-lookup, flaky-test"

@@ -9,11 +9,24 @@ use crate::cargo::root;
 const BEGIN: &str = "<!-- made by: cargo xtask tokens;";
 const END: &str = "<!-- end of what cargo xtask tokens made -->";
 
-/// The line that tables are published under.
-pub fn stamp() -> Result<String, String> {
-    let commit = said("git", &["rev-parse", "--short=12", "HEAD"])?;
-    let date = said("date", &["-u", "+%Y-%m-%d"])?;
-    Ok(format!("{BEGIN} commit: {commit}; date: {date} -->"))
+/// The line that tables stand under.
+pub fn stamp() -> String {
+    let unknown = |_| "unknown".to_owned();
+    let commit = said("git", &["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(unknown);
+    let date = said("date", &["-u", "+%Y-%m-%d"]).unwrap_or_else(unknown);
+    format!("{BEGIN} commit: {commit}; date: {date} -->")
+}
+
+/// Refuses to go on where the commit would not be what the tables were made with.
+pub fn require_committed() -> Result<(), String> {
+    let changed = said("git", &["status", "--porcelain", "--", "crates", "xtask", "Cargo.lock"])?;
+    match changed.lines().next() {
+        None => Ok(()),
+        Some(first) => Err(format!(
+            "tables are published with the commit that made them: commit your changes first ({})",
+            first.trim()
+        )),
+    }
 }
 
 /// Replaces the tables in a document of this repository.
@@ -57,5 +70,13 @@ mod tests {
         let new = with_tables(&text, "<!-- new -->", "| 1 |\n");
         assert_eq!(new, Some(format!("# A\n<!-- new -->\n| 1 |\n{END}\nB\n")));
         assert_eq!(with_tables("# A\n", "", ""), None);
+    }
+
+    #[test]
+    fn documents_have_a_place_for_tables() {
+        for document in ["docs/tokens.md", "README.md"] {
+            let text = fs::read_to_string(root().join(document)).unwrap_or_default();
+            assert!(with_tables(&text, "", "").is_some(), "{document}");
+        }
     }
 }

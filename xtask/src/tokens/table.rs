@@ -1,5 +1,6 @@
 //! The figures as Markdown.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::figures::{Figures, Prices, Traffic, saved};
@@ -8,16 +9,19 @@ use super::workflows::DATA_HEAVY;
 /// What most models of the field can read at once.
 const WINDOW: usize = 200_000;
 
-/// All tables.
-pub fn render(figures: &[Figures], prices: Prices) -> String {
-    let sizes = sizes(figures);
+/// All tables. `others` are figures of models that make another number of calls at once.
+pub fn render(figures: &[Figures], others: &[Figures], prices: Prices) -> String {
     let mut text = String::from("### In total\n\n");
-    push_totals(&mut text, figures, &sizes, prices);
+    text.push_str(&render_totals(figures, prices));
     text.push_str("\n### Definitions\n\n");
-    push_definitions(&mut text, figures, &sizes);
-    for size in sizes {
+    push_definitions(&mut text, figures);
+    if !others.is_empty() {
+        text.push_str("\n### Calls at once\n\n");
+        push_turns(&mut text, figures, others, prices);
+    }
+    for (size, figures) in by_size(figures) {
         let _ = write!(text, "\n### {size} tools\n\n");
-        push_workflows(&mut text, figures.iter().filter(|figures| figures.tools == size), prices);
+        push_workflows(&mut text, &figures, prices);
     }
     let _ = write!(
         text,
@@ -31,37 +35,46 @@ pub fn render(figures: &[Figures], prices: Prices) -> String {
 
 /// The totals alone.
 pub fn render_totals(figures: &[Figures], prices: Prices) -> String {
-    let mut text = String::new();
-    push_totals(&mut text, figures, &sizes(figures), prices);
+    let mut text = total_heading("tools | workflows");
+    for (size, figures) in by_size(figures) {
+        push_total(&mut text, &format!("{size} | all {}", figures.len()), &figures, prices);
+        let heavy: Vec<&Figures> =
+            figures.into_iter().filter(|figures| figures.workflow.is_data_heavy).collect();
+        if !heavy.is_empty() {
+            push_total(&mut text, &format!("{size} | {} data-heavy", heavy.len()), &heavy, prices);
+        }
+    }
     text
 }
 
-fn sizes(figures: &[Figures]) -> Vec<usize> {
-    let mut sizes: Vec<usize> = figures.iter().map(|figures| figures.tools).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+fn by_size(figures: &[Figures]) -> BTreeMap<usize, Vec<&Figures>> {
+    let mut sizes: BTreeMap<usize, Vec<&Figures>> = BTreeMap::new();
+    for figures in figures {
+        sizes.entry(figures.tools).or_default().push(figures);
+    }
     sizes
 }
 
-fn push_totals(text: &mut String, figures: &[Figures], sizes: &[usize], prices: Prices) {
-    text.push_str(
-        "| tools | workflows | direct | onecall | saved | each token once | round trips | price | with a prompt cache |\n\
-         |--:|---|--:|--:|--:|--:|--:|--:|--:|\n",
-    );
-    for size in sizes {
-        let of_size = || figures.iter().filter(|figures| figures.tools == *size);
-        let heavy: Vec<&Figures> =
-            of_size().filter(|figures| figures.workflow.is_data_heavy).collect();
-        push_total(
-            text,
-            &format!("{size} | all {}", of_size().count()),
-            &of_size().collect::<Vec<_>>(),
-            prices,
-        );
-        if !heavy.is_empty() {
-            push_total(text, &format!("{size} | {} data-heavy", heavy.len()), &heavy, prices);
-        }
+/// What changes with the number of calls that a model makes at once.
+fn push_turns(text: &mut String, figures: &[Figures], others: &[Figures], prices: Prices) {
+    let mut turns: BTreeMap<(usize, usize), Vec<&Figures>> = BTreeMap::new();
+    let comparable =
+        figures.iter().filter(|one| others.iter().any(|other| other.tools == one.tools));
+    for figures in others.iter().chain(comparable) {
+        turns.entry((figures.calls_per_turn, figures.tools)).or_default().push(figures);
     }
+    text.push_str(&total_heading("calls at once | tools"));
+    for ((calls, tools), figures) in turns {
+        push_total(text, &format!("{calls} | {tools}"), &figures, prices);
+    }
+}
+
+/// The head of a table of totals that begins with two columns of its own.
+fn total_heading(columns: &str) -> String {
+    format!(
+        "| {columns} | direct | onecall | saved | each token once | round trips | price | with a prompt cache |\n\
+         |--:|---|--:|--:|--:|--:|--:|--:|--:|\n"
+    )
 }
 
 fn push_total(text: &mut String, name: &str, figures: &[&Figures], prices: Prices) {
@@ -84,7 +97,7 @@ fn push_total(text: &mut String, name: &str, figures: &[&Figures], prices: Price
         grouped(tokens.0),
         grouped(tokens.1),
         percent(tokens),
-        percent(once),
+        change(once),
         trips.0,
         trips.1,
         dollars(Traffic::price),
@@ -93,13 +106,11 @@ fn push_total(text: &mut String, name: &str, figures: &[&Figures], prices: Price
 }
 
 /// What a model reads about tools before anything else, with every request.
-fn push_definitions(text: &mut String, figures: &[Figures], sizes: &[usize]) {
+fn push_definitions(text: &mut String, figures: &[Figures]) {
     text.push_str("| tools | direct | onecall | fewer |\n|--:|--:|--:|--:|\n");
-    for size in sizes {
-        let of_size: Vec<&Figures> =
-            figures.iter().filter(|figures| figures.tools == *size).collect();
+    for (size, figures) in by_size(figures) {
         let mean = |of: fn(&Figures) -> usize| {
-            of_size.iter().map(|one| of(one)).sum::<usize>() / of_size.len().max(1)
+            figures.iter().map(|one| of(one)).sum::<usize>() / figures.len().max(1)
         };
         let pair = (mean(|one| one.direct.standing), mean(|one| one.onecall.standing));
         let _ = writeln!(
@@ -112,11 +123,7 @@ fn push_definitions(text: &mut String, figures: &[Figures], sizes: &[usize]) {
     }
 }
 
-fn push_workflows<'a>(
-    text: &mut String,
-    figures: impl Iterator<Item = &'a Figures>,
-    prices: Prices,
-) {
+fn push_workflows(text: &mut String, figures: &[&Figures], prices: Prices) {
     text.push_str(
         "| workflow | direct | onecall | saved | each token once | round trips | calls of the model | price | tool work |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
@@ -133,7 +140,7 @@ fn push_workflows<'a>(
             grouped(tokens.0),
             grouped(tokens.1),
             percent(tokens),
-            percent(once),
+            change(once),
             direct.requests.len(),
             onecall.requests.len(),
             direct.calls,
@@ -144,6 +151,11 @@ fn push_workflows<'a>(
             time(onecall.seconds),
         );
     }
+}
+
+/// Both counts and the share that is saved.
+fn change((direct, ours): (usize, usize)) -> String {
+    format!("{} → {}, {}", grouped(direct), grouped(ours), percent((direct, ours)))
 }
 
 /// A share with one digit; where direct calls cost less it says so.
@@ -171,4 +183,34 @@ fn grouped(number: usize) -> String {
         text.push(digit);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::conversation::Request;
+    use super::super::workflows::WORKFLOWS;
+    use super::*;
+
+    fn traffic(requests: &[(usize, usize)]) -> Traffic {
+        let requests =
+            requests.iter().map(|(context, output)| Request { context: *context, output: *output });
+        Traffic { requests: requests.collect(), standing: 600, results: 0, calls: 1, seconds: 0.25 }
+    }
+
+    #[test]
+    fn tables_say_where_direct_calls_are_cheaper_and_what_no_model_can_read() {
+        let figures = |workflow: usize, calls_per_turn, direct: &[_], onecall: &[_]| Figures {
+            workflow: &WORKFLOWS[workflow],
+            tools: 30,
+            calls_per_turn,
+            direct: traffic(direct),
+            onecall: traffic(onecall),
+        };
+        let usual = [
+            figures(0, 5, &[(6_000, 400), (250_000, 20)], &[(1_000, 300), (1_500, 20)]),
+            figures(11, 5, &[(600, 20), (700, 20)], &[(700, 100), (900, 20)]),
+        ];
+        let others = [figures(0, 1, &[(6_000, 400), (7_000, 20)], &[(1_000, 300)])];
+        insta::assert_snapshot!(render(&usual, &others, Prices::default()));
+    }
 }
