@@ -1,10 +1,13 @@
 //! Measures onecall against what it is made of and against its peers, all in one
-//! run: bare calls, CPython, a server on the Python SDK. Nothing is asserted; the
-//! figures stand beside the numbers that the design promises.
+//! run: the field first, then each part by itself beside the numbers that the design
+//! promises. Nothing is asserted.
 
+mod field;
+mod growth;
 mod machine;
 mod options;
 mod peers;
+mod publish;
 mod rounds;
 mod section;
 mod server;
@@ -14,7 +17,6 @@ mod work;
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,25 +25,32 @@ use serde_json::{Value, json};
 use testkit::process;
 
 use crate::cargo::{self, cargo, output};
+use field::{Detail, Field};
 use options::{HELP, Options, Profile};
-use peers::{Python, Sdk};
+use peers::{Peer, Python};
 use section::Section;
 use subject::Subject;
 use work::{WORKS, Work};
 
-/// A run that takes longer than this hangs.
-const RUN_TIMEOUT: Duration = Duration::from_secs(300);
+/// The name of the comparison of everybody with everybody.
+const FIELD: &str = "field";
 
-/// No measurement begins after this; a busy machine gets through fewer of them.
-const LAST_START: Duration = Duration::from_secs(220);
+/// A run that takes longer than this hangs.
+const RUN_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// No part begins after this; a busy machine gets through fewer of them.
+const LAST_START: Duration = Duration::from_secs(420);
 
 /// Builds, measures, and prints the figures as Markdown.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    let names: Vec<&str> = WORKS.iter().map(|work| work.name).collect();
+    let names: Vec<&str> = [FIELD].into_iter().chain(WORKS.iter().map(|work| work.name)).collect();
     let options = Options::parse(arguments, &names)?;
     if options.help {
         eprint!("{HELP}\nMeasurements: {}\n", names.join(", "));
         return Ok(());
+    }
+    if options.publish {
+        publish::check_checkout()?;
     }
     if !options.no_build {
         build(options.profile)?;
@@ -54,6 +63,34 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let subject = prepare(&options)?;
     let header = header(&subject, options.profile);
     thread::spawn(end_a_hanging_run);
+    let field = options.wants(FIELD).then(|| field::measure(&subject)).transpose()?;
+    let (sections, failures) = parts(&options, &subject);
+    let growth = options.wants_growth().then(|| growth::measure(&subject));
+    let data = data(&header, field.as_ref(), &sections, growth.as_ref(), &failures);
+    for line in &header {
+        println!("{line}  ");
+    }
+    if let Some(field) = &field {
+        println!("\n### {FIELD}\n\n{}\n{}", field.to_markdown(Detail::Spread), field.legend());
+    }
+    let details = table::render(&sections, &failures);
+    println!("{details}");
+    if let Some(growth) = &growth {
+        println!("### growth\n\n{}", growth.to_markdown());
+    }
+    if let Some(path) = &options.json {
+        fs::write(path, format!("{data:#}\n"))
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    if let (true, Some(field), Some(growth)) = (options.publish, &field, &growth) {
+        let (header, details, data) = (&header, &details, &data);
+        publish::write(&publish::Figures { header, field, growth, details, data })?;
+    }
+    Ok(())
+}
+
+/// Each part by itself.
+fn parts(options: &Options, subject: &Subject) -> (Vec<Section>, Vec<String>) {
     let start = Instant::now();
     let mut sections = Vec::new();
     let mut failures = Vec::new();
@@ -62,16 +99,12 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
             failures.push(format!("{}: the time for the whole run was over", work.name));
             continue;
         }
-        match measure(work, &subject) {
+        match measure(work, subject) {
             Ok(section) => sections.push(section),
             Err(error) => failures.push(format!("{}: {error}", work.name)),
         }
     }
-    println!("{}", table::render(&header, &sections, &failures));
-    if let Some(path) = &options.json {
-        write_json(path, &header, &sections, &failures)?;
-    }
-    Ok(())
+    (sections, failures)
 }
 
 fn build(profile: Profile) -> Result<(), String> {
@@ -95,10 +128,7 @@ fn prepare(options: &Options) -> Result<Subject, String> {
         path => Err(format!("{} is missing: leave out --no-build", path.display())),
     };
     let python = Python::find();
-    let sdk = match &python {
-        Ok(python) => Sdk::install(python, &target.join("bench-venv")),
-        Err(error) => Err(error.clone()),
-    };
+    let sdk = python.as_ref().map_err(Clone::clone).and_then(|_| Peer::sdk());
     Ok(Subject {
         onecall: executable("onecall")?,
         fixture: executable("fixture-server")?,
@@ -147,16 +177,21 @@ fn measure(work: &Work, subject: &Subject) -> Result<Section, String> {
     Ok(section)
 }
 
-fn write_json(
-    path: &Path,
+fn data(
     header: &[String],
+    field: Option<&Field>,
     sections: &[Section],
+    growth: Option<&growth::Report>,
     failures: &[String],
-) -> Result<(), String> {
+) -> Value {
     let sections: Vec<Value> = sections.iter().map(Section::to_json).collect();
-    let report = json!({ "header": header, "measurements": sections, "failures": failures });
-    fs::write(path, format!("{report:#}\n"))
-        .map_err(|error| format!("cannot write {}: {error}", path.display()))
+    json!({
+        "header": header,
+        "field": field.map(Field::to_json),
+        "measurements": sections,
+        "growth": growth.map(growth::Report::to_json),
+        "failures": failures,
+    })
 }
 
 /// The clients wait for ever; this does not.

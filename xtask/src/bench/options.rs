@@ -8,6 +8,9 @@ Usage: cargo xtask bench [OPTIONS]
   --quick          fewer rounds: a first look, not figures to publish
   --json FILE      write every sample to FILE
   --only NAME      measure only this; may be repeated
+  --growth         measure how the same work grows from size 1 to 10,000, and nothing else
+  --publish        measure everything, growth too, and write docs/benchmarks.md, its chart
+                   and data, and the table of the README; wants a quiet machine
   --profile NAME   release (default) or debug
   --no-build       measure what is already built
 ";
@@ -18,6 +21,8 @@ pub struct Options {
     pub quick: bool,
     pub json: Option<PathBuf>,
     pub only: Vec<String>,
+    pub growth: bool,
+    pub publish: bool,
     pub profile: Profile,
     pub no_build: bool,
     pub help: bool,
@@ -52,6 +57,8 @@ impl Options {
             match flag.as_str() {
                 "--quick" => options.quick = true,
                 "--no-build" => options.no_build = true,
+                "--growth" => options.growth = true,
+                "--publish" => options.publish = true,
                 "--help" | "-h" => options.help = true,
                 "--json" => options.json = Some(value()?.into()),
                 "--only" => {
@@ -74,12 +81,23 @@ impl Options {
                 unknown => return Err(format!("unknown option '{unknown}'\n\n{HELP}")),
             }
         }
+        let is_partial = options.quick || options.growth || !options.only.is_empty();
+        if options.publish && (is_partial || options.profile != Profile::Release) {
+            return Err("--publish is for a whole run of the release build: leave out --quick, \
+                        --only, --growth and --profile"
+                .to_owned());
+        }
         Ok(options)
+    }
+
+    pub fn wants_growth(&self) -> bool {
+        self.growth || self.publish
     }
 
     /// Whether this measurement was asked for.
     pub fn wants(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| only == name)
+        let everything = self.only.is_empty() && !self.growth;
+        everything || self.only.iter().any(|only| only == name)
     }
 }
 
@@ -96,6 +114,20 @@ mod tests {
     fn only_what_was_asked_for_is_wanted() {
         let options = parse("--quick --only rows").unwrap_or_default();
         assert!(options.quick && options.wants("rows") && !options.wants("hello"));
+    }
+
+    #[test]
+    fn growth_comes_alone_unless_everything_is_published() {
+        let wants = |line: &str| {
+            let options = parse(line).unwrap_or_default();
+            (options.wants("rows"), options.wants_growth())
+        };
+        assert_eq!(wants("--growth"), (false, true));
+        assert_eq!(wants(""), (true, false));
+        assert_eq!(wants("--publish"), (true, true));
+        for partial in ["--quick", "--growth", "--only rows", "--profile debug"] {
+            assert!(parse(&format!("--publish {partial}")).is_err(), "{partial}");
+        }
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl Section {
         let samples = &figure.samples;
         json!({
             "name": figure.name,
-            "unit": match figure.unit { Unit::Seconds => "seconds", Unit::Bytes => "bytes" },
+            "unit": figure.unit.name(),
             "median": samples.median(),
             "quartiles": [samples.quantile(0.25), samples.quantile(0.75)],
             "range": [samples.quantile(0.0), samples.quantile(1.0)],
@@ -130,6 +130,13 @@ impl Verdict {
 }
 
 impl Unit {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Bytes => "bytes",
+        }
+    }
+
     /// A value as a person reads it, with three digits that matter.
     pub fn show(self, value: f64) -> String {
         let (scaled, name) = match self {

@@ -74,20 +74,44 @@ impl Server {
 
     /// Runs the same program `count` times at once; returns the seconds for all.
     pub fn run_at_once(&mut self, count: u32, code: &str, expected: &str) -> Result<f64, String> {
-        let params = json!({ "name": "execute_program", "arguments": { "code": code } });
+        let arguments = json!({ "code": code });
+        let (texts, seconds) = self.call_at_once(count, count, "execute_program", &arguments)?;
+        texts.iter().try_for_each(|text| printed(text, expected))?;
+        Ok(seconds)
+    }
+
+    /// Calls a tool `count` times, at most `under_way` of them at any moment; returns
+    /// what it answered each time, and the seconds for all.
+    pub fn call_at_once(
+        &mut self,
+        count: u32,
+        under_way: u32,
+        tool: &str,
+        arguments: &Value,
+    ) -> Result<(Vec<String>, f64), String> {
+        let params = json!({ "name": tool, "arguments": arguments });
         let requests: Vec<String> =
             (0..count).map(|_| self.line("tools/call", &params).1).collect();
+        let mut rest = requests.iter();
+        let mut answers = Vec::with_capacity(requests.len());
         let start = Instant::now();
-        for request in &requests {
+        for request in rest.by_ref().take(usize::try_from(under_way).unwrap_or(usize::MAX)) {
             self.client.send_raw(request);
         }
-        let answers: Vec<String> =
-            requests.iter().map(|_| self.client.receive_raw().to_owned()).collect();
-        let seconds = start.elapsed().as_secs_f64();
-        for answer in answers {
-            printed(&text(&parse(&answer)?)?, expected)?;
+        while answers.len() < requests.len() {
+            let line = self.client.receive_raw();
+            // What a server reports besides is no answer.
+            if line.contains("\"method\":") && !line.contains("\"result\":") {
+                continue;
+            }
+            answers.push(line.to_owned());
+            if let Some(request) = rest.next() {
+                self.client.send_raw(request);
+            }
         }
-        Ok(seconds)
+        let seconds = start.elapsed().as_secs_f64();
+        let texts = answers.iter().map(|answer| text(&parse(answer)?));
+        Ok((texts.collect::<Result<_, _>>()?, seconds))
     }
 
     /// Calls one of the server's tools.
@@ -135,9 +159,11 @@ impl Drop for Server {
 fn parse(answer: &str) -> Result<Value, String> {
     let mut message: Value =
         serde_json::from_str(answer).map_err(|error| format!("not JSON ({error}): {answer}"))?;
-    match message.get("error") {
-        Some(error) => Err(format!("answered with the error {error}")),
-        None => Ok(message["result"].take()),
+    match (message.get("error"), message.is_object()) {
+        (Some(error), _) => Err(format!("answered with the error {error}")),
+        (None, true) => Ok(message["result"].take()),
+        // What a program printed, for example, and no one kept from the protocol.
+        (None, false) => Err(format!("not a message: {answer}")),
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use testkit::rpc::BareClient;
 
-use super::peers::{Python, Sdk};
+use super::peers::{Peer, Python};
 use super::server::Server;
 
 /// Everything a measurement needs.
@@ -18,7 +18,7 @@ pub struct Subject {
     /// For configurations; kept after the run, so that a figure can be looked into.
     pub folder: PathBuf,
     pub python: Result<Python, String>,
-    pub sdk: Result<Sdk, String>,
+    pub sdk: Result<Peer, String>,
     pub quick: bool,
 }
 
@@ -87,7 +87,7 @@ impl Subject {
     /// The server on the Python SDK, if there is one.
     pub fn sdk_server(&self) -> Option<Result<Server, String>> {
         let sdk = self.sdk.as_ref().ok()?;
-        Some(Server::start(sdk.command(&self.fixture)))
+        Some(Server::start(sdk.command(&self.fixture, &[])))
     }
 }
 

@@ -5,11 +5,8 @@ use std::fmt::Write;
 use super::section::{Figure, Section};
 
 /// All figures, one table per measurement, then what they decide.
-pub fn render(header: &[String], sections: &[Section], failures: &[String]) -> String {
+pub fn render(sections: &[Section], failures: &[String]) -> String {
     let mut text = String::new();
-    for line in header {
-        let _ = writeln!(text, "{line}  ");
-    }
     for section in sections {
         let _ = writeln!(text, "\n### {}: {}\n", section.name, section.title);
         text.push_str("| what | median | quartiles | rounds | ratio |\n|---|--:|--:|--:|---|\n");

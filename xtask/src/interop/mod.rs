@@ -3,7 +3,7 @@
 
 pub mod npm;
 mod stamp;
-mod venv;
+pub mod venv;
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! Packages from npm, exactly those of a lock file, without their install scripts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::stamp::{installed, run, source};
@@ -10,7 +10,11 @@ const FILES: [&str; 2] = ["package.json", "package-lock.json"];
 
 /// The folder that has `node_modules` for the project `tests/interop/NAME`.
 pub fn install(name: &str) -> Result<PathBuf, String> {
-    let project = source(name);
+    install_from(name, &source(name))
+}
+
+/// The same for a project that is elsewhere.
+pub fn install_from(name: &str, project: &Path) -> Result<PathBuf, String> {
     installed(name, &project.join("package-lock.json"), |folder| {
         for file in FILES {
             let copied = std::fs::copy(project.join(file), folder.join(file));

@@ -1,7 +1,7 @@
-//! The Python that onecall is measured against: an interpreter that executes
-//! programs in its own process, and a server on the official SDK that does so.
+//! What onecall is measured against: a Python interpreter that executes programs in its
+//! own process, and servers by others.
 
-mod sdk;
+mod peer;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use testkit::rpc::BareClient;
 
 use super::rounds::timed;
 use crate::cargo::root;
-pub use sdk::Sdk;
+pub use peer::Peer;
 
 /// The `python3` of this machine.
 pub struct Python {

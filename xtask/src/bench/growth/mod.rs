@@ -1,0 +1,102 @@
+//! Growth: whether ten times the work takes more than ten times as long.
+
+mod fit;
+mod series;
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::rounds::Samples;
+use super::section::Unit;
+use super::subject::Subject;
+use fit::Growth;
+use series::{SIZES, Series};
+
+/// What was found for every kind of work.
+pub struct Report {
+    lines: Vec<Line>,
+    failures: Vec<String>,
+}
+
+struct Line {
+    series: Series,
+    /// One for each size.
+    times: Vec<Samples>,
+    growth: Growth,
+}
+
+pub fn measure(subject: &Subject) -> Report {
+    let mut report = Report { lines: Vec::new(), failures: Vec::new() };
+    for series in series::all(subject) {
+        let start = Instant::now();
+        let name = format!("{}, {}", series.name, series.engine);
+        match series.measure(subject) {
+            Ok(times) => {
+                let times: Vec<Samples> = times.into_iter().map(Samples::from).collect();
+                let medians = times.iter().map(Samples::median);
+                let points: Vec<_> =
+                    SIZES.iter().map(|size| f64::from(*size)).zip(medians).collect();
+                report.lines.push(Line { series, times, growth: Growth::fit(&points) });
+                eprintln!("growth      {:6.1} s  {name}", start.elapsed().as_secs_f64());
+            }
+            Err(error) => report.failures.push(format!("{name}: {error}")),
+        }
+    }
+    report
+}
+
+impl Report {
+    pub fn to_markdown(&self) -> String {
+        let mut text = String::from(
+            "| work | engine | 1 | 10 | 100 | 1,000 | 10,000 | exponent | last step |\n\
+             |---|---|--:|--:|--:|--:|--:|--:|--:|\n",
+        );
+        for line in &self.lines {
+            let _ = write!(text, "| {} | {} |", line.series.name, line.series.engine);
+            for times in &line.times {
+                let _ = write!(text, " {} |", Unit::Seconds.show(times.median()));
+            }
+            let _ = match line.growth {
+                Growth::Flat => writeln!(text, " constant | |"),
+                Growth::Power { exponent, last } => writeln!(text, " {exponent:.2} | {last:.2} |"),
+            };
+        }
+        text.push_str("\nWorse than linear: ");
+        let worse: Vec<String> = self
+            .lines
+            .iter()
+            .filter(|line| line.growth.is_worse_than_linear())
+            .map(|line| format!("**{}, {}**", line.series.name, line.series.engine))
+            .collect();
+        text.push_str(if worse.is_empty() { "nothing" } else { "" });
+        text.push_str(&worse.join("; "));
+        text.push_str(".\n");
+        for failure in &self.failures {
+            let _ = writeln!(text, "\n**Not measured:** {failure}");
+        }
+        text
+    }
+
+    pub fn to_json(&self) -> Value {
+        let lines: Vec<Value> = self
+            .lines
+            .iter()
+            .map(|line| {
+                let (exponent, last) = match line.growth {
+                    Growth::Flat => (None, None),
+                    Growth::Power { exponent, last } => (Some(exponent), Some(last)),
+                };
+                let samples: Vec<&[f64]> = line.times.iter().map(Samples::values).collect();
+                json!({
+                    "work": line.series.name, "engine": line.series.engine, "sizes": SIZES,
+                    "seconds": line.times.iter().map(Samples::median).collect::<Vec<f64>>(),
+                    "samples": samples, "exponent": exponent, "last_step": last,
+                    "worse_than_linear": line.growth.is_worse_than_linear(),
+                })
+            })
+            .collect();
+        json!({ "lines": lines, "failures": self.failures })
+    }
+}

@@ -1,0 +1,91 @@
+//! What is published must be readable, and must not be left behind by the benchmark.
+//!
+//! A table carries the digest of the benchmark that made it. As long as the sources have
+//! that digest, it is fresh. When they change, the table is allowed to lag behind for two
+//! weeks of commits: whoever changes the benchmark need not measure in the same commit, and
+//! whoever works on something else is not stopped, but no release goes out with figures that
+//! its own benchmark would not make. Counted from the first change after the page was last
+//! written to the commit that is checked out, so the same commit is always judged alike.
+
+use std::fs;
+
+use super::page::{BEGIN, END, PAGE};
+use super::provenance::{Provenance, SOURCES, digest, git};
+use super::table;
+use crate::cargo::root;
+
+const GRACE: i64 = 14 * 24 * 60 * 60;
+
+/// Sources that make no figures.
+const PRESENTATION: &str = ":(exclude)xtask/src/bench/publish";
+
+fn read(path: &str) -> Option<String> {
+    fs::read_to_string(root().join(path)).ok()
+}
+
+/// The part of the README that the benchmark writes.
+fn excerpt() -> String {
+    let readme = read("README.md").expect("there is a README");
+    let (_, rest) = readme.split_once(BEGIN).expect("the README has a part for the benchmark");
+    let (excerpt, _) = rest.split_once(END).expect("that part has an end");
+    excerpt.to_owned()
+}
+
+/// Whether the benchmark has changed for too long since the page was written.
+fn lag() -> Option<i64> {
+    let seconds = |arguments: &[&str]| git(arguments)?.lines().last()?.parse::<i64>().ok();
+    let written = git(&["log", "-1", "--format=%H", "--", PAGE])?;
+    let since = format!("{written}..HEAD");
+    let first = seconds(&["log", "--format=%ct", &since, "--", SOURCES, PRESENTATION])?;
+    Some(seconds(&["log", "-1", "--format=%ct"])? - first)
+}
+
+#[test]
+fn published_tables_can_be_read() {
+    let published: Vec<(&str, String)> = [(PAGE, read(PAGE)), ("README.md", Some(excerpt()))]
+        .into_iter()
+        .filter_map(|(path, text)| Some((path, text?)))
+        .collect();
+    for (path, text) in published {
+        let tables = table::all(&text);
+        assert!(!tables.is_empty(), "{path} has no table");
+        for lines in tables {
+            table::check(&lines).unwrap_or_else(|error| panic!("{path}: {error}"));
+        }
+        for line in text.lines() {
+            if let Some(made) = Provenance::parse(line) {
+                made.unwrap_or_else(|error| panic!("{path}: {error}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn published_tables_are_of_this_benchmark() {
+    let Some(page) = read(PAGE) else {
+        eprintln!("skipped: nothing is published yet");
+        return;
+    };
+    let made = |text: &str| -> Vec<Provenance> {
+        text.lines().filter_map(|line| Provenance::parse(line)?.ok()).collect()
+    };
+    let all = made(&page);
+    let first = all.first().unwrap_or_else(|| panic!("{PAGE} does not say where it comes from"));
+    assert!(all.iter().all(|other| other == first), "{PAGE} has figures of several runs: {all:?}");
+    assert_eq!(made(&excerpt()), vec![first.clone()], "the README has figures of another run");
+    if first.benchmark == digest(&root().join(SOURCES)).expect("the sources can be read") {
+        return;
+    }
+    if git(&["rev-parse", "--is-shallow-repository"]).as_deref() != Some("false") {
+        eprintln!("skipped: no history here that would tell since when the benchmark is another");
+        return;
+    }
+    if let Some(lag) = lag() {
+        assert!(
+            lag <= GRACE,
+            "the benchmark has changed since {PAGE} was written, {} days ago: \
+             run `cargo xtask bench --publish` on a quiet machine and commit what it writes",
+            lag / 86_400
+        );
+    }
+}
