@@ -1,5 +1,5 @@
 //! The commands of this repository: `cargo xtask demo | test | interop | conformance | fuzz |
-//! bench | tokens`.
+//! bench | soak | tokens`.
 
 #![expect(
     clippy::print_stderr,
@@ -15,6 +15,7 @@ mod demo;
 mod fuzz;
 mod interop;
 mod node;
+mod soak;
 mod test;
 mod tokens;
 
@@ -29,6 +30,7 @@ Usage: cargo xtask <COMMAND>
   conformance  run the part of it that is the MCP conformance suite, against both of our sides
   fuzz         look for input that breaks a property, for ten minutes (see fuzz --help)
   bench        measure onecall against bare calls and its peers, in one run (see bench --help)
+  soak         load it for minutes while things break, and say what broke (see soak --help)
   tokens       count what a model reads with direct calls and with onecall (see tokens --help)
 ";
 
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         "conformance-client" => conformance::client(rest),
         "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
+        "soak" => soak::run(rest),
         "tokens" => tokens::run(rest),
         "--help" | "-h" | "help" => {
             eprint!("{HELP}");

@@ -93,7 +93,12 @@ pub fn measure(subject: &Subject) -> Result<Field, String> {
     let mut rows = vec![ready(subject, &present, "from the start to the first answer", &[])];
     rows.extend(tasks(subject, &present, &TASKS, &[])?);
     rows.extend(memory::measure(subject, &present));
-    rows.push(ready(subject, &present, "the same with 500 tools", &MANY_TOOLS));
+    rows.push(ready(
+        subject,
+        &present,
+        "from the start to the first answer, 500 tools",
+        &MANY_TOOLS,
+    ));
     let three = [("a program with three calls, 500 tools", Job::Calls(3), 1)];
     rows.extend(tasks(subject, &present, &three, &MANY_TOOLS)?);
     let entrants = present.into_iter().map(|entrant| (entrant.name, entrant.about)).collect();

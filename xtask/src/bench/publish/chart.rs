@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use super::super::field::{Field, Row, times};
 
-const WIDTH: f64 = 880.0;
+const WIDTH: f64 = 920.0;
 /// Where the names of the work end.
-const LEFT: f64 = 300.0;
+const LEFT: f64 = 340.0;
 const RIGHT: f64 = WIDTH - 30.0;
 const TOP: f64 = 86.0;
 const STEP: f64 = 30.0;
@@ -21,11 +21,13 @@ text { font: 13px system-ui, sans-serif; fill: #24292f }
 .small { font-size: 11px; fill: #6e7781 }
 line { stroke: #d0d7de }
 .one { stroke: #2f81f7; stroke-width: 2 }
+circle { stroke: #ffffff; stroke-width: 1.5 }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 }
   .small { fill: #8b949e }
   line { stroke: #30363d }
   .one { stroke: #2f81f7 }
+  circle { stroke: #0d1117 }
 }";
 
 /// The picture as SVG.

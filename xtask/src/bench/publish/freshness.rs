@@ -10,7 +10,7 @@
 use std::fs;
 
 use super::page::{BEGIN, END, PAGE};
-use super::provenance::{Provenance, SOURCES, digest, git};
+use super::provenance::{BEGIN as MADE_BY, Provenance, SOURCES, digest, git};
 use super::table;
 use crate::cargo::root;
 
@@ -40,22 +40,38 @@ fn lag() -> Option<i64> {
     Some(seconds(&["log", "-1", "--format=%ct"])? - first)
 }
 
+/// The README and every page of the documentation.
+fn pages() -> Vec<(String, String)> {
+    let docs = fs::read_dir(root().join("docs")).expect("there is a documentation");
+    let docs = docs.filter_map(|entry| Some(format!("docs/{}", entry.ok()?.file_name().to_str()?)));
+    let pages = docs.filter(|path| path.ends_with(".md")).chain(["README.md".to_owned()]);
+    pages.filter_map(|path| Some((path.clone(), read(&path)?))).collect()
+}
+
 #[test]
 fn published_tables_can_be_read() {
-    let published: Vec<(&str, String)> = [(PAGE, read(PAGE)), ("README.md", Some(excerpt()))]
-        .into_iter()
-        .filter_map(|(path, text)| Some((path, text?)))
-        .collect();
-    for (path, text) in published {
-        let tables = table::all(&text);
-        assert!(!tables.is_empty(), "{path} has no table");
-        for lines in tables {
+    for (path, text) in [(PAGE, read(PAGE).unwrap_or_default()), ("README.md", excerpt())] {
+        for lines in table::all(&text) {
             table::check(&lines).unwrap_or_else(|error| panic!("{path}: {error}"));
         }
-        for line in text.lines() {
-            if let Some(made) = Provenance::parse(line) {
+    }
+    assert_eq!(table::all(&excerpt()).len(), 1, "the README has one table of figures");
+    for (path, text) in pages() {
+        let mut rest = text.as_str();
+        while let Some((_, after)) = rest.split_once(MADE_BY) {
+            let (line, after) = after.split_once('\n').unwrap_or((after, ""));
+            let line = format!("{MADE_BY}{line}");
+            for field in ["; commit: ", "; date: "] {
+                assert!(line.contains(field), "{path}: no '{field}' in '{line}'");
+            }
+            let tables = table::all(after);
+            let first = tables.first().unwrap_or_else(|| panic!("{path}: no table below '{line}'"));
+            table::check(first).unwrap_or_else(|error| panic!("{path}: {error}"));
+            if line.contains("cargo xtask bench") {
+                let made = Provenance::parse(&line).expect("it begins like one");
                 made.unwrap_or_else(|error| panic!("{path}: {error}"));
             }
+            rest = after;
         }
     }
 }

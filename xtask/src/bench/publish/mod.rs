@@ -72,3 +72,51 @@ pub fn write(figures: &Figures<'_>) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::field::{Cell, Row};
+    use crate::bench::rounds::Samples;
+    use crate::bench::section::Unit;
+
+    fn field() -> Field {
+        let cell = |value: f64| Cell::Measured(Samples::from(vec![value; 3]));
+        let row = |name, cells| Row { name, unit: Unit::Seconds, cells };
+        Field {
+            entrants: ["limit", "onecall python", "another"]
+                .map(|name| (name, name.to_owned()))
+                .to_vec(),
+            rows: vec![
+                row("calls", vec![cell(0.004), cell(0.06), cell(6.0)]),
+                row("hello", vec![Cell::None, cell(0.002), Cell::Failed("it died".to_owned())]),
+            ],
+            absent: vec!["a third: could not be installed".to_owned()],
+        }
+    }
+
+    #[test]
+    fn the_excerpt_is_what_the_readme_gets() {
+        let made = Provenance {
+            command: COMMAND.to_owned(),
+            commit: "0123456789ab".to_owned(),
+            date: "2026-01-02".to_owned(),
+            benchmark: "aabbccddeeff".to_owned(),
+        };
+        insta::assert_snapshot!(page::excerpt(&made, "Machine: 2 cores", &field()));
+    }
+
+    #[test]
+    fn everybody_who_was_measured_is_in_the_chart() {
+        let svg = chart::draw(&field());
+        // Three in the legend, three in the first row; one alone compares with nobody.
+        assert_eq!(svg.matches("<circle").count(), 6, "{svg}");
+        assert!(svg.contains("<title>another: 100×</title>"), "{svg}");
+        assert!(svg.contains("prefers-color-scheme: dark"), "{svg}");
+    }
+
+    #[test]
+    fn failures_and_absences_are_told() {
+        insta::assert_snapshot!(field().legend());
+    }
+}

@@ -52,7 +52,7 @@ pub fn page(
     format!(
         "# Benchmarks\n\n{INTRODUCTION}\nMade by `{}`, at commit `{}`, on {}:\n\n{}\n\n\
          ## The field\n\n![How many times onecall's time and memory others need](benchmarks.svg)\n\n\
-         {line}\n{}\n{}\n{OTHERS}\n## Growth\n\n{GROWTH}\n{line}\n{}\n\
+         {line}\n\n{}\n{}\n{OTHERS}\n## Growth\n\n{GROWTH}\n{line}\n\n{}\n\
          ## In detail\n\n{line}\n{details}\n",
         made.command,
         made.commit,
@@ -67,7 +67,7 @@ pub fn page(
 /// The part of the README.
 pub fn excerpt(made: &Provenance, machine: &str, field: &Field) -> String {
     format!(
-        "{BEGIN}\n{}\n![How many times onecall's time and memory others need]({CHART})\n\n{}\n\
+        "{BEGIN}\n{}\n\n![How many times onecall's time and memory others need]({CHART})\n\n{}\n\
          {machine}. Medians, and how many times onecall's default engine that is. \
          [{PAGE}]({PAGE}) has the spread, who is who, how everything grows with its size, and more.\n{END}",
         made.to_line(),

@@ -15,7 +15,8 @@ pub const SOURCES: &str = "xtask/src/bench";
 /// Parts of it that put figures down and make none.
 const PRESENTATION: &str = "publish";
 
-const BEGIN: &str = "<!-- made by: ";
+/// How the line begins.
+pub const BEGIN: &str = "<!-- made by: ";
 const END: &str = " -->";
 
 /// Who made a table, of what, and when.

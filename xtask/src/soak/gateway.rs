@@ -1,0 +1,99 @@
+//! A gateway under load, with servers behind it that behave and servers that do not.
+
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::process::wait_until;
+
+const START: Duration = Duration::from_secs(30);
+
+/// Where the executables are, where the gateways live, and how their servers are marked.
+pub struct Site {
+    pub onecall: PathBuf,
+    pub fixture: PathBuf,
+    pub folder: PathBuf,
+    /// In the command line of every server, so that none can be left behind unseen.
+    pub mark: String,
+}
+
+impl Site {
+    /// `onecall serve` in a home of its own.
+    pub fn serve(&self, name: &str) -> Result<Command, String> {
+        let home = self.folder.join(name);
+        let config = home.join("config.json");
+        let written =
+            fs::create_dir_all(&home).and_then(|()| fs::write(&config, self.config().to_string()));
+        written.map_err(|error| format!("{} cannot be written: {error}", config.display()))?;
+        let mut command = Command::new(&self.onecall);
+        command
+            .args(["serve", "--log", "error", "--config"])
+            .arg(config)
+            .env("HOME", &home)
+            .env("XDG_CONFIG_HOME", home.join("config"))
+            .env("XDG_STATE_HOME", home.join("state"))
+            .current_dir(&home);
+        Ok(command)
+    }
+
+    fn config(&self) -> Value {
+        let server = |name: &str, flags: &[&str]| {
+            let args = [&["--name", &self.mark], flags].concat();
+            json!({ "name": name, "command": self.fixture, "args": args })
+        };
+        json!({
+            "servers": [
+                server("steady", &[]),
+                server("slow", &[]),
+                server("flaky", &[]),
+                server("noisy", &["--garbage"]),
+            ],
+            "execution": { "timeout_seconds": 120, "max_output_bytes": 65536 },
+        })
+    }
+}
+
+/// `onecall serve --http`; killed when dropped.
+pub struct Listening {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+impl Listening {
+    pub fn start(site: &Site) -> Result<Self, String> {
+        let said = site.folder.join("http.stderr");
+        let stderr = File::create(&said).map_err(|error| format!("{}: {error}", said.display()))?;
+        let mut command = site.serve("http")?;
+        command.args(["--http", "127.0.0.1:0"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
+        let child = command.spawn().map_err(|error| format!("onecall does not start: {error}"))?;
+        let mut listening = Self { child, address: SocketAddr::from(([0; 4], 0)) };
+        let mut address = None;
+        wait_until(START, || {
+            address = find_address(&said);
+            address.is_some()
+        });
+        listening.address = address.ok_or("onecall does not listen")?;
+        Ok(listening)
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn find_address(said: &Path) -> Option<SocketAddr> {
+    let said = fs::read_to_string(said).ok()?;
+    let url = said.lines().find_map(|line| line.strip_prefix("listening on http://"))?;
+    url.strip_suffix("/mcp")?.parse().ok()
+}

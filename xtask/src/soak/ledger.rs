@@ -1,0 +1,169 @@
+//! Who was asked what, what came back, and how long it took.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The most mistakes that are kept word for word.
+const KEPT: usize = 10;
+
+/// Shared by all clients.
+pub struct Ledger {
+    begin: Instant,
+    time: Duration,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    sent: u64,
+    abandoned: u64,
+    lost: u64,
+    wrong: u64,
+    mistakes: Vec<String>,
+    answered: u64,
+    /// When each answer whose time counts came, and after how long.
+    answers: Vec<(Duration, Duration)>,
+}
+
+/// What the ledger says in the end.
+pub struct Totals {
+    pub sent: u64,
+    pub answered: u64,
+    /// Asked by clients that left before an answer came.
+    pub abandoned: u64,
+    pub lost: u64,
+    /// Answered with something else: wrongly, or with what belongs to another program.
+    pub wrong: u64,
+    pub mistakes: Vec<String>,
+    pub slices: Vec<Slice>,
+}
+
+/// Answers that came in one part of the run.
+pub struct Slice {
+    /// When it began.
+    pub from: Duration,
+    pub answers: usize,
+    /// 50, 95, 99 and 100 percent took no longer.
+    pub percentiles: [Duration; 4],
+}
+
+const SHARES: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
+
+impl Ledger {
+    pub fn new(time: Duration) -> Self {
+        Self { begin: Instant::now(), time, entries: Mutex::default() }
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
+    /// Whether programs are still to be started.
+    pub fn is_open(&self) -> bool {
+        self.elapsed() < self.time
+    }
+
+    pub fn sent(&self) {
+        self.change(|entries| entries.sent += 1);
+    }
+
+    pub fn abandoned(&self) {
+        self.change(|entries| {
+            entries.sent += 1;
+            entries.abandoned += 1;
+        });
+    }
+
+    /// An answer came, after this long if that counts, and was looked at.
+    pub fn answered(&self, took: Option<Duration>, verdict: Result<(), String>) {
+        let now = self.elapsed();
+        self.change(|entries| {
+            entries.answered += 1;
+            entries.answers.extend(took.map(|took| (now, took)));
+            if let Err(mistake) = verdict {
+                entries.wrong += 1;
+                entries.note(mistake);
+            }
+        });
+    }
+
+    /// No answer came.
+    pub fn lost(&self, why: String) {
+        self.change(|entries| {
+            entries.lost += 1;
+            entries.note(why);
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Entries)) {
+        change(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Cuts the run into so many parts.
+    pub fn totals(&self, parts: u32) -> Totals {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let length = self.time.max(Duration::from_millis(1)) / parts;
+        let slices = (0..parts).map(|part| {
+            let from = length * part;
+            let is_last = part + 1 == parts;
+            let is_here = |at: Duration| at >= from && (is_last || at < from + length);
+            let took = entries.answers.iter().filter(|(at, _)| is_here(*at)).map(|(_, took)| *took);
+            let mut took: Vec<Duration> = took.collect();
+            took.sort();
+            let percentiles = SHARES.map(|share| percentile(&took, share));
+            Slice { from, answers: took.len(), percentiles }
+        });
+        Totals {
+            sent: entries.sent,
+            answered: entries.answered,
+            abandoned: entries.abandoned,
+            lost: entries.lost,
+            wrong: entries.wrong,
+            mistakes: entries.mistakes.clone(),
+            slices: slices.collect(),
+        }
+    }
+}
+
+impl Entries {
+    fn note(&mut self, mistake: String) {
+        if self.mistakes.len() < KEPT {
+            self.mistakes.push(mistake);
+        }
+    }
+}
+
+fn percentile(sorted: &[Duration], share: f64) -> Duration {
+    let index = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(index.saturating_sub(1)).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_what_came() {
+        let took: Vec<Duration> = (1..=100).map(Duration::from_millis).collect();
+        let at = |share| percentile(&took, share).as_millis();
+        assert_eq!((at(0.5), at(0.95), at(0.99), at(1.0)), (50, 95, 99, 100));
+        assert_eq!(percentile(&[], 0.5), Duration::ZERO);
+    }
+
+    #[test]
+    fn nothing_is_counted_twice() {
+        let ledger = Ledger::new(Duration::from_secs(1));
+        ledger.sent();
+        ledger.answered(Some(Duration::from_millis(3)), Ok(()));
+        ledger.sent();
+        ledger.answered(None, Err("another's".to_owned()));
+        ledger.sent();
+        ledger.lost("nothing came".to_owned());
+        ledger.abandoned();
+        let totals = ledger.totals(2);
+        let counts = [totals.sent, totals.answered, totals.abandoned, totals.lost, totals.wrong];
+        assert_eq!(counts, [4, 2, 1, 1, 1]);
+        assert_eq!(totals.mistakes, ["another's", "nothing came"]);
+        assert_eq!(totals.slices.iter().map(|slice| slice.answers).sum::<usize>(), 1);
+    }
+}

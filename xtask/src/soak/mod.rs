@@ -1,0 +1,203 @@
+//! Load and soak: mixed programs at the rate the machine allows, while servers crash,
+//! clients leave and workers are killed; and an account of what came of it.
+
+mod clients;
+mod gateway;
+mod http;
+mod ledger;
+mod options;
+mod program;
+mod report;
+mod watch;
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use testkit::mcp::Session;
+use testkit::process::{self, unique_mark, wait_until};
+
+use crate::cargo::{self, cargo, output};
+use clients::Numbers;
+use gateway::{Listening, Site};
+use http::HttpClient;
+use ledger::Ledger;
+use options::{HELP, Options};
+use report::{Report, Watched};
+use watch::Look;
+
+/// An answer that has not come after this is lost.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Clients over HTTP.
+const HTTP_CLIENTS: usize = 3;
+
+/// Servers behind each gateway.
+const SERVERS: usize = 4;
+
+/// Between two looks at the gateways.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// For everything to have been used once, on every thread.
+const WARM_UP: Duration = Duration::from_secs(20);
+
+/// Parts of the run that latencies are told of.
+const PARTS: u32 = 10;
+
+/// For what is left to end by itself.
+const END: Duration = Duration::from_secs(10);
+
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let options = Options::parse(arguments)?;
+    if options.help {
+        eprint!("{HELP}");
+        return Ok(());
+    }
+    if options.build {
+        let mut build = cargo("build");
+        build.args(["--workspace", "--bins"]);
+        if options.release {
+            build.arg("--release");
+        }
+        cargo::run(build)?;
+    }
+    let built = output(if options.release { "release" } else { "debug" });
+    let folder = output("soak");
+    let report = soak(&built, &folder, options.time, WARM_UP)?;
+    println!("{}", report.to_markdown());
+    match report.faults().len() {
+        0 => Ok(()),
+        count => Err(format!("not all is well: {count} of what is above begins with 'broke'")),
+    }
+}
+
+/// The two gateways and their clients.
+struct Stage {
+    session: Session,
+    listening: Listening,
+    numbers: Numbers,
+    /// How far the session over stdio has counted.
+    counted: u64,
+}
+
+/// What a phase of load left in the books.
+struct Phase {
+    totals: ledger::Totals,
+    killed: u64,
+    looks: [Vec<Look>; 2],
+}
+
+/// Soaks what is built in this folder; `folder` is for what the gateways need.
+fn soak(built: &Path, folder: &Path, time: Duration, warm_up: Duration) -> Result<Report, String> {
+    let folder = folder.to_owned();
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let (onecall, fixture) = (built.join("onecall"), built.join("fixture-server"));
+    let site = Site { onecall, fixture, folder, mark: unique_mark() };
+    let listening = Listening::start(&site)?;
+    let session = Session::open(site.serve("stdio")?);
+    let mut stage = Stage { session, listening, numbers: Numbers::default(), counted: 0 };
+    let pids = [stage.session.client().pid(), stage.listening.pid()];
+    stage.load(warm_up);
+    let before = pids.map(|pid| Look::at_rest(pid, &site.mark, SERVERS));
+    let phase = stage.load(time);
+    let mut family: Vec<u32> = pids.to_vec();
+    let mut gateways = Vec::new();
+    for ((pid, looks), (name, before)) in
+        pids.into_iter().zip(phase.looks).zip(["stdio", "HTTP"].into_iter().zip(before))
+    {
+        let after = Look::as_before(pid, &before);
+        family.extend(process::descendants(pid).iter().map(|child| child.pid));
+        gateways.push(Watched { name, before, after, looks });
+    }
+    drop(stage);
+    let left_behind = ended(&site.mark, &family);
+    let (totals, killed) = (phase.totals, phase.killed);
+    Ok(Report { time, totals, killed, gateways, left_behind })
+}
+
+/// Waits for the end of everything that was started; what does not end is named, and ended.
+fn ended(mark: &str, family: &[u32]) -> Vec<String> {
+    let alive = || {
+        let own = family.iter().filter(|pid| process::is_alive(**pid));
+        let own = own.filter_map(|pid| process::Process::read(*pid));
+        own.chain(process::marked(mark)).collect::<Vec<_>>()
+    };
+    wait_until(END, || alive().is_empty());
+    let left = alive();
+    kill(left.iter().map(|process| process.pid));
+    left.into_iter().map(|process| format!("{} {}", process.pid, process.command)).collect()
+}
+
+impl Stage {
+    /// Has all clients at work for so long.
+    fn load(&mut self, time: Duration) -> Phase {
+        let ledger = Ledger::new(time);
+        let pids = [self.session.client().pid(), self.listening.pid()];
+        let client = HttpClient(self.listening.address);
+        let Self { session, numbers, counted, .. } = self;
+        let is_over = AtomicBool::new(false);
+        let (killed, looks) = thread::scope(|scope| {
+            let watching = scope.spawn(|| watch(pids, &ledger, &is_over));
+            let over_http: Vec<_> = (0..HTTP_CLIENTS)
+                .map(|_| scope.spawn(|| clients::over_http(client, &ledger, numbers)))
+                .collect();
+            // The client of the testkit panics when its server dies.
+            let over_stdio = catch_unwind(AssertUnwindSafe(|| {
+                clients::over_stdio(session, &ledger, numbers, counted);
+            }));
+            if over_stdio.is_err() {
+                ledger.lost("the gateway over stdio died".to_owned());
+            }
+            for client in over_http {
+                let _ = client.join();
+            }
+            is_over.store(true, Ordering::Relaxed);
+            watching.join().unwrap_or_default()
+        });
+        Phase { totals: ledger.totals(PARTS), killed, looks }
+    }
+}
+
+/// Looks at the gateways again and again, and kills the workers that wait for it.
+fn watch(pids: [u32; 2], ledger: &Ledger, is_over: &AtomicBool) -> (u64, [Vec<Look>; 2]) {
+    let mut looks = [Vec::new(), Vec::new()];
+    let mut killed = 0;
+    while !is_over.load(Ordering::Relaxed) {
+        for (pid, looks) in pids.into_iter().zip(&mut looks) {
+            looks.push(Look::take(pid, ledger.elapsed()));
+            let victims = watch::victims(pid);
+            killed += victims.len() as u64;
+            kill(victims);
+        }
+        thread::sleep(LOOK);
+    }
+    (killed, looks)
+}
+
+fn kill(pids: impl IntoIterator<Item = u32>) {
+    let pids: Vec<String> = pids.into_iter().map(|pid| pid.to_string()).collect();
+    if !pids.is_empty() {
+        let _ = Command::new("kill").arg("-KILL").args(pids).stderr(Stdio::null()).status();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::bins;
+
+    #[test]
+    fn a_short_soak_breaks_nothing() {
+        let onecall = bins::onecall();
+        let built = onecall.parent().unwrap();
+        let folder = std::env::temp_dir().join(unique_mark());
+        let (time, warm_up) = (Duration::from_secs(15), Duration::from_secs(8));
+        let report = soak(built, &folder, time, warm_up).unwrap();
+        let _ = fs::remove_dir_all(&folder);
+        assert_eq!(report.faults(), Vec::<String>::new(), "{}", report.to_markdown());
+    }
+}

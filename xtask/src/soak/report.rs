@@ -1,0 +1,219 @@
+//! What a soak has found, and whether that is well.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use super::ledger::Totals;
+use super::watch::{Look, slope};
+
+const MEGABYTE: f64 = 1e6;
+
+/// What memory may have grown by between an early and the last part of the run: a share,
+/// and room for what an allocator keeps.
+const GROWTH: f64 = 0.10;
+const ROOM: f64 = 4.0 * MEGABYTE;
+
+/// One gateway over the whole run.
+pub struct Watched {
+    pub name: &'static str,
+    /// At rest, before and after.
+    pub before: Look,
+    pub after: Look,
+    /// Under load.
+    pub looks: Vec<Look>,
+}
+
+pub struct Report {
+    pub time: Duration,
+    pub totals: Totals,
+    pub killed: u64,
+    pub gateways: Vec<Watched>,
+    /// Command lines of what still ran after the end.
+    pub left_behind: Vec<String>,
+}
+
+impl Report {
+    /// Everything that is not as it has to be.
+    pub fn faults(&self) -> Vec<String> {
+        let totals = &self.totals;
+        let mut faults = Vec::new();
+        let unaccounted =
+            totals.sent.saturating_sub(totals.answered + totals.abandoned + totals.lost);
+        let mut fault = |is_fault: bool, text: String| {
+            if is_fault {
+                faults.push(text);
+            }
+        };
+        fault(totals.answered == 0, "nothing was answered".to_owned());
+        fault(totals.lost > 0, format!("{} answers were lost", totals.lost));
+        fault(totals.wrong > 0, format!("{} answers were wrong or another's", totals.wrong));
+        fault(unaccounted > 0, format!("{unaccounted} programs are not accounted for"));
+        for gateway in &self.gateways {
+            let Watched { name, before, after, .. } = gateway;
+            fault(
+                before.descriptors != after.descriptors,
+                format!(
+                    "the gateway over {name} holds {} descriptors at rest, and held {} before",
+                    after.descriptors, before.descriptors
+                ),
+            );
+            fault(
+                before.processes != after.processes,
+                format!(
+                    "below the gateway over {name} are {} processes at rest, and were {} before",
+                    after.processes, before.processes
+                ),
+            );
+            for (what, bytes) in MEMORY {
+                let (early, late) = gateway.early_and_late(bytes);
+                fault(
+                    late > early * (1.0 + GROWTH) + ROOM,
+                    format!(
+                        "{what} of {name} grew from {:.1} to {:.1} MB",
+                        early / MEGABYTE,
+                        late / MEGABYTE
+                    ),
+                );
+            }
+        }
+        let left = self.left_behind.join("; ");
+        fault(!left.is_empty(), format!("left behind: {left}"));
+        faults
+    }
+
+    pub fn to_markdown(&self) -> String {
+        let totals = &self.totals;
+        let mut text = format!(
+            "Soak of {:.1} minutes: {} programs, {} answers, {} left by their clients, {} killed, \
+             {} lost, {} wrong\n\n",
+            self.time.as_secs_f64() / 60.0,
+            totals.sent,
+            totals.answered,
+            totals.abandoned,
+            self.killed,
+            totals.lost,
+            totals.wrong
+        );
+        text.push_str("| from | answers | 50% | 95% | 99% | most |\n|--:|--:|--:|--:|--:|--:|\n");
+        for slice in &totals.slices {
+            let _ = write!(text, "| {:.0} s | {} |", slice.from.as_secs_f64(), slice.answers);
+            for percentile in slice.percentiles {
+                let _ = write!(text, " {:.0} ms |", percentile.as_secs_f64() * 1e3);
+            }
+            text.push('\n');
+        }
+        text.push_str(
+            "\n| at rest | gateway | zygotes | descriptors | processes | memory per minute under load |\n\
+             |---|--:|--:|--:|--:|--:|\n",
+        );
+        for gateway in &self.gateways {
+            for (when, look) in [("before", &gateway.before), ("after", &gateway.after)] {
+                let trend = match when {
+                    "before" => String::new(),
+                    _ => gateway.trend(),
+                };
+                let _ = writeln!(
+                    text,
+                    "| {}, {when} | {:.1} MB | {:.1} MB | {} | {} | {trend} |",
+                    gateway.name,
+                    look.gateway as f64 / MEGABYTE,
+                    look.zygotes as f64 / MEGABYTE,
+                    look.descriptors,
+                    look.processes
+                );
+            }
+        }
+        let faults = self.faults();
+        if faults.is_empty() {
+            text.push_str("\npass\n");
+        }
+        for fault in faults {
+            let _ = writeln!(text, "\nbroke: {fault}");
+        }
+        for mistake in &totals.mistakes {
+            let _ = writeln!(text, "  {mistake}");
+        }
+        text
+    }
+}
+
+/// Bytes of something, at one moment.
+type Bytes = fn(&Look) -> u64;
+
+/// What is watched of memory.
+const MEMORY: [(&str, Bytes); 2] =
+    [("the gateway", |look| look.gateway), ("the zygotes", |look| look.zygotes)];
+
+impl Watched {
+    /// Medians of the second and of the last fifth.
+    fn early_and_late(&self, bytes: Bytes) -> (f64, f64) {
+        let fifth = self.looks.len() / 5;
+        let median = |looks: &[Look]| {
+            let mut values: Vec<u64> = looks.iter().map(bytes).collect();
+            values.sort_unstable();
+            values.get(values.len() / 2).copied().unwrap_or_default() as f64
+        };
+        let late = self.looks.len().saturating_sub(fifth);
+        let early = self.looks.get(fifth..2 * fifth).unwrap_or_default();
+        (median(early), median(self.looks.get(late..).unwrap_or_default()))
+    }
+
+    fn trend(&self) -> String {
+        let [gateway, zygotes] = MEMORY.map(|(_, bytes)| slope(&self.looks, bytes) / MEGABYTE);
+        format!("{gateway:+.2} MB, {zygotes:+.2} MB")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::soak::ledger::Ledger;
+
+    fn report(looks: Vec<Look>) -> Report {
+        let ledger = Ledger::new(Duration::from_secs(10));
+        ledger.sent();
+        ledger.answered(Some(Duration::from_millis(2)), Ok(()));
+        let rest = Look { descriptors: 20, processes: 9, ..Look::default() };
+        let gateways = vec![Watched { name: "stdio", before: rest.clone(), after: rest, looks }];
+        Report {
+            time: Duration::from_secs(10),
+            totals: ledger.totals(2),
+            killed: 0,
+            gateways,
+            left_behind: Vec::new(),
+        }
+    }
+
+    fn growing(by: u64) -> Vec<Look> {
+        let look = |second: u64| Look {
+            at: Duration::from_secs(second),
+            gateway: 20_000_000 + second * by,
+            ..Look::default()
+        };
+        (0..50).map(look).collect()
+    }
+
+    #[test]
+    fn steady_memory_passes_and_growing_memory_does_not() {
+        assert_eq!(report(growing(1_000)).faults(), Vec::<String>::new());
+        assert_eq!(
+            report(growing(400_000)).faults(),
+            ["the gateway of stdio grew from 26.0 to 38.0 MB"]
+        );
+    }
+
+    #[test]
+    fn what_is_left_open_or_running_is_a_fault() {
+        let mut report = report(Vec::new());
+        report.gateways[0].after.descriptors = 21;
+        report.left_behind.push("fixture-server".to_owned());
+        assert_eq!(
+            report.faults(),
+            [
+                "the gateway over stdio holds 21 descriptors at rest, and held 20 before",
+                "left behind: fixture-server"
+            ]
+        );
+        assert!(!report.to_markdown().contains("pass"));
+    }
+}

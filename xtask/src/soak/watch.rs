@@ -1,0 +1,115 @@
+//! What the gateways hold while they work: memory, descriptors, processes.
+
+use std::fs;
+use std::time::Duration;
+
+use testkit::process::{self, Process, wait_until};
+
+use super::program::VICTIM_BYTES;
+
+/// How long a gateway may take to come to rest.
+const REST: Duration = Duration::from_secs(30);
+
+/// A state counts as rest when it was seen so often in a row.
+const SEEN: u32 = 20;
+
+/// A gateway at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Look {
+    pub at: Duration,
+    /// Resident bytes of the gateway and of its zygotes.
+    pub gateway: u64,
+    pub zygotes: u64,
+    pub descriptors: usize,
+    pub processes: usize,
+}
+
+impl Look {
+    pub fn take(pid: u32, at: Duration) -> Self {
+        let family = process::descendants(pid);
+        let resident = |process: &Process| process.resident_bytes().unwrap_or_default();
+        Self {
+            at,
+            gateway: Process::read(pid).as_ref().map(resident).unwrap_or_default(),
+            zygotes: zygotes(&family, pid).map(resident).sum(),
+            descriptors: descriptors(pid),
+            processes: family.len(),
+        }
+    }
+
+    /// What it holds when nothing happens any more and all its `servers` are up; where it
+    /// never comes to rest, the last that was seen.
+    pub fn at_rest(pid: u32, servers: &str, count: usize) -> Self {
+        let mut last = Self::default();
+        let mut times = 0;
+        wait_until(REST, || {
+            let now = Self::take(pid, Duration::ZERO);
+            times = if now.holds_what(&last) { times + 1 } else { 0 };
+            last = now;
+            let is_up = |process: &&Process| process.command.contains(servers);
+            times >= SEEN && process::descendants(pid).iter().filter(is_up).count() == count
+        });
+        last
+    }
+
+    /// Waits until it holds what it held before; where it never does, the last that was seen.
+    pub fn as_before(pid: u32, before: &Self) -> Self {
+        let mut last = Self::default();
+        wait_until(REST, || {
+            last = Self::take(pid, Duration::ZERO);
+            last.holds_what(before)
+        });
+        last
+    }
+
+    /// Whether descriptors and processes are as many.
+    pub fn holds_what(&self, other: &Self) -> bool {
+        (self.descriptors, self.processes) == (other.descriptors, other.processes)
+    }
+}
+
+fn zygotes(family: &[Process], gateway: u32) -> impl Iterator<Item = &Process> {
+    family
+        .iter()
+        .filter(move |process| process.parent == gateway && process.command.contains("zygote"))
+}
+
+fn descriptors(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+}
+
+/// Workers that have taken what only those take that wait to be killed.
+pub fn victims(gateway: u32) -> Vec<u32> {
+    let is_victim =
+        |process: &Process| process.resident_bytes().is_some_and(|bytes| bytes > VICTIM_BYTES);
+    process::descendants(gateway).iter().filter(|one| is_victim(one)).map(|one| one.pid).collect()
+}
+
+/// Bytes per minute, of the line through all looks by least squares.
+pub fn slope(looks: &[Look], bytes: fn(&Look) -> u64) -> f64 {
+    let points: Vec<(f64, f64)> =
+        looks.iter().map(|look| (look.at.as_secs_f64() / 60.0, bytes(look) as f64)).collect();
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let both: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    let square: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+    if square > 0.0 { both / square } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slope_is_per_minute() {
+        let look = |seconds: u64, gateway: u64| Look {
+            at: Duration::from_secs(seconds),
+            gateway,
+            ..Look::default()
+        };
+        let looks = [look(0, 100), look(30, 150), look(60, 200)];
+        assert_eq!(slope(&looks, |look| look.gateway), 100.0);
+        assert_eq!(slope(&looks[..1], |look| look.gateway), 0.0);
+    }
+}
