@@ -14,8 +14,11 @@ use super::job::Job;
 use crate::bench::rounds::timed;
 use crate::bench::server::{self, Server};
 
-/// Longer than the slowest of the field takes for anything here.
+/// Longer than the slowest of the field takes for any program here.
 const PATIENCE: Duration = Duration::from_secs(180);
+
+/// What each of many programs adds to it.
+const PATIENCE_WITH_EACH: Duration = Duration::from_millis(100);
 
 /// Calls that a bare client makes before it reads an answer.
 const UNREAD: u32 = 200;
@@ -57,7 +60,7 @@ impl Seat {
 
     /// Does a job, of which `outcome` must come; returns the seconds.
     pub fn run(&mut self, job: Job, outcome: &str) -> Result<f64, String> {
-        self.guarded(|seat| match seat {
+        self.guarded(PATIENCE, |seat| match seat {
             Self::Bare(client) => bare(client, job, outcome),
             Self::Server(server, dialect) => {
                 let arguments = dialect.arguments(&dialect.program(job));
@@ -76,7 +79,7 @@ impl Seat {
         job: Job,
         outcome: &str,
     ) -> Result<f64, String> {
-        self.guarded(|seat| match seat {
+        self.guarded(PATIENCE + PATIENCE_WITH_EACH * count, |seat| match seat {
             Self::Bare(_) => Err("there are no programs without a server for them".to_owned()),
             Self::Server(server, dialect) => {
                 let arguments = dialect.arguments(&dialect.program(job));
@@ -92,12 +95,13 @@ impl Seat {
     /// server that takes too long is ended, and its end is an error like any other.
     fn guarded<T>(
         &mut self,
+        patience: Duration,
         work: impl FnOnce(&mut Self) -> Result<T, String>,
     ) -> Result<T, String> {
         let pid = self.pid();
         let (done, is_done) = channel::<()>();
         let watch = thread::spawn(move || {
-            let late = is_done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+            let late = is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
             if late {
                 server::kill([pid]);
             }
@@ -107,7 +111,7 @@ impl Seat {
         drop(done);
         let late = watch.join().unwrap_or_default();
         match result {
-            _ if late => Err(format!("no answer within {} s", PATIENCE.as_secs())),
+            _ if late => Err(format!("no answer within {} s", patience.as_secs())),
             Ok(result) => result,
             Err(_) => Err("the server died".to_owned()),
         }
