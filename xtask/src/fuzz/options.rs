@@ -12,6 +12,7 @@ many cases, round after round until the time is over or a property fails.
 
   frames          what a worker sends to the gateway
   configuration   configuration files
+  clients         configuration files of MCP clients
   answers         what a server sends to the gateway
   definitions     tools that files and types are made from
 
