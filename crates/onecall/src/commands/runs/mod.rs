@@ -58,6 +58,9 @@ enum RunsCommand {
 No server is started: each call gets what the same call got then. Only runs that were recorded
 with `records: full` can be replayed.
 
+Example:
+  onecall runs replay 1m7g7r5ga39rv3
+
 Exit codes: 0 the output came out the same, 1 it did not, 2 there is nothing to replay")]
     Replay {
         /// Its id, or the beginning of it
