@@ -18,6 +18,9 @@ pub fn describe() -> String {
     format!("Machine: {cores} cores, {model}, Linux {kernel}, load {load} at the start")
 }
 
+/// What stands beside figures that were made then.
+pub const BUSY: &str = "The machine was busy with something else: do not trust these figures.";
+
 /// Whether something else keeps a core busy, which spoils every figure. Looks at
 /// what is running now: the load average still remembers the build before the run.
 pub fn is_busy() -> bool {

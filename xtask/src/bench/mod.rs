@@ -63,7 +63,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let subject = prepare(&options)?;
     let header = header(&subject, options.profile);
     thread::spawn(end_a_hanging_run);
-    let field = options.wants(FIELD).then(|| field::measure(&subject)).transpose()?;
+    let field = options.wants(FIELD).then(|| measure_field(&subject)).transpose()?;
     let (sections, failures) = parts(&options, &subject);
     let growth = options.wants_growth().then(|| growth::measure(&subject));
     let data = data(&header, field.as_ref(), &sections, growth.as_ref(), &failures);
@@ -87,6 +87,16 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         publish::write(&publish::Figures { header, field, growth, details, data })?;
     }
     Ok(())
+}
+
+fn measure_field(subject: &Subject) -> Result<Field, String> {
+    let busy_before = machine::is_busy();
+    let mut field = field::measure(subject)?;
+    if busy_before || machine::is_busy() {
+        eprintln!("{:12}{}", "", machine::BUSY);
+        field.notes.push(machine::BUSY.to_owned());
+    }
+    Ok(field)
 }
 
 /// Each part by itself.
@@ -170,9 +180,8 @@ fn measure(work: &Work, subject: &Subject) -> Result<Section, String> {
     let mut section = measured?;
     section.name = work.name;
     if busy_before || machine::is_busy() {
-        let warning = "The machine was busy with something else: do not trust these figures.";
-        eprintln!("{:12}          {}", "", warning);
-        section.note(format!("**{warning}**"));
+        eprintln!("{:12}          {}", "", machine::BUSY);
+        section.note(format!("**{}**", machine::BUSY));
     }
     Ok(section)
 }

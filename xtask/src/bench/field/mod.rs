@@ -48,6 +48,7 @@ pub struct Field {
     pub rows: Vec<Row>,
     /// Who could not be measured, and why.
     pub absent: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// One kind of work.
@@ -102,7 +103,7 @@ pub fn measure(subject: &Subject) -> Result<Field, String> {
     let three = [("a program with three calls, 500 tools", Job::Calls(3), 1)];
     rows.extend(tasks(subject, &present, &three, &MANY_TOOLS)?);
     let entrants = present.into_iter().map(|entrant| (entrant.name, entrant.about)).collect();
-    Ok(Field { entrants, rows, absent })
+    Ok(Field { entrants, rows, absent, notes: Vec::new() })
 }
 
 fn open(subject: &Subject, entrant: &Entrant, flags: &[&str]) -> Result<(Seat, f64), String> {

@@ -48,6 +48,9 @@ impl Field {
         for absent in &self.absent {
             let _ = writeln!(text, "- Not here: {absent}.");
         }
+        for note in &self.notes {
+            let _ = writeln!(text, "- **{note}**");
+        }
         for (row, name, error) in self.failures() {
             let _ = writeln!(text, "- **{name}** failed at “{row}”: {error}.");
         }
@@ -99,7 +102,7 @@ impl Field {
             .map(|(name, about)| json!({ "name": name, "about": about }))
             .collect();
         let rows: Vec<Value> = self.rows.iter().map(|row| self.row(row)).collect();
-        json!({ "entrants": entrants, "work": rows, "absent": self.absent })
+        json!({ "entrants": entrants, "work": rows, "absent": self.absent, "notes": self.notes })
     }
 
     fn row(&self, row: &Row) -> Value {

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use super::machine;
 use super::rounds::Samples;
 use super::section::Unit;
 use super::subject::Subject;
@@ -18,6 +19,8 @@ use series::{SIZES, Series};
 pub struct Report {
     lines: Vec<Line>,
     failures: Vec<String>,
+    /// Whether something else kept the machine busy.
+    busy: bool,
 }
 
 struct Line {
@@ -28,22 +31,24 @@ struct Line {
 }
 
 pub fn measure(subject: &Subject) -> Report {
-    let mut report = Report { lines: Vec::new(), failures: Vec::new() };
+    let mut report = Report { lines: Vec::new(), failures: Vec::new(), busy: machine::is_busy() };
     for series in series::all(subject) {
         let start = Instant::now();
         let name = format!("{}, {}", series.name, series.engine);
         match series.measure(subject) {
             Ok(times) => {
                 let times: Vec<Samples> = times.into_iter().map(Samples::from).collect();
-                let medians = times.iter().map(Samples::median);
-                let points: Vec<_> =
-                    SIZES.iter().map(|size| f64::from(*size)).zip(medians).collect();
+                // What else the machine does only ever adds to a time.
+                let fastest = times.iter().map(|samples| samples.quantile(0.0));
+                let sizes = SIZES.iter().map(|size| f64::from(*size));
+                let points: Vec<_> = sizes.zip(fastest).collect();
                 report.lines.push(Line { series, times, growth: Growth::fit(&points) });
                 eprintln!("growth      {:6.1} s  {name}", start.elapsed().as_secs_f64());
             }
             Err(error) => report.failures.push(format!("{name}: {error}")),
         }
     }
+    report.busy |= machine::is_busy();
     report
 }
 
@@ -73,6 +78,9 @@ impl Report {
         text.push_str(if worse.is_empty() { "nothing" } else { "" });
         text.push_str(&worse.join("; "));
         text.push_str(".\n");
+        if self.busy {
+            let _ = writeln!(text, "\n**{}**", machine::BUSY);
+        }
         for failure in &self.failures {
             let _ = writeln!(text, "\n**Not measured:** {failure}");
         }
@@ -97,6 +105,6 @@ impl Report {
                 })
             })
             .collect();
-        json!({ "lines": lines, "failures": self.failures })
+        json!({ "lines": lines, "failures": self.failures, "busy": self.busy })
     }
 }

@@ -92,6 +92,7 @@ mod tests {
                 row("hello", vec![Cell::None, cell(0.002), Cell::Failed("it died".to_owned())]),
             ],
             absent: vec!["a third: could not be installed".to_owned()],
+            notes: vec!["It was late.".to_owned()],
         }
     }
 
