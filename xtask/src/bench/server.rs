@@ -162,8 +162,8 @@ fn parse(answer: &str) -> Result<Value, String> {
     match (message.get("error"), message.is_object()) {
         (Some(error), _) => Err(format!("answered with the error {error}")),
         (None, true) => Ok(message["result"].take()),
-        // What a program printed, for example, and no one kept from the protocol.
-        (None, false) => Err(format!("not a message: {answer}")),
+        // In a server that runs programs in its own process, their output can get there.
+        (None, false) => Err(format!("'{answer}' came where an answer was due")),
     }
 }
 

@@ -60,7 +60,7 @@ impl Entrants {
         );
         all.invite(
             "FastMCP code mode",
-            "FastMCP's code mode in front of the same server: an interpreter for a subset of Python in a process for each program; its limits of 50 calls, 30 s and 100 MB lifted",
+            "FastMCP's code mode in front of the same server: an interpreter for a subset of Python; its limits of 50 calls, 30 s and 100 MB lifted",
             Dialect::CallTool,
             Peer::fastmcp(),
         );

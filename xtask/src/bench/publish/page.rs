@@ -26,10 +26,10 @@ Memory counts every process of a server but the one that it calls, pages that se
 ";
 
 const OTHERS: &str = "\
-More was looked at: `@utcp/code-mode-mcp`, `codemesh`, `mcpcodeserver` and `code-executor-mcp` are not
-in the registry; `mcp-codemode` 0.0.4 does not import with the dependencies it asks for; `code-mode`
-1.1.0 from PyPI runs no program that has a `for` loop; `@cloudflare/codemode` is a library for
-Cloudflare's own platform.
+More was looked at when the list of peers was made. npm did not have `@utcp/code-mode-mcp`, `codemesh`,
+`mcpcodeserver` and `code-executor-mcp` for us; `mcp-codemode` 0.0.4 did not import with the newest
+`code-sandboxes`, which it asks for; in `code-mode` 1.1.0 from PyPI a program with a `for` loop failed;
+`@cloudflare/codemode` is a library for Cloudflare's own platform.
 ";
 
 const GROWTH: &str = "\
