@@ -50,7 +50,7 @@ fn quoted(text: &str, quote: char, escape: fn(&mut String, char)) -> String {
 /// Control characters, marks of text direction, joiners, odd spaces and line
 /// separators are not; the standard library knows them as what `Debug` escapes.
 pub(crate) fn is_visible(character: char) -> bool {
-    matches!(character, '\'' | '"') || character.escape_debug().count() == 1
+    matches!(character, '\'' | '"' | '\\') || character.escape_debug().count() == 1
 }
 
 /// A scalar or an empty container; `None` for what would be too long to show.

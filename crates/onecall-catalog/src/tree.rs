@@ -7,7 +7,8 @@ use std::fmt::Write;
 use onecall_core::{ServerName, ToolSpec};
 
 use crate::naming::name_prefix;
-use crate::{python_signature, typescript_signature};
+use crate::observed::{Observed, as_observed};
+use crate::{python_signature_with, typescript_signature_with};
 
 /// What the name of every tool begins with.
 const PREFIX: &str = "mcp__";
@@ -37,12 +38,22 @@ impl ToolFile {
         }
     }
 
-    /// What a file says about its tool.
+    /// What a file says about its tool, and of its results if its server does not.
     #[must_use]
-    pub fn text(self, spec: &ToolSpec) -> String {
-        let (mark, declaration) = match self {
-            Self::Python => ("#", python_declaration(spec)),
-            Self::TypeScript => ("//", typescript_declaration(spec)),
+    pub fn text(self, spec: &ToolSpec, observed: Option<&Observed>) -> String {
+        let (mark, signature) = match self {
+            Self::Python => ("#", python_signature_with(spec, observed)),
+            Self::TypeScript => ("//", typescript_signature_with(spec, observed)),
+        };
+        let call = signature.strip_prefix("await ").unwrap_or(&signature);
+        let remark = observed.map(|it| format!("  {mark} {}", as_observed(it.samples)));
+        let (call, remark) = match remark.as_deref().and_then(|it| call.strip_suffix(it)) {
+            Some(call) => (call, remark.unwrap_or_default()),
+            None => (call, String::new()),
+        };
+        let declaration = match self {
+            Self::Python => python_declaration(spec, call),
+            Self::TypeScript => typescript_declaration(spec, call),
         };
         let mut text = String::new();
         for line in spec.description.iter().flat_map(|it| it.trim().lines()).take(MAX_LINES) {
@@ -51,6 +62,7 @@ impl ToolFile {
             _ = writeln!(text, "{}", format!("{mark} {plain}").trim_end());
         }
         text.push_str(&declaration);
+        text.push_str(&remark);
         text.push('\n');
         text
     }
@@ -78,9 +90,7 @@ pub fn name_at(folder: &str, stem: &str) -> String {
     format!("{PREFIX}{folder}__{stem}")
 }
 
-fn python_declaration(spec: &ToolSpec) -> String {
-    let signature = python_signature(spec);
-    let call = signature.strip_prefix("await ").unwrap_or(&signature);
+fn python_declaration(spec: &ToolSpec, call: &str) -> String {
     let definition = match call.split_once("({") {
         // One dict, which has no name of its own in a call.
         Some((name, rest)) if name == spec.callable.as_str() => match rest.split_once("}) -> ") {
@@ -92,9 +102,7 @@ fn python_declaration(spec: &ToolSpec) -> String {
     format!("async def {definition}: ...")
 }
 
-fn typescript_declaration(spec: &ToolSpec) -> String {
-    let signature = typescript_signature(spec);
-    let call = signature.strip_prefix("await ").unwrap_or(&signature);
+fn typescript_declaration(spec: &ToolSpec, call: &str) -> String {
     let definition = match call.split_once("({ ") {
         Some((name, rest)) if name == spec.callable.as_str() => {
             format!("{name}(args: {{ {rest}")
@@ -137,18 +145,36 @@ mod tests {
         let plain = json!({ "properties": { "region": text }, "required": ["region"] });
         let plain = spec("s", "t", plain);
         assert_eq!(
-            ToolFile::Python.text(&plain),
+            ToolFile::Python.text(&plain, None),
             "# First line.\n#\n#   Second.\nasync def mcp__s__t(region: str) -> Any: ...\n"
         );
         assert_eq!(
-            ToolFile::TypeScript.text(&plain),
+            ToolFile::TypeScript.text(&plain, None),
             "// First line.\n//\n//   Second.\n\
              export declare function mcp__s__t(args: { region: string }): Promise<unknown>;\n"
         );
         let odd = spec("s", "t", json!({ "properties": { "from": text }, "required": ["from"] }));
         assert_eq!(
-            ToolFile::Python.text(&odd).lines().last(),
+            ToolFile::Python.text(&odd, None).lines().last(),
             Some("async def mcp__s__t(arguments: {\"from\": str}, /) -> Any: ...")
+        );
+    }
+
+    #[test]
+    fn a_file_says_what_results_looked_like() {
+        let spec = spec("s", "t", json!({}));
+        let observed = Observed { schema: json!({ "type": "integer" }), samples: 3 };
+        let last = |file: ToolFile| {
+            let text = file.text(&spec, Some(&observed));
+            text.lines().last().map(str::to_owned)
+        };
+        assert_eq!(
+            last(ToolFile::Python).as_deref(),
+            Some("async def mcp__s__t() -> int: ...  # observed in 3 calls")
+        );
+        assert_eq!(
+            last(ToolFile::TypeScript).as_deref(),
+            Some("export declare function mcp__s__t(): Promise<number>;  // observed in 3 calls")
         );
     }
 }

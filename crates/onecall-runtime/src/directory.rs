@@ -99,6 +99,11 @@ impl Bridged {
         Some(tool.to_string())
     }
 
+    /// How often something was observed: see [`Learned::lessons`].
+    pub(crate) fn lessons(&self) -> u64 {
+        self.learned.as_ref().map_or(0, |learned| learned.lessons())
+    }
+
     pub(crate) fn permits(&self, spec: &ToolSpec) -> bool {
         self.policy.permits(spec.callable.as_str())
     }

@@ -300,6 +300,12 @@ impl Gateway {
     /// How each server is doing. Waits for those that are still connecting.
     pub async fn servers(&self) -> Vec<ServerStatus> {
         self.bridge.catalog().await;
+        self.status()
+    }
+
+    /// How each server is doing at this moment.
+    #[must_use]
+    pub fn status(&self) -> Vec<ServerStatus> {
         self.bridge.status()
     }
 

@@ -2,6 +2,7 @@
 //! kept in the store, and for the life of the process where there is none.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use onecall_catalog::{Observed, Shape, content_digest};
@@ -30,6 +31,8 @@ pub(crate) struct Learned {
     /// How many results each tool has given.
     results: Mutex<HashMap<CallableName, u64>>,
     shapes: Mutex<HashMap<ShapeKey, Known>>,
+    /// How often something was learned.
+    lessons: AtomicU64,
     /// Set when the store has been read.
     is_read: OnceLock<()>,
 }
@@ -62,6 +65,7 @@ impl Learned {
             origins: RwLock::default(),
             results: Mutex::default(),
             shapes: Mutex::default(),
+            lessons: AtomicU64::new(0),
             is_read: OnceLock::new(),
         };
         learned.follow(&config.servers);
@@ -113,16 +117,24 @@ impl Learned {
                     Some(known) => _ = learned.shapes().insert(key, known),
                     None => learned.shapes().entry(key).or_default().add(shape),
                 }
+                learned.lessons.fetch_add(1, Ordering::Release);
                 updated
             }),
             None => {
                 tokio::task::spawn_blocking(move || {
                     if let Some(shape) = shape_of(&value) {
                         learned.shapes().entry(key).or_default().add(shape);
+                        learned.lessons.fetch_add(1, Ordering::Release);
                     }
                 });
             }
         }
+    }
+
+    /// How often something was learned: as long as this is the same, so is all that
+    /// was observed.
+    pub(crate) fn lessons(&self) -> u64 {
+        self.lessons.load(Ordering::Acquire)
     }
 
     /// What the results of a tool looked like, if its server does not say.

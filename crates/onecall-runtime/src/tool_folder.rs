@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use onecall_catalog::{ToolFile, tool_place};
+use onecall_catalog::{Observed, ToolFile, tool_place};
 use onecall_core::{EngineChoice, Program, ToolSpec};
 use tokio::sync::{Mutex, watch};
 
+use crate::directory::Directory;
 use crate::{Gateway, ToolTree};
 
 /// What the names of such folders begin with on the host.
@@ -51,11 +52,13 @@ pub struct ToolFolder {
 struct Written {
     /// What it was written from.
     tree: ToolTree,
+    /// How much was known then of what results look like.
+    lessons: u64,
     files: Files,
 }
 
-/// The tools in the folder, by the path of their file.
-type Files = HashMap<PathBuf, Arc<ToolSpec>>;
+/// What the folder says of tools, by the path of their file.
+type Files = HashMap<PathBuf, (Arc<ToolSpec>, Option<Observed>)>;
 
 impl ToolFolder {
     /// An empty one below `parent`.
@@ -99,8 +102,9 @@ impl ToolFolder {
     /// Makes it show these tools. What cannot be written is missing.
     async fn show(self: &Arc<Self>, tree: ToolTree) {
         let mut written = self.written.lock().await;
+        let lessons = tree.rules.directory.lessons();
         let before = match written.take() {
-            Some(before) if before.tree.is(&tree) => {
+            Some(before) if before.tree.is(&tree) && before.lessons == lessons => {
                 *written = Some(before);
                 return;
             }
@@ -109,7 +113,7 @@ impl ToolFolder {
         };
         let (folder, shown) = (self.path.clone(), tree.clone());
         let files = tokio::task::spawn_blocking(move || write_changes(&folder, before, &shown));
-        *written = Some(Written { tree, files: files.await.unwrap_or_default() });
+        *written = Some(Written { tree, lessons, files: files.await.unwrap_or_default() });
     }
 
     async fn is_in_use(&self) -> bool {
@@ -192,15 +196,17 @@ fn write_changes(folder: &Path, mut before: Files, tree: &ToolTree) -> Files {
             continue;
         }
         let path = folder.join(server).join(format!("{stem}{}", ToolFile::Python.ending()));
-        let is_new = before.remove(&path).is_none_or(|earlier| earlier != *spec);
-        if is_new && let Err(error) = write(&path, &ToolFile::Python.text(spec)) {
+        let said = (Arc::clone(spec), tree.rules.directory.observed(spec));
+        let is_new = before.remove(&path).is_none_or(|earlier| earlier != said);
+        let text = || ToolFile::Python.text(spec, said.1.as_ref());
+        if is_new && let Err(error) = write(&path, &text()) {
             // One that was removed is not wanted any more.
             if folder.exists() {
                 tracing::warn!("programs cannot look at '{}': {error}", path.display());
             }
             break;
         }
-        written.insert(path, Arc::clone(spec));
+        written.insert(path, said);
     }
     for path in before.keys() {
         _ = fs::remove_file(path);

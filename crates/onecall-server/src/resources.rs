@@ -155,7 +155,7 @@ pub(crate) async fn read(gateway: &Gateway, uri: &str) -> Result<ReadResourceRes
         Address::Tool { folder, stem, file } => {
             let tree = gateway.tree_with(folder).await;
             match tree.tool(folder, stem) {
-                Some(spec) => (file.text(spec), mime_type(file)),
+                Some(spec) => (file.text(spec, gateway.observed(spec).as_ref()), mime_type(file)),
                 None => {
                     let near = tree.nearest(folder, stem);
                     let near = near.map(|(folder, stem)| tool_uri(&folder, &stem, file));

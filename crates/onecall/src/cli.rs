@@ -227,7 +227,8 @@ Examples:
   onecall proxy --explain plan.json
   echo '{\"target_tool\": \"mcp__time__now\", \"tool_args\": {}}' | onecall proxy -
 
-Exit codes: 0 the target answered, 1 something failed, 2 the plan could not be read")]
+Exit codes: 0 the target answered, 1 something failed, 2 the plan could not be read, 130 it was
+interrupted")]
     Proxy {
         /// The plan's file, or - for standard input
         file: PathBuf,

@@ -9,6 +9,7 @@ mod difference;
 mod figures;
 mod http;
 mod layout;
+mod live;
 mod logging;
 mod reload;
 mod setup;
@@ -17,6 +18,7 @@ mod spectator;
 mod table;
 mod telemetry;
 mod terminal;
+mod waiting;
 
 use std::process::ExitCode;
 

@@ -13,6 +13,7 @@ use onecall_runtime::{Gateway, Places, ToolFolder};
 use onecall_store::Writer;
 
 use crate::cli::Global;
+use crate::waiting;
 
 /// Finds and reads the configuration; what the user should know about it is logged.
 pub(crate) fn load(global: &Global) -> anyhow::Result<Loaded> {
@@ -42,6 +43,15 @@ pub(crate) fn with_gateway<T>(
         gateway.shutdown().await;
         Ok(answer)
     })
+}
+
+/// The same, for a question that takes as long as the servers need: if that is long, it is
+/// shown which ones.
+pub(crate) fn ask_gateway<T>(
+    global: &Global,
+    ask: impl AsyncFnOnce(&Gateway) -> T,
+) -> anyhow::Result<T> {
+    with_gateway(global, async |gateway| waiting::shown(ask(gateway), || gateway.status()).await)
 }
 
 /// Starts a gateway for `config`. Must be called inside a tokio runtime.

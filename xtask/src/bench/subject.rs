@@ -79,6 +79,12 @@ impl Subject {
         warm(Server::start(self.serve_with(name, config, &[])?)?)
     }
 
+    /// The same in front of the servers of this configuration, one of which is the fixture
+    /// or stands for it.
+    pub fn warm_gateway_in_front_of(&self, name: &str, config: Value) -> Result<Server, String> {
+        warm(Server::start(self.serve_config(name, config)?)?)
+    }
+
     /// A client that talks to a fixture server without anyone between them.
     pub fn bare(&self) -> BareClient {
         BareClient::open(Command::new(&self.fixture))

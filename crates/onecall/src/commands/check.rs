@@ -8,6 +8,7 @@ use onecall_bridge::{NextStart, Quarantined, ServerState, ServerStatus};
 use crate::cli::Global;
 use crate::setup;
 use crate::terminal::Readable;
+use crate::waiting;
 
 /// Connects to every server once and prints how it went.
 pub(crate) fn check(global: &Global) -> anyhow::Result<ExitCode> {
@@ -19,7 +20,7 @@ pub(crate) fn check(global: &Global) -> anyhow::Result<ExitCode> {
     let runtime = setup::tokio_runtime()?;
     let (servers, warnings) = runtime.block_on(async {
         let gateway = setup::gateway(loaded.config)?;
-        let servers = gateway.servers().await;
+        let servers = waiting::shown(gateway.servers(), || gateway.status()).await;
         let warnings = gateway.local_problems();
         gateway.shutdown().await;
         anyhow::Ok((servers, warnings))

@@ -13,6 +13,7 @@ use crate::cli::Global;
 use crate::commands::check;
 use crate::setup;
 use crate::terminal::Readable;
+use crate::waiting;
 
 /// The file that changes of the configuration belong in.
 pub(crate) struct OwnFile {
@@ -123,9 +124,6 @@ impl OwnFile {
         let mut stdout = io::stdout().lock();
         let mut all_ready = true;
         if !config.servers.is_empty() {
-            if io::stderr().is_terminal() {
-                super::say(&format!("connecting to {} …", counted(config.servers.len(), "server")));
-            }
             let status = connect(config)?;
             all_ready = status.iter().all(|server| {
                 matches!(server.state, ServerState::Ready { .. } | ServerState::Idle)
@@ -146,7 +144,7 @@ fn connect(mut config: Config) -> anyhow::Result<Vec<ServerStatus>> {
     config.servers.iter_mut().for_each(|server| server.pins = None);
     setup::tokio_runtime()?.block_on(async {
         let bridge = onecall_bridge::Bridge::start(config.servers, setup::guard()?);
-        bridge.catalog().await;
+        waiting::shown(bridge.catalog(), || bridge.status()).await;
         let status = bridge.status();
         bridge.shutdown().await;
         Ok(status)

@@ -9,8 +9,9 @@ use onecall_runtime::{PlanAnswer, PlanRequest};
 use serde_json::Value;
 
 use crate::cli::Global;
-use crate::commands::run::{Echo, Live, read};
+use crate::commands::run::{EXIT_INTERRUPTED, read};
 use crate::commands::say;
+use crate::live::{Echo, Live};
 use crate::setup;
 use crate::terminal::{Readable, print};
 
@@ -20,16 +21,27 @@ pub(crate) fn proxy(file: &Path, explain: bool, global: &Global) -> anyhow::Resu
     let plan: Value = serde_json::from_str(&text).context("the plan is not valid JSON")?;
     let Value::Object(plan) = plan else { bail!("the plan is not a JSON object") };
     let request = PlanRequest::read(&plan);
+    if explain {
+        let plan = setup::ask_gateway(global, async |gateway| gateway.check_plan(request).await)?;
+        let explained = plan.map(|plan| format!("{plan}\n"));
+        return conclude(explained.map_err(|problems| problems.to_string()));
+    }
     let live = Live::new(Echo::Output);
     let answer = setup::with_gateway(global, async |gateway| {
-        if explain {
-            let plan = gateway.check_plan(request).await;
-            return plan.map(|plan| format!("{plan}\n")).map_err(|problems| problems.to_string());
-        }
-        gateway.run_plan(request, &live).await.map(|answer| shown(&answer))
+        live.unless_interrupted(gateway.run_plan(request, &live)).await
     });
     live.finish();
     match answer? {
+        Some(answer) => conclude(answer.map(|answer| shown(&answer))),
+        None => {
+            say(&format!("onecall: interrupted after {}", live.calls_made()));
+            Ok(ExitCode::from(EXIT_INTERRUPTED))
+        }
+    }
+}
+
+fn conclude(answer: Result<String, String>) -> anyhow::Result<ExitCode> {
+    match answer {
         Ok(text) => {
             print(&text)?;
             Ok(ExitCode::SUCCESS)

@@ -1,30 +1,24 @@
 //! `onecall run`: a program from a file, its output as it comes.
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressStyle};
-use onecall_core::{
-    CallableName, Caller, Detail, Failure, Language, Outcome, Program, ToolCall, ToolError,
-    ToolValue,
-};
-use onecall_runtime::{Observer, Transcript};
+use onecall_core::{Detail, Failure, Language, Outcome, Program};
+use onecall_runtime::Transcript;
 
 use crate::cli::{Global, RunArguments, engine};
 use crate::commands::say;
+use crate::live::{Echo, Live, tool_calls};
 use crate::setup;
-use crate::spectator::Spectator;
 use crate::terminal::{Readable, print};
 
 /// As `timeout(1)` has it.
 const EXIT_TIMED_OUT: u8 = 124;
 
 /// As shells report SIGINT.
-const EXIT_INTERRUPTED: u8 = 130;
+pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
 /// A larger file is no program.
 const MAX_PROGRAM_BYTES: u64 = 16 * 1024 * 1024;
@@ -48,10 +42,7 @@ pub(crate) fn run(arguments: &RunArguments, global: &Global) -> anyhow::Result<E
     let runtime = setup::tokio_runtime()?;
     let outcome = runtime.block_on(async {
         let gateway = setup::gateway(config)?;
-        let outcome = tokio::select! {
-            outcome = gateway.run(&program, &live) => Some(outcome),
-            _ = tokio::signal::ctrl_c() => None,
-        };
+        let outcome = live.unless_interrupted(gateway.run(&program, &live)).await;
         gateway.shutdown().await;
         anyhow::Ok(outcome)
     });
@@ -77,7 +68,7 @@ pub(crate) fn run(arguments: &RunArguments, global: &Global) -> anyhow::Result<E
 }
 
 fn preview(program: &Program, global: &Global) -> anyhow::Result<ExitCode> {
-    let preview = setup::with_gateway(global, async |gateway| gateway.preview(program).await)?;
+    let preview = setup::ask_gateway(global, async |gateway| gateway.preview(program).await)?;
     print(&format!("{preview}\n"))?;
     Ok(if preview.refusal.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -137,130 +128,5 @@ fn exit_code(outcome: &Outcome) -> ExitCode {
         Err(Failure::TimedOut { .. }) => ExitCode::from(EXIT_TIMED_OUT),
         Err(Failure::EngineUnavailable { .. }) => ExitCode::from(2),
         Err(_) => ExitCode::FAILURE,
-    }
-}
-
-fn tool_calls(count: u64) -> String {
-    if count == 1 { "1 tool call".to_owned() } else { format!("{count} tool calls") }
-}
-
-/// Whether output is shown as it comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Echo {
-    Output,
-    Nothing,
-}
-
-/// Shows what a program does while it does it.
-pub(crate) struct Live {
-    echo: Echo,
-    state: Mutex<State>,
-    /// Hidden where stderr is no terminal.
-    spinner: ProgressBar,
-}
-
-struct State {
-    stdout: Readable,
-    stderr: Readable,
-    /// Tool calls that have begun, and those of them that have ended.
-    calls: u64,
-    ended: u64,
-    /// Why a part of stdout went nowhere, if one did.
-    lost_output: Option<io::Error>,
-}
-
-impl Live {
-    pub(crate) fn new(echo: Echo) -> Self {
-        let spinner = if io::stderr().is_terminal() {
-            ProgressBar::new_spinner()
-                .with_style(ProgressStyle::default_spinner())
-                .with_message("running")
-        } else {
-            ProgressBar::hidden()
-        };
-        spinner.enable_steady_tick(Duration::from_millis(100));
-        let state = State {
-            stdout: Readable::new(io::stdout().is_terminal()),
-            stderr: Readable::new(io::stderr().is_terminal()),
-            calls: 0,
-            ended: 0,
-            lost_output: None,
-        };
-        Self { echo, state: Mutex::new(state), spinner }
-    }
-
-    fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// How many tool calls were begun, in words.
-    pub(crate) fn calls_made(&self) -> String {
-        tool_calls(self.with_state(|state| state.calls))
-    }
-
-    /// Why output was lost, unless its reader simply had enough of it.
-    fn lost_output(&self) -> Option<io::Error> {
-        let error = self.with_state(|state| state.lost_output.take());
-        error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
-    }
-
-    fn show_calls(&self, latest: &CallableName) {
-        if self.spinner.is_hidden() {
-            return;
-        }
-        let (calls, ended) = self.with_state(|state| (state.calls, state.ended));
-        let running = calls.saturating_sub(ended);
-        self.spinner
-            .set_message(format!("{} done, {running} running: {latest}", tool_calls(ended)));
-    }
-
-    pub(crate) fn finish(&self) {
-        self.spinner.finish_and_clear();
-    }
-}
-
-impl Observer for Live {
-    fn call_started(&self, call: &ToolCall) {
-        self.with_state(|state| state.calls += 1);
-        self.show_calls(&call.name);
-    }
-
-    fn call_ended(&self, name: &CallableName, _: &Result<ToolValue, ToolError>) {
-        self.with_state(|state| state.ended += 1);
-        self.show_calls(name);
-    }
-
-    fn client(&self) -> String {
-        "command line".to_owned()
-    }
-
-    fn caller(&self) -> Option<Arc<dyn Caller>> {
-        Some(Arc::new(Spectator(self.spinner.clone())))
-    }
-
-    // Output that cannot be written is told in the end; the program, whose calls may
-    // matter more than what it prints, goes on.
-    fn stdout(&self, bytes: &[u8]) {
-        if self.echo == Echo::Nothing {
-            return;
-        }
-        let shown = self.with_state(|state| state.stdout.bytes(bytes));
-        let written = self.spinner.suspend(|| {
-            let mut stdout = io::stdout().lock();
-            stdout.write_all(&shown).and_then(|()| stdout.flush())
-        });
-        if let Err(error) = written {
-            self.with_state(|state| state.lost_output.get_or_insert(error).kind());
-        }
-    }
-
-    fn stderr(&self, bytes: &[u8]) {
-        if self.echo == Echo::Nothing {
-            return;
-        }
-        let shown = self.with_state(|state| state.stderr.bytes(bytes));
-        self.spinner.suspend(|| {
-            _ = io::stderr().write_all(&shown);
-        });
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn list(
     let usual = if query.is_empty() { usize::MAX } else { SEARCH_RESULTS };
     let search =
         ToolSearch { query, server: options.server.as_deref(), limit: limit.unwrap_or(usual) };
-    let (found, quarantined) = setup::with_gateway(global, async |gateway| {
+    let (found, quarantined) = setup::ask_gateway(global, async |gateway| {
         // People would rather wait than look twice.
         gateway.servers().await;
         (gateway.find(search).await, gateway.quarantine())
@@ -61,7 +61,7 @@ pub(crate) fn list(
 
 /// Shows one tool.
 pub(crate) fn show(name: &str, global: &Global) -> anyhow::Result<ExitCode> {
-    let found = setup::with_gateway(global, async |gateway| {
+    let found = setup::ask_gateway(global, async |gateway| {
         let spec = gateway.inspect(name).await?;
         let observed = gateway.observed(&spec);
         Ok(describe(&spec, observed.as_ref()))

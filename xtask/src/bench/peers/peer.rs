@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::{Value, json};
+
 use super::script;
 use crate::interop::{npm, venv};
 use crate::node;
@@ -26,6 +28,13 @@ impl Peer {
         Self::python(&folder, "mcp", "sdk_server.py")
     }
 
+    /// A server on the same SDK that has a tool and runs nothing: what onecall is put in
+    /// front of.
+    pub fn sdk_tools() -> Result<Self, String> {
+        let folder = venv::install("sdk-1")?;
+        Self::python(&folder, "mcp", "tool_server.py")
+    }
+
     /// FastMCP's code mode.
     pub fn fastmcp() -> Result<Self, String> {
         let list = script("fastmcp/requirements.txt");
@@ -40,7 +49,7 @@ impl Peer {
         let manifest = folder.join("node_modules/@utcp/code-mode/package.json");
         let manifest = std::fs::read_to_string(&manifest)
             .map_err(|error| format!("{} cannot be read: {error}", manifest.display()))?;
-        let manifest: serde_json::Value = serde_json::from_str(&manifest)
+        let manifest: Value = serde_json::from_str(&manifest)
             .map_err(|error| format!("the manifest of @utcp/code-mode is not JSON: {error}"))?;
         let version = manifest["version"].as_str().unwrap_or("unknown");
         Ok(Self {
@@ -65,8 +74,21 @@ impl Peer {
 
     /// The server in front of this one.
     pub fn command(&self, downstream: &Path, flags: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).arg(downstream).args(flags);
+        let mut command = self.alone();
+        command.arg(downstream).args(flags);
         command
+    }
+
+    /// The server in front of none.
+    pub fn alone(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        command
+    }
+
+    /// The same as an entry of a configuration.
+    pub fn entry(&self, name: &str) -> Value {
+        let arguments = self.arguments.iter().map(|it| it.to_string_lossy());
+        json!({ "name": name, "command": self.program, "args": arguments.collect::<Vec<_>>() })
     }
 }

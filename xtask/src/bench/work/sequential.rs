@@ -1,11 +1,15 @@
 //! Tool calls one after the other: what a call costs when it goes through a
-//! program's process and the gateway instead of straight to the server.
+//! program's process and the gateway instead of straight to the server. Once in front of the
+//! leanest server there can be, which shows what we cost, and once in front of one on the
+//! official SDK, which shows what of it is felt.
 
 use std::cell::RefCell;
 
+use serde_json::json;
 use testkit::rpc::BareClient;
 
 use super::HELLO;
+use crate::bench::peers::Peer;
 use crate::bench::rounds::{Contender, interleave, timed};
 use crate::bench::section::{Section, Unit};
 use crate::bench::subject::Subject;
@@ -23,6 +27,8 @@ const BARE: &str = "bare client, per call";
 const SDK: &str = "SDK server, per call";
 const HELLO_ALONE: &str = "onecall, a program without calls";
 const NET: &str = "onecall, per call, net of that";
+const OURS_TO_SDK: &str = "onecall, per call of a tool on the Python SDK";
+const BARE_TO_SDK: &str = "bare client, per call of a tool on the Python SDK";
 
 pub fn measure(subject: &Subject) -> Result<Section, String> {
     let gateway = RefCell::new(subject.warm_gateway(&[])?);
@@ -52,7 +58,31 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     section.compare(SDK, BARE);
     section.compare(NET, BARE);
     section.promise_ratio("a bridged call against a bare one", ratio, 2.5);
+    match Peer::sdk_tools() {
+        Ok(tools) => in_front_of_sdk(subject, &tools, &mut section)?,
+        Err(error) => section.note(format!("No tool on the Python SDK was called: {error}")),
+    }
     Ok(section)
+}
+
+/// The same calls of the tool of a server that does what most servers do for each.
+fn in_front_of_sdk(subject: &Subject, tools: &Peer, section: &mut Section) -> Result<(), String> {
+    let config = json!({ "servers": [tools.entry("fixture")] });
+    let mut gateway = subject.warm_gateway_in_front_of("sdk-tools", config)?;
+    let mut bare = BareClient::open(tools.alone());
+    let calls = f64::from(CALLS);
+    let contenders = vec![
+        Contender::new(OURS_TO_SDK, || Ok(gateway.run(PROGRAM, PRINTED)? / calls)),
+        Contender::new(BARE_TO_SDK, || {
+            let (calls_answered, seconds) = timed(|| call_all(&mut bare));
+            calls_answered.map(|()| seconds / calls)
+        }),
+    ];
+    section.add_times(interleave(subject.rounds(5), contenders)?);
+    let ratio = section.compare(OURS_TO_SDK, BARE_TO_SDK);
+    let promise = "the same in front of a server on the official SDK";
+    section.promise_ratio(promise, ratio, 2.5);
+    Ok(())
 }
 
 /// The same calls without a program: written, answered, not parsed.
@@ -61,7 +91,7 @@ fn call_all(bare: &mut BareClient) -> Result<(), String> {
         let answer = bare.call_raw(&format!(
             r#"{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{number},"b":1}}}}}}"#
         ));
-        if !answer.ends_with(&format!(r#""structuredContent":{{"result":{}}}}}}}"#, number + 1)) {
+        if !answer.contains(&format!(r#""structuredContent":{{"result":{}}}"#, number + 1)) {
             return Err(format!("the call of add({number}, 1) was answered with {answer}"));
         }
     }

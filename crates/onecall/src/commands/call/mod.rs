@@ -19,7 +19,7 @@ use crate::terminal::print;
 /// Calls a tool and prints what it answers.
 pub(crate) fn call(given: &CallArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let json = given.json.as_deref().map(json_arguments).transpose()?;
-    let answer = setup::with_gateway(global, async |gateway| {
+    let answer = setup::ask_gateway(global, async |gateway| {
         let spec = match gateway.inspect(&given.tool).await {
             Ok(spec) => spec,
             Err(not_found) => return Ok(Err(not_found.to_string())),

@@ -17,9 +17,9 @@ use onecall_runtime::Gateway;
 use self::completion::Vocabulary;
 use self::editor::{Keyboard, Typed};
 use crate::cli::Global;
-use crate::commands::run::{Echo, Live};
 use crate::commands::{say, tools};
 use crate::layout::laid_out;
+use crate::live::{Echo, Live};
 use crate::setup;
 use crate::terminal::{Readable, print};
 
@@ -95,10 +95,7 @@ async fn execute(gateway: &Gateway, code: String, fresh: bool) -> anyhow::Result
     let session = SessionRequest { client: ClientId(0), name: "repl".to_owned(), reset: fresh };
     let program = Program { session: Some(session), detail: Detail::Whole, ..Program::new(code) };
     let live = Live::new(Echo::Output);
-    let outcome = tokio::select! {
-        outcome = gateway.run(&program, &live) => Some(outcome),
-        _ = tokio::signal::ctrl_c() => None,
-    };
+    let outcome = live.unless_interrupted(gateway.run(&program, &live)).await;
     live.finish();
     let Some(outcome) = outcome else {
         say(&format!("onecall: interrupted after {}; the variables are gone", live.calls_made()));

@@ -10,9 +10,9 @@ use onecall_runtime::Runtime;
 use onecall_store::{RunDetail, RunRecord};
 
 use super::recorded::Recorded;
-use crate::commands::run::{Echo, Live};
 use crate::commands::say;
 use crate::comparison::compared;
+use crate::live::{Echo, Live};
 use crate::setup;
 use crate::terminal::neutralise;
 

@@ -1,0 +1,198 @@
+//! What a program does, shown while it does it; and told when it is interrupted.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use indicatif::ProgressBar;
+use onecall_core::{CallableName, Caller, ToolCall, ToolError, ToolValue};
+use onecall_runtime::Observer;
+
+use crate::spectator::Spectator;
+use crate::terminal::Readable;
+use crate::waiting;
+
+/// Tools that are named when a program is interrupted.
+const NAMES: usize = 8;
+
+/// Whether output is shown as it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Echo {
+    Output,
+    Nothing,
+}
+
+/// Shows what a program does while it does it.
+pub(crate) struct Live {
+    echo: Echo,
+    state: Mutex<State>,
+    /// Hidden where stderr is no terminal.
+    spinner: ProgressBar,
+}
+
+struct State {
+    stdout: Readable,
+    stderr: Readable,
+    /// Tool calls that have begun, and those of them that have ended.
+    calls: BTreeMap<CallableName, Calls>,
+    /// Why a part of stdout went nowhere, if one did.
+    lost_output: Option<io::Error>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Calls {
+    begun: u64,
+    ended: u64,
+}
+
+impl State {
+    fn total(&self) -> Calls {
+        let add = |sum: Calls, it: &Calls| Calls {
+            begun: sum.begun + it.begun,
+            ended: sum.ended + it.ended,
+        };
+        self.calls.values().fold(Calls::default(), add)
+    }
+}
+
+impl Live {
+    pub(crate) fn new(echo: Echo) -> Self {
+        let state = State {
+            stdout: Readable::new(io::stdout().is_terminal()),
+            stderr: Readable::new(io::stderr().is_terminal()),
+            calls: BTreeMap::new(),
+            lost_output: None,
+        };
+        let spinner = waiting::spinner().with_message("running");
+        Self { echo, state: Mutex::new(state), spinner }
+    }
+
+    /// Does some work until Ctrl-C is pressed; then there is nothing, and what had been
+    /// done is to be told.
+    pub(crate) async fn unless_interrupted<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            done = work => Some(done),
+            _ = tokio::signal::ctrl_c() => None,
+        }
+    }
+
+    fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Which tool calls were begun, in words: some may have had effects.
+    pub(crate) fn calls_made(&self) -> String {
+        self.with_state(|state| {
+            let total = state.total();
+            let mut told = tool_calls(total.begun);
+            match total.begun - total.ended {
+                0 => {}
+                left => told.push_str(&format!(" ({left} not answered)")),
+            }
+            let mut names = state.calls.iter();
+            let one = |(name, calls): (&CallableName, &Calls)| match calls.begun {
+                1 => name.to_string(),
+                many => format!("{many}× {name}"),
+            };
+            let named: Vec<_> = names.by_ref().take(NAMES).map(one).collect();
+            if !named.is_empty() {
+                told.push_str(&format!(": {}", named.join(", ")));
+            }
+            match names.count() {
+                0 => told,
+                more => format!("{told} and {more} more tools"),
+            }
+        })
+    }
+
+    /// Why output was lost, unless its reader simply had enough of it.
+    pub(crate) fn lost_output(&self) -> Option<io::Error> {
+        let error = self.with_state(|state| state.lost_output.take());
+        error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
+    }
+
+    fn show_calls(&self, latest: &CallableName) {
+        if self.spinner.is_hidden() {
+            return;
+        }
+        let Calls { begun, ended } = self.with_state(|state| state.total());
+        let running = begun.saturating_sub(ended);
+        self.spinner
+            .set_message(format!("{} done, {running} running: {latest}", tool_calls(ended)));
+    }
+
+    pub(crate) fn finish(&self) {
+        self.spinner.finish_and_clear();
+    }
+}
+
+impl Observer for Live {
+    fn call_started(&self, call: &ToolCall) {
+        self.with_state(|state| state.calls.entry(call.name.clone()).or_default().begun += 1);
+        self.show_calls(&call.name);
+    }
+
+    fn call_ended(&self, name: &CallableName, _: &Result<ToolValue, ToolError>) {
+        self.with_state(|state| state.calls.entry(name.clone()).or_default().ended += 1);
+        self.show_calls(name);
+    }
+
+    fn client(&self) -> String {
+        "command line".to_owned()
+    }
+
+    fn caller(&self) -> Option<Arc<dyn Caller>> {
+        Some(Arc::new(Spectator(self.spinner.clone())))
+    }
+
+    // Output that cannot be written is told in the end; the program, whose calls may
+    // matter more than what it prints, goes on.
+    fn stdout(&self, bytes: &[u8]) {
+        if self.echo == Echo::Nothing {
+            return;
+        }
+        let shown = self.with_state(|state| state.stdout.bytes(bytes));
+        let written = self.spinner.suspend(|| {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(&shown).and_then(|()| stdout.flush())
+        });
+        if let Err(error) = written {
+            self.with_state(|state| state.lost_output.get_or_insert(error).kind());
+        }
+    }
+
+    fn stderr(&self, bytes: &[u8]) {
+        if self.echo == Echo::Nothing {
+            return;
+        }
+        let shown = self.with_state(|state| state.stderr.bytes(bytes));
+        self.spinner.suspend(|| {
+            _ = io::stderr().write_all(&shown);
+        });
+    }
+}
+
+/// A number of tool calls.
+pub(crate) fn tool_calls(count: u64) -> String {
+    if count == 1 { "1 tool call".to_owned() } else { format!("{count} tool calls") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_begun_is_told() {
+        let live = Live::new(Echo::Nothing);
+        assert_eq!(live.calls_made(), "0 tool calls");
+        let names = ["send", "look", "send"].map(|it| CallableName::new(format!("mcp__x__{it}")));
+        for name in &names {
+            live.with_state(|state| state.calls.entry(name.clone()).or_default().begun += 1);
+        }
+        live.call_ended(&names[1], &Ok(ToolValue::Nothing));
+        assert_eq!(
+            live.calls_made(),
+            "3 tool calls (2 not answered): mcp__x__look, 2× mcp__x__send"
+        );
+    }
+}
