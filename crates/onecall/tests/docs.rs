@@ -129,7 +129,8 @@ fn every_command_is_one() {
             if !matches!(language, "sh" | "bash" | "console") {
                 continue;
             }
-            let words: Vec<&str> = line.split_whitespace().collect();
+            let command = line.split(" #").next().unwrap_or_default();
+            let words: Vec<&str> = command.split_whitespace().collect();
             for pair in words.windows(2) {
                 let [program, command] = pair else { continue };
                 if *program == "onecall" && command.chars().all(|c| c.is_ascii_lowercase()) {
