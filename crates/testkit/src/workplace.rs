@@ -1,6 +1,6 @@
 //! The services that a team works with, each as an MCP server with the definitions and
-//! payloads of its kind: what the token benchmark counts. The same answers every time;
-//! what would change something is only written down.
+//! payloads of its kind: what the token benchmark counts, and what the cookbook's programs
+//! work with. The same answers every time; what would change something is only written down.
 
 mod analytics;
 mod calendar;
@@ -10,6 +10,7 @@ mod ci;
 mod contacts;
 mod crm;
 mod finance;
+mod handbook;
 mod helpdesk;
 mod invented;
 mod neighbours;
@@ -17,6 +18,7 @@ mod observability;
 mod office;
 mod orders_db;
 mod people;
+mod rates;
 mod rows;
 mod sales;
 mod sheets;
@@ -59,11 +61,13 @@ const SERVICES: &[Service] = &[
     service!(contacts),
     service!(crm),
     service!(finance),
+    service!(handbook),
     service!(helpdesk),
     service!(observability),
     service!(office),
     service!(orders_db),
     service!(people),
+    service!(rates),
     service!(sales),
     service!(sheets),
     service!(shop),
@@ -174,14 +178,28 @@ impl Workplace<'_> {
         Ok(match request["method"].as_str().unwrap_or_default() {
             "initialize" => json!({ "result": {
                 "protocolVersion": params["protocolVersion"],
-                "capabilities": { "tools": {} },
+                "capabilities": self.capabilities(),
                 "serverInfo": { "name": self.name, "version": "1.0.0" },
             }}),
             "tools/list" => json!({ "result": { "tools": self.definitions } }),
             "tools/call" => json!({ "result": self.call(params)? }),
             "ping" => json!({ "result": {} }),
-            method => json!({ "error": { "code": -32601, "message": format!("no {method}") } }),
+            method => match self.offering(method, params) {
+                Some(result) => json!({ "result": result }),
+                None => json!({ "error": { "code": -32601, "message": format!("no {method}") } }),
+            },
         })
+    }
+
+    fn capabilities(&self) -> Value {
+        match self.name {
+            "handbook" => json!({ "tools": {}, "resources": {}, "prompts": {} }),
+            _ => json!({ "tools": {} }),
+        }
+    }
+
+    fn offering(&self, method: &str, params: &Value) -> Option<Value> {
+        (self.name == "handbook").then(|| handbook::offering(method, params)).flatten()
     }
 
     fn call(&self, params: &Value) -> io::Result<Value> {
