@@ -41,7 +41,7 @@ pub use local_tools::{
     Template,
 };
 pub use locate::{
-    Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Surroundings, locate,
+    Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Origin, Surroundings, locate,
     place_of_changes, places, read_file,
 };
 pub use model::{

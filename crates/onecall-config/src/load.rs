@@ -27,7 +27,7 @@ pub fn load(
     surroundings: &Surroundings<'_>,
 ) -> Result<Loaded, ConfigError> {
     let Located { found, mut warnings } = locate(explicit, surroundings)?;
-    let Some(Found { path, bytes }) = found else {
+    let Some(Found { path, bytes, .. }) = found else {
         return Ok(Loaded { config: Config::default(), source: None, warnings });
     };
     let mut config = Config::parse_bytes(&bytes, &path, surroundings.environment)?;

@@ -82,6 +82,19 @@ pub struct Found {
     pub path: PathBuf,
     /// What it held when it was chosen.
     pub bytes: Vec<u8>,
+    /// Why it was chosen.
+    pub origin: Origin,
+}
+
+/// Why a configuration file is the one to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It was named: by `--config`, or by this variable.
+    Named(&'static str),
+    /// It is in the working directory, and trusted.
+    WorkingDirectory,
+    /// It is the user's own.
+    User,
 }
 
 /// Looks for the configuration: `explicit`, else the file named by a variable, else a
@@ -104,14 +117,17 @@ pub fn locate(
             continue;
         }
         match check_local(&path, surroundings.directories.state.as_deref()) {
-            Ok(bytes) => return Ok(Located { found: Some(Found { path, bytes }), warnings }),
+            Ok(bytes) => {
+                let found = Found { path, bytes, origin: Origin::WorkingDirectory };
+                return Ok(Located { found: Some(found), warnings });
+            }
             Err(reason) => warnings.extend(reason.warnings(&path)),
         }
     }
     let user_file =
         surroundings.directories.config.as_deref().map(user_file).filter(|path| path.exists());
     let found = match user_file {
-        Some(path) => Some(Found { bytes: read_file(&path)?, path }),
+        Some(path) => Some(Found { bytes: read_file(&path)?, path, origin: Origin::User }),
         None => None,
     };
     Ok(Located { found, warnings })
@@ -195,7 +211,7 @@ fn named_file(
 
 fn read_named(path: PathBuf, origin: &'static str) -> Result<Found, ConfigError> {
     match read_file(&path) {
-        Ok(bytes) => Ok(Found { path, bytes }),
+        Ok(bytes) => Ok(Found { path, bytes, origin: Origin::Named(origin) }),
         Err(ConfigError::Unreadable { path, reason })
             if reason.kind() == io::ErrorKind::NotFound =>
         {
