@@ -33,6 +33,13 @@ pub struct Origin {
     pub path: PathBuf,
 }
 
+impl Origin {
+    fn of(place: &Place) -> Self {
+        let is_shared = place.scope == Scope::Project;
+        Self { client: place.client, is_shared, path: place.path.clone() }
+    }
+}
+
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Discovery {
@@ -41,7 +48,7 @@ pub struct Discovery {
     /// What could not be read or taken over, a line each.
     pub problems: Vec<String>,
     /// Entries that would start onecall itself.
-    pub skipped: usize,
+    pub own: Vec<(Server, Origin)>,
     /// The files that were read.
     pub files: BTreeSet<PathBuf>,
 }
@@ -81,7 +88,7 @@ impl Discovery {
         host: &Host<'_>,
         executable: Option<&str>,
     ) {
-        let before = self.found.len() + self.skipped + self.problems.len();
+        let before = self.found.len() + self.own.len() + self.problems.len();
         let read = TextFile::read(path).map_err(|error| error.to_string()).and_then(|file| {
             if !file.exists() {
                 return Err(format!("'{}' does not exist", path.display()));
@@ -101,7 +108,7 @@ impl Discovery {
             let place = Place { client, scope: Scope::User, path: path.to_path_buf(), spot };
             self.add(&document, &place, host, executable);
         }
-        if self.found.len() + self.skipped + self.problems.len() == before
+        if self.found.len() + self.own.len() + self.problems.len() == before
             && !self.files.contains(path)
         {
             self.problems.push(format!("'{}' has no MCP servers in it", path.display()));
@@ -117,7 +124,9 @@ impl Discovery {
                     "server '{name}' in '{}' is left out: {why}",
                     place.path.display()
                 )),
-                Ok(server) if server.is_onecall(executable) => self.skipped += 1,
+                Ok(server) if server.is_onecall(executable) => {
+                    self.own.push((server, Origin::of(place)));
+                }
                 Ok(mut server) => {
                     server.run_in(place, host);
                     self.put(server, place);
@@ -127,11 +136,7 @@ impl Discovery {
     }
 
     fn put(&mut self, mut server: Server, place: &Place) {
-        let origin = Origin {
-            client: place.client,
-            is_shared: place.scope == Scope::Project,
-            path: place.path.clone(),
-        };
+        let origin = Origin::of(place);
         if let Some(same) = self.found.iter_mut().find(|known| known.server.leads_to_same(&server))
         {
             same.server.disabled &= server.disabled;
