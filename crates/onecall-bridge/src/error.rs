@@ -8,6 +8,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::remote::HttpError;
+use crate::status::Trouble;
 
 /// JSON-RPC's code for a method the other side does not know.
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
@@ -31,7 +32,7 @@ pub(crate) enum StartError {
     #[error("{first}; tried as an older HTTP+SSE server: {second}")]
     NeitherTransport { first: Box<StartError>, second: Box<StartError> },
     #[error("did not answer within {}s", limit.as_secs_f64())]
-    TimedOut { limit: Duration },
+    TimedOut { limit: Duration, last_words: String },
     #[error("{ending} during the handshake")]
     Ended { ending: String, last_words: String },
     #[error("'{method}' failed: {source}")]
@@ -44,8 +45,28 @@ impl StartError {
     /// What the server said last besides answers, to be put behind the error.
     pub fn last_words(&self) -> &str {
         match self {
-            Self::Ended { last_words, .. } => last_words,
+            Self::Ended { last_words, .. } | Self::TimedOut { last_words, .. } => last_words,
             _ => "",
+        }
+    }
+
+    /// What kind of trouble it is.
+    pub fn trouble(&self) -> Trouble {
+        match self {
+            Self::CommandNotFound { .. } => Trouble::NoCommand,
+            Self::NotExecutable { .. } => Trouble::NotExecutable,
+            Self::NoWorkingDirectory { .. } => Trouble::NoDirectory,
+            Self::TimedOut { .. } => Trouble::TooSlow,
+            Self::Ended { .. } => Trouble::Ended,
+            _ if self.advises_login() => Trouble::LoggedOut,
+            Self::Request { source: RequestError::Http(error), .. } => match error {
+                HttpError::Refused { status, .. } if matches!(status.as_u16(), 401 | 403) => {
+                    Trouble::Unauthorized
+                }
+                HttpError::Unreachable { .. } => Trouble::Unreachable,
+                _ => Trouble::Other,
+            },
+            _ => Trouble::Other,
         }
     }
 

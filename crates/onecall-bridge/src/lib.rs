@@ -59,4 +59,4 @@ pub use pins::{PinError, PinState, Pins, Quarantined};
 pub use remote::{Granted, LoggedOut, LoginError, http_client, log_in, log_out};
 pub use setting::Setting;
 pub use snapshot::{ToolWatch, Tools};
-pub use status::{NextStart, ServerState, ServerStatus};
+pub use status::{NextStart, ServerState, ServerStatus, Trouble};

@@ -33,7 +33,7 @@ use crate::remote::Login;
 use crate::request::Era;
 use crate::rpc::Peer;
 use crate::setting::Setting;
-use crate::status::{NextStart, ServerState, ServerStatus};
+use crate::status::{NextStart, ServerState, ServerStatus, Trouble};
 use crate::subscription;
 
 /// The least time between two listings that a server asks for. However often it
@@ -254,7 +254,8 @@ impl Server {
             return self.become_logged_out(login);
         }
         let next_start = Instant::now() + backoff.pause_after(Duration::ZERO);
-        self.become_failed(&error.to_string(), error.last_words(), NextStart::At(next_start));
+        let (reason, last_words) = (error.to_string(), error.last_words());
+        self.become_failed(&reason, last_words, error.trouble(), NextStart::At(next_start));
         Ended::Down { next_start }
     }
 
@@ -313,7 +314,8 @@ impl Server {
         };
         let next_start = Instant::now() + backoff.pause_after(ready.elapsed());
         // First, so that whoever loses a call by this end knows what comes next.
-        self.become_failed(&ending, &connection.last_words(), NextStart::At(next_start));
+        let (last_words, next) = (connection.last_words(), NextStart::At(next_start));
+        self.become_failed(&ending, &last_words, Trouble::Ended, next);
         peer.close(&format!("server '{}' {ending}", self.config.name));
         Ok(Ended::Down { next_start })
     }
@@ -323,7 +325,9 @@ impl Server {
         let limit = self.config.connect_timeout;
         tokio::select! {
             greeting = timeout(limit, handshake::greet(&peer, &self.config.name)) => {
-                greeting.unwrap_or(Err(StartError::TimedOut { limit }))
+                let too_late =
+                    |_| Err(StartError::TimedOut { limit, last_words: connection.last_words() });
+                greeting.unwrap_or_else(too_late)
             }
             ending = connection.ended() => {
                 Err(StartError::Ended { ending, last_words: connection.last_words() })
@@ -369,7 +373,7 @@ impl Server {
             peer.forgotten().await;
             let limit = self.config.connect_timeout;
             let greeting = timeout(limit, handshake::greet(peer, server)).await;
-            match greeting.unwrap_or(Err(StartError::TimedOut { limit })) {
+            match greeting.unwrap_or_else(|_| Err(too_late(limit))) {
                 Ok(greeting) => {
                     info!(%server, "the server had forgotten us and knows us again");
                     self.update_tools(greeting.listed, peer);
@@ -389,7 +393,7 @@ impl Server {
             peer.tools_changed().await;
             let limit = self.config.connect_timeout;
             let listed = timeout(limit, listing::list(peer, server)).await;
-            match listed.unwrap_or(Err(StartError::TimedOut { limit })) {
+            match listed.unwrap_or_else(|_| Err(too_late(limit))) {
                 Ok(listed) => self.update_tools(listed, peer),
                 Err(error) => warn!(%server, "the changed tools could not be listed: {error}"),
             }
@@ -455,11 +459,17 @@ impl Server {
     }
 
     fn become_logged_out(&self, login: &Login) -> Ended {
-        self.become_failed(&login.advice(), "", NextStart::AfterLogin);
+        self.become_failed(&login.advice(), "", Trouble::LoggedOut, NextStart::AfterLogin);
         Ended::Down { next_start: Instant::now() + LOGIN_PAUSE }
     }
 
-    fn become_failed(&self, reason: &str, last_words: &str, next_start: NextStart) {
+    fn become_failed(
+        &self,
+        reason: &str,
+        last_words: &str,
+        trouble: Trouble,
+        next_start: NextStart,
+    ) {
         let (reason, last_words) = (plain(reason, MAX_REASON), plain(last_words, MAX_REASON));
         let mut now = self.lock();
         let is_news =
@@ -474,7 +484,7 @@ impl Server {
         } else {
             debug!(%server, "the server is still not available{outlook}");
         }
-        now.state = ServerState::Failed { reason, last_words, next_start };
+        now.state = ServerState::Failed { reason, last_words, trouble, next_start };
         now.peer = None;
         drop(now);
         self.is_up.send_replace(false);
@@ -498,6 +508,7 @@ impl Server {
             now.state = ServerState::Failed {
                 reason: why.farewell().to_owned(),
                 last_words: String::new(),
+                trouble: Trouble::Other,
                 next_start: NextStart::Never,
             };
         }
@@ -517,6 +528,11 @@ impl Server {
 fn seconds_until(then: Instant) -> u64 {
     let wait = then.saturating_duration_since(Instant::now());
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
+}
+
+/// Of a server that is up, and logs what it says otherwise.
+fn too_late(limit: Duration) -> StartError {
+    StartError::TimedOut { limit, last_words: String::new() }
 }
 
 /// How a server is reached, and how else if it does not understand that.

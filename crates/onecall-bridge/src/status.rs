@@ -51,9 +51,34 @@ pub enum ServerState {
         /// What it wrote to its stderr last, to be put behind the reason. For people
         /// only: servers write things there that no program is to read.
         last_words: String,
+        /// What kind of trouble that is.
+        trouble: Trouble,
         /// When it gets another chance.
         next_start: NextStart,
     },
+}
+
+/// What kind of trouble a server is in, for those who know what helps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// There is no such command.
+    NoCommand,
+    /// Its command is there but may not be executed.
+    NotExecutable,
+    /// Its working directory is not there.
+    NoDirectory,
+    /// It did not get ready in time.
+    TooSlow,
+    /// It has ended by itself.
+    Ended,
+    /// Somebody has to log in.
+    LoggedOut,
+    /// It does not accept who we say we are.
+    Unauthorized,
+    /// Nobody could be reached at its address.
+    Unreachable,
+    /// Whatever the reason says.
+    Other,
 }
 
 /// When a server that is not running is started again.
