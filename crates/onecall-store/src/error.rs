@@ -32,6 +32,12 @@ pub enum StoreError {
         /// Why.
         reason: String,
     },
+    /// The file is damaged or no store, and still where it was.
+    #[error("the store '{}' is damaged or no store at all", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is damaged or no store. It lies aside now, and the next call finds an empty one.
     #[error("the store '{}' was damaged or no store at all; it is kept as '{}', and an empty one takes its place", path.display(), aside.display())]
     Damaged {

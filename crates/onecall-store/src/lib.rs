@@ -19,7 +19,7 @@ pub use run::{
     CallFacts, Found, Retention, RunDetail, RunFilter, RunId, RunRecord, RunSummary, Runs,
 };
 pub use shape::{ShapeKey, Shapes, StoredShape};
-pub use sqlite::open;
+pub use sqlite::{Inspection, inspect, open};
 pub use store::Store;
 pub use time::Timestamp;
 pub use writer::Writer;

@@ -254,6 +254,21 @@ fn a_newer_store_is_left_alone() {
 }
 
 #[test]
+fn a_look_changes_nothing() {
+    let place = Place::new();
+    assert_eq!(inspect(&place.file()).unwrap(), None);
+    assert!(!place.0.path().join("deep").exists());
+    place.open().put_run(&run("a", 1)).unwrap();
+    let seen = inspect(&place.file()).unwrap().unwrap();
+    assert_eq!((seen.version, seen.newest, seen.is_writable), (1, 1, true));
+    assert!(seen.bytes > 0);
+    fs::write(place.file(), "something else, and long enough to be a file of a database").unwrap();
+    let error = inspect(&place.file()).unwrap_err();
+    assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+    assert_eq!(place.set_aside(), [""; 0]);
+}
+
+#[test]
 fn a_place_that_cannot_be_had_is_told() {
     let place = Place::new();
     // A file where a directory would have to be: not even root can make one there.

@@ -25,7 +25,7 @@ impl From<rusqlite::Error> for Refused {
 }
 
 /// The version this program writes.
-const VERSION: i64 = STEPS.len() as i64;
+pub(super) const VERSION: i64 = STEPS.len() as i64;
 
 /// Brings the file up to the schema of this program.
 pub(super) fn migrate(connection: &Connection) -> Result<(), Refused> {

@@ -6,9 +6,12 @@
 mod answers;
 mod aside;
 mod connection;
+mod inspection;
 mod migrations;
 mod runs;
 mod shapes;
+
+pub use self::inspection::{Inspection, inspect};
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
