@@ -252,14 +252,23 @@ Examples:
     /// Show what ran, how long it took and what it saved: by day, server and tool
     #[command(after_help = "Examples:\n  onecall stats\n  onecall stats --since 4w --json")]
     Stats(StatsArguments),
-    /// Test the sandbox: every wall with its state and cost
+    /// Look at everything onecall depends on, and say what is wrong and what to do
     #[command(after_help = "\
-A worker of each engine tries to break out, and says what held it. Exit codes: 0 every wall of
-the default engine holds, or the configuration accepts less; 1 programs cannot run
+Which configuration is used and what is wrong with it; every wall of the sandbox, which a worker of
+each engine tries to break; a program that says hello on each engine; Python, Node and what else
+servers are started with; every server, connected to once; the store; the clients that start onecall.
+✓ works, ! works with a reservation, ✗ is broken. Nothing is changed, and no secret is shown.
 
-Example:
-  onecall doctor")]
-    Doctor,
+Examples:
+  onecall doctor
+  onecall doctor --json | jq -r '.servers[] | select(.verdict == \"red\") | .fix'
+
+Exit codes: 0 nothing is broken, 1 something is, 2 it could not be looked at")]
+    Doctor {
+        /// As one JSON object, with everything that was found
+        #[arg(long)]
+        json: bool,
+    },
     /// List the tools that programs can call
     #[command(
         args_conflicts_with_subcommands = true,

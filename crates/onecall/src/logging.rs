@@ -32,6 +32,8 @@ pub(crate) enum LogFormat {
 fn default(command: &Command) -> String {
     match command {
         Command::Serve(http) if http.is_wanted() => format!("warn,{RUN_LOG_TARGET}=info"),
+        // It reports everything itself.
+        Command::Doctor { .. } => "off".to_owned(),
         _ => "warn".to_owned(),
     }
 }

@@ -100,14 +100,7 @@ pub(crate) fn engines(
     executable: PathBuf,
     tools: Option<PathBuf>,
 ) -> anyhow::Result<Engines> {
-    if let Some(Workspace { path, .. }) = &config.workspace {
-        let metadata = std::fs::metadata(path)
-            .with_context(|| format!("the workspace '{}' cannot be used", path.display()))?;
-        ensure!(metadata.is_dir(), "the workspace '{}' is not a folder", path.display());
-        // The configuration refuses `/` by name; a link can lead there too.
-        let is_root = std::fs::canonicalize(path).is_ok_and(|path| path.parent().is_none());
-        ensure!(!is_root, "the workspace '{}' is the whole disk", path.display());
-    }
+    check_workspace(config)?;
     Ok(Engines::new(EngineSettings {
         executable,
         mode: match config.sandbox {
@@ -120,6 +113,18 @@ pub(crate) fn engines(
         workspace: config.workspace.clone(),
         tools,
     }))
+}
+
+/// Whether programs can use the folder that `config` gives them, if it does.
+pub(crate) fn check_workspace(config: &Config) -> anyhow::Result<()> {
+    let Some(Workspace { path, .. }) = &config.workspace else { return Ok(()) };
+    let metadata = std::fs::metadata(path)
+        .with_context(|| format!("the workspace '{}' cannot be used", path.display()))?;
+    ensure!(metadata.is_dir(), "the workspace '{}' is not a folder", path.display());
+    // The configuration refuses `/` by name; a link can lead there too.
+    let is_root = std::fs::canonicalize(path).is_ok_and(|path| path.parent().is_none());
+    ensure!(!is_root, "the workspace '{}' is the whole disk", path.display());
+    Ok(())
 }
 
 /// The file this process runs from, to be run again for its helper processes.

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
 
 /// Neutralises what could steer a terminal or hide text in it; on anything else
 /// than a terminal, output passes as it is.
@@ -35,6 +38,19 @@ impl Readable {
     pub(crate) fn text(&self, text: &str) -> String {
         if self.on_terminal { neutralise(text) } else { text.to_owned() }
     }
+}
+
+/// Shows that something goes on; hidden where stderr is no terminal.
+pub(crate) fn spinner(message: &'static str) -> ProgressBar {
+    let spinner = if io::stderr().is_terminal() {
+        ProgressBar::new_spinner()
+            .with_style(ProgressStyle::default_spinner())
+            .with_message(message)
+    } else {
+        ProgressBar::hidden()
+    };
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    spinner
 }
 
 /// Writes a text to stdout.

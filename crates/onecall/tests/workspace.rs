@@ -200,8 +200,9 @@ fn a_workspace_that_is_not_there_is_told_at_once() {
     assert_eq!((ended.code, ended.stderr), (Some(2), expected));
     home.write("nowhere", "a file");
     let ended = finish(home.configured(&["doctor"]));
-    let expected = format!("error: the workspace '{path}' is not a folder\n");
-    assert_eq!((ended.code, ended.stderr), (Some(2), expected));
+    let expected = format!("✗ workspace  the workspace '{path}' is not a folder\n");
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stdout.contains(&expected), "{}", ended.stdout);
     fs::remove_file(home.path("nowhere")).unwrap();
     std::os::unix::fs::symlink("/", home.path("nowhere")).unwrap();
     let ended = home.run("print(1)");

@@ -16,4 +16,5 @@ mod tokenizer;
 pub(crate) use recorder::Origin;
 pub use recorder::Recorder;
 pub(crate) use recording::{Counting, Recording};
+pub use redactor::Redactor;
 pub use tokenizer::Tokenizer;

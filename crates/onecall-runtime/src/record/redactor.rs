@@ -17,13 +17,15 @@ const SHORT: usize = 4;
 /// Knows every value of the configuration that nobody else may see: the environments of
 /// servers and commands, the headers of remote ones, and what proves who we are to them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Redactor {
+pub struct Redactor {
     /// The longest first, so that none is taken for a part of another.
     secrets: Vec<Secret>,
 }
 
 impl Redactor {
-    pub(crate) fn of(config: &Config) -> Self {
+    /// The secrets of this configuration.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
         let mut values = Vec::new();
         for server in &config.servers {
             match &server.transport {
@@ -70,7 +72,8 @@ impl Redactor {
     }
 
     /// The text without secrets.
-    pub(crate) fn clean(&self, text: String) -> String {
+    #[must_use]
+    pub fn clean(&self, text: String) -> String {
         let mut text = text;
         for secret in &self.secrets {
             if let Cow::Owned(cleaned) = without(&text, secret.reveal()) {

@@ -95,7 +95,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Proxy { file, explain } => proxy::proxy(&file, explain, global),
         Command::Runs(arguments) => runs::runs(arguments, global),
         Command::Stats(arguments) => stats::stats(&arguments, global),
-        Command::Doctor => doctor::doctor(global),
+        Command::Doctor { json } => doctor::doctor(json, global),
         Command::Tools { command: Some(ToolsCommand::Show { name }), .. } => {
             tools::show(&name, global)
         }

@@ -186,8 +186,8 @@ impl Conversation {
     }
 }
 
-/// The host of programs that are given none; there are no such programs here.
-struct Nobody;
+/// The host of programs that are given no tools.
+pub(super) struct Nobody;
 
 impl ToolHost for Nobody {
     fn resolve<'a>(&'a self, _name: &'a CallableName) -> BoxFuture<'a, Resolution> {

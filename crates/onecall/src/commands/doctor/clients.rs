@@ -1,0 +1,52 @@
+//! The clients that start onecall.
+
+use std::path::Path;
+
+use onecall_clients::{Client, Discovery, Launch, Origin, Server};
+
+use super::finding::{Finding, Section};
+use crate::commands::init::host;
+
+pub(super) fn look() -> Section {
+    let environment = |name: &str| std::env::var(name).ok();
+    let findings = match host(&environment) {
+        Err(error) => vec![
+            Finding::yellow("files", format!("not looked for: {error:#}"))
+                .fix("set it, so that `onecall install` finds them too"),
+        ],
+        Ok(host) => {
+            let clients: Vec<Client> = Client::NAMES.iter().map(|(.., client)| *client).collect();
+            let executable = std::env::current_exe().ok();
+            let executable = executable.as_deref().and_then(Path::to_str);
+            listed(&Discovery::of_clients(&host, &clients, executable))
+        }
+    };
+    Section { name: "clients", findings }
+}
+
+fn listed(discovery: &Discovery) -> Vec<Finding> {
+    if discovery.own.is_empty() {
+        let none = Finding::green("files", "no client that is known here starts onecall yet");
+        return vec![none.note("`onecall install CLIENT` adds it to one")];
+    }
+    discovery.own.iter().map(|(server, origin)| entry(server, origin)).collect()
+}
+
+fn entry(server: &Server, origin: &Origin) -> Finding {
+    let (client, path) = (origin.client, origin.path.display().to_string());
+    let command = match &server.launch {
+        Launch::Command { command, .. } => command.as_str(),
+        Launch::Remote { .. } => "",
+    };
+    let is_gone = Path::new(command).is_absolute() && !Path::new(command).exists();
+    let finding = if is_gone {
+        Finding::red(client.id(), format!("{path} starts '{command}', which is not there"))
+            .fix(format!("run `onecall install {}` again", client.id()))
+    } else if server.disabled {
+        Finding::yellow(client.id(), format!("{path} has onecall, switched off"))
+            .fix(format!("switch it on in {client}"))
+    } else {
+        Finding::green(client.id(), path.clone())
+    };
+    finding.fact("path", path).fact("command", command)
+}

@@ -1,0 +1,113 @@
+//! Which configuration is used and why that one, and what is wrong with it.
+
+use onecall_config::{
+    Config, ConfigError, ConfigErrors, Found, Loaded, Located, Origin, Problem, Surroundings, load,
+    locate,
+};
+use serde_json::{Value, json};
+
+use super::finding::{Finding, Section, Verdict};
+use crate::cli::Global;
+use crate::commands::own_file::counted;
+use crate::setup;
+
+/// What came of the configuration.
+pub(super) struct Reading {
+    /// What to look at the rest with: the defaults, if there is nothing better.
+    pub(super) config: Config,
+    /// Whether it says what its user wants.
+    pub(super) is_valid: bool,
+    pub(super) section: Section,
+}
+
+pub(super) fn read(global: &Global) -> Reading {
+    let (explicit, surroundings) = (global.config.as_deref(), Surroundings::of_process());
+    let loaded = locate(explicit, &surroundings)
+        .and_then(|located| Ok((located, load(explicit, &surroundings))));
+    let mut findings = Vec::new();
+    let mut config = Config::default();
+    let mut is_valid = true;
+    match loaded {
+        Ok((Located { found, .. }, Ok(loaded))) => {
+            findings.push(file(found.as_ref(), &loaded));
+            findings.extend(loaded.warnings.iter().map(|it| warning(it)));
+            config = loaded.config;
+        }
+        Ok((Located { found, warnings }, Err(error))) => {
+            findings.push(about_origin(wrong(&error), found.as_ref()));
+            findings.extend(warnings.iter().map(|it| warning(it)));
+            is_valid = false;
+        }
+        Err(error) => {
+            findings.push(about_origin(wrong(&error), None));
+            is_valid = false;
+        }
+    }
+    if let Err(error) = setup::check_workspace(&config) {
+        let fix = "make the folder, or correct 'path' in workspace";
+        findings.push(Finding::red("workspace", format!("{error:#}")).fix(fix));
+        // Everything else can be tried without it.
+        config.workspace = None;
+    }
+    Reading { config, is_valid, section: Section { name: "configuration", findings } }
+}
+
+fn file(found: Option<&Found>, loaded: &Loaded) -> Finding {
+    let servers = loaded.config.servers.len();
+    let finding = match found {
+        Some(found) => Finding::green(
+            "file",
+            format!("{}, {}: {}", found.path.display(), why(found), counted(servers, "server")),
+        ),
+        None => Finding::yellow("file", "there is none, so there are no servers")
+            .fix("`onecall init` makes one from the servers of your clients"),
+    };
+    about_origin(finding, found).fact("servers", servers)
+}
+
+fn why(found: &Found) -> String {
+    match found.origin {
+        Origin::Named(option) if option.starts_with('-') => format!("named by {option}"),
+        Origin::Named(variable) => format!("named by ${variable}"),
+        Origin::WorkingDirectory => "trusted in the working directory".to_owned(),
+        Origin::User => "your own".to_owned(),
+    }
+}
+
+fn about_origin(finding: Finding, found: Option<&Found>) -> Finding {
+    let origin = found.map(|found| match found.origin {
+        Origin::Named(by) => by,
+        Origin::WorkingDirectory => "working directory",
+        Origin::User => "user",
+    });
+    let path = found.map(|found| found.path.display().to_string());
+    finding.fact("path", path).fact("origin", origin)
+}
+
+fn wrong(error: &ConfigError) -> Finding {
+    let ConfigError::Invalid(errors) = error else {
+        return Finding::told(Verdict::Red, "file", &error.to_string());
+    };
+    let problems: Vec<Value> = errors.problems().iter().map(described).collect();
+    let summary = format!("{} cannot be used", errors.file().display());
+    let mut finding = Finding::red("file", summary).fact("problems", problems);
+    for line in errors.to_string().lines() {
+        finding = finding.note(line);
+    }
+    finding.fix = first_help(errors);
+    finding
+}
+
+fn described(problem: &Problem) -> Value {
+    let Problem { line, column, message, help } = problem;
+    json!({ "line": line, "column": column, "message": message, "help": help })
+}
+
+fn first_help(errors: &ConfigErrors) -> Option<String> {
+    let Problem { line, message, help, .. } = errors.problems().first()?;
+    Some(format!("correct line {line}: {}", help.as_ref().unwrap_or(message)))
+}
+
+fn warning(text: &str) -> Finding {
+    Finding::told(Verdict::Yellow, "warning", text)
+}

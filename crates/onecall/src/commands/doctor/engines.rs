@@ -1,0 +1,119 @@
+//! Every engine: its walls tested, then a program that says hello, on the way that all
+//! programs take.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use onecall_config::Config;
+use onecall_core::{EngineChoice, Failure, Program};
+use onecall_engine::{EngineError, Engines, Examination};
+use onecall_runtime::{Runtime, Silent};
+
+use super::finding::{Finding, Section, Verdict};
+use crate::commands::exec::Nobody;
+
+/// A program that says so little has hung by then.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const PYTHON: &str = "\
+import platform, sys
+print('hello from', platform.python_implementation(), platform.python_version())
+print(sys.prefix if platform.python_implementation() == 'CPython' else '')";
+
+const TYPESCRIPT: &str = "const greeting: string = 'hello from TypeScript'; console.log(greeting)";
+
+const ENGINES: [(&str, EngineChoice, &str); 3] = [
+    ("python", EngineChoice::Python, PYTHON),
+    ("cpython", EngineChoice::CPython, PYTHON),
+    ("typescript", EngineChoice::TypeScript, TYPESCRIPT),
+];
+
+/// An engine, and what its worker found when it tried to break out.
+pub(super) struct Tested {
+    pub(super) title: &'static str,
+    choice: EngineChoice,
+    hello: &'static str,
+    pub(super) examined: Result<Examination, EngineError>,
+    /// With the start of the engine.
+    pub(super) took: Duration,
+}
+
+impl Tested {
+    /// Whether it is there at all: an interpreter that is not installed has no walls.
+    pub(super) fn is_there(&self) -> bool {
+        !matches!(self.examined, Err(EngineError::NoInterpreter { .. }))
+    }
+}
+
+/// Starts every engine, one after the other, so that none is slowed down by another.
+pub(super) async fn test(engines: &Engines) -> Vec<Tested> {
+    let mut tested = Vec::new();
+    for (title, choice, hello) in ENGINES {
+        let started = Instant::now();
+        let examined = engines.examine(choice).await;
+        tested.push(Tested { title, choice, hello, examined, took: started.elapsed() });
+    }
+    tested
+}
+
+/// Runs the programs. Nothing of them is recorded.
+pub(super) async fn look(engines: Arc<Engines>, tested: &[Tested], config: &Config) -> Section {
+    let runtime = Runtime::new(engines, Arc::new(Nobody), config.execution.clone());
+    let mut findings = Vec::new();
+    for engine in tested {
+        let finding = match &engine.examined {
+            Err(error) => cannot_run(engine, error, config),
+            Ok(_) => hello(engine, &runtime).await,
+        };
+        findings.push(finding.fact("is_default", is_default(engine.choice, config)));
+    }
+    Section { name: "engines", findings }
+}
+
+fn is_default(choice: EngineChoice, config: &Config) -> bool {
+    choice == config.engine || (choice, config.engine) == (EngineChoice::Python, EngineChoice::Auto)
+}
+
+fn cannot_run(engine: &Tested, error: &EngineError, config: &Config) -> Finding {
+    if engine.is_there() {
+        return Finding::red(engine.title, "cannot run programs: see the sandbox above");
+    }
+    let is_wanted = config.python.is_some() || config.engine == EngineChoice::CPython;
+    let verdict = if is_wanted { Verdict::Red } else { Verdict::Yellow };
+    let finding = Finding::told(verdict, engine.title, &error.to_string());
+    match is_wanted {
+        true => finding,
+        false => finding.note("programs run on the embedded Python alone, without packages"),
+    }
+}
+
+async fn hello(engine: &Tested, runtime: &Runtime) -> Finding {
+    let program = Program {
+        engine: Some(engine.choice),
+        timeout: Some(PATIENCE),
+        ..Program::new(engine.hello)
+    };
+    let started = Instant::now();
+    let outcome = runtime.run(&program, &Silent).await;
+    let took = started.elapsed();
+    if let Err(failure) = outcome.result {
+        let reason = match failure {
+            Failure::EngineUnavailable { reason } => reason,
+            other => other.to_string(),
+        };
+        return Finding::told(Verdict::Red, engine.title, &reason).took(took);
+    }
+    let mut said = outcome.stdout.text.lines();
+    let greeting = said.next().unwrap_or_default().to_owned();
+    if !greeting.starts_with("hello from ") {
+        return Finding::red(engine.title, "a program ran, and what it printed got lost")
+            .took(took);
+    }
+    let version = greeting.trim_start_matches("hello from ").to_owned();
+    let prefix = said.next().filter(|path| !path.is_empty());
+    let summary = match prefix {
+        Some(path) => format!("{greeting} in {path}"),
+        None => greeting,
+    };
+    Finding::green(engine.title, summary).took(took).fact("version", version).fact("prefix", prefix)
+}

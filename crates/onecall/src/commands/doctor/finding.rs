@@ -1,0 +1,168 @@
+//! What the doctor found: lines with a verdict, in sections, and all of it as JSON.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+/// How well something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Verdict {
+    /// It works.
+    Green,
+    /// It works, with a reservation.
+    Yellow,
+    /// It is broken.
+    Red,
+}
+
+impl Verdict {
+    /// From the best to the worst.
+    pub(super) const ALL: [Self; 3] = [Self::Green, Self::Yellow, Self::Red];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Green => "green",
+            Self::Yellow => "yellow",
+            Self::Red => "red",
+        }
+    }
+}
+
+/// One line of the report.
+pub(super) struct Finding {
+    /// What it is about.
+    pub(super) name: String,
+    pub(super) verdict: Verdict,
+    /// What was found.
+    pub(super) summary: String,
+    /// What to do about it.
+    pub(super) fix: Option<String>,
+    /// More lines for whoever wants to know more.
+    pub(super) notes: Vec<String>,
+    pub(super) took: Option<Duration>,
+    /// The same for programs.
+    facts: Map<String, Value>,
+}
+
+impl Finding {
+    fn new(verdict: Verdict, name: impl Into<String>, summary: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            verdict,
+            summary: summary.into(),
+            fix: None,
+            notes: Vec::new(),
+            took: None,
+            facts: Map::new(),
+        }
+    }
+
+    pub(super) fn green(name: impl Into<String>, summary: impl Into<String>) -> Self {
+        Self::new(Verdict::Green, name, summary)
+    }
+
+    pub(super) fn yellow(name: impl Into<String>, summary: impl Into<String>) -> Self {
+        Self::new(Verdict::Yellow, name, summary)
+    }
+
+    pub(super) fn red(name: impl Into<String>, summary: impl Into<String>) -> Self {
+        Self::new(Verdict::Red, name, summary)
+    }
+
+    /// A message of ours, which says behind its first semicolon what to do.
+    pub(super) fn told(verdict: Verdict, name: impl Into<String>, message: &str) -> Self {
+        match message.split_once("; ") {
+            Some((summary, fix)) => Self::new(verdict, name, summary).fix(fix),
+            None => Self::new(verdict, name, message),
+        }
+    }
+
+    pub(super) fn fix(self, fix: impl Into<String>) -> Self {
+        Self { fix: Some(fix.into()), ..self }
+    }
+
+    pub(super) fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    pub(super) fn took(self, span: Duration) -> Self {
+        Self { took: Some(span), ..self }
+    }
+
+    pub(super) fn fact(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.facts.insert(key.to_owned(), value.into());
+        self
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "verdict": self.verdict.name(),
+            "summary": self.summary,
+            "fix": self.fix,
+            "notes": self.notes,
+            "milliseconds": self.took.map(milliseconds),
+            "facts": self.facts,
+        })
+    }
+}
+
+/// To a thousandth.
+pub(super) fn milliseconds(span: Duration) -> f64 {
+    (span.as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// Findings about one part.
+pub(super) struct Section {
+    pub(super) name: &'static str,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Everything that was found.
+pub(super) struct Report {
+    pub(super) sections: Vec<Section>,
+    pub(super) took: Duration,
+}
+
+impl Report {
+    pub(super) fn count(&self, verdict: Verdict) -> usize {
+        self.findings().filter(|(_, finding)| finding.verdict == verdict).count()
+    }
+
+    pub(super) fn worst(&self) -> Verdict {
+        self.findings().map(|(_, finding)| finding.verdict).max().unwrap_or(Verdict::Green)
+    }
+
+    /// What to do before anything else: what comes first depends on nothing that follows.
+    pub(super) fn first_step(&self) -> Option<String> {
+        let worst = self.worst();
+        let is_first = |(_, finding): &(&str, &Finding)| finding.verdict == worst;
+        let (section, finding) = self.findings().find(is_first)?;
+        let what = finding.fix.as_ref().unwrap_or(&finding.summary);
+        (worst > Verdict::Green).then(|| format!("{section}, {}: {what}", finding.name))
+    }
+
+    fn findings(&self) -> impl Iterator<Item = (&'static str, &Finding)> {
+        let of = |section: &'_ Section| section.name;
+        self.sections
+            .iter()
+            .flat_map(move |section| section.findings.iter().map(move |it| (of(section), it)))
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let mut report = json!({
+            "verdict": self.worst().name(),
+            "counts": {},
+            "first_step": self.first_step(),
+            "milliseconds": milliseconds(self.took),
+        });
+        for verdict in Verdict::ALL {
+            report["counts"][verdict.name()] = self.count(verdict).into();
+        }
+        for section in &self.sections {
+            report[section.name] = section.findings.iter().map(Finding::json).collect();
+        }
+        report
+    }
+}

@@ -1,0 +1,64 @@
+//! `onecall doctor`: looks at everything that onecall depends on, and says what is wrong
+//! and what to do about it. It changes nothing, and no trouble of one part hides another.
+
+mod clients;
+mod configuration;
+mod engines;
+mod finding;
+mod programs;
+mod sandbox;
+mod servers;
+mod store;
+mod text;
+mod versions;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use indicatif::ProgressBar;
+
+use self::configuration::Reading;
+use self::finding::{Report, Verdict};
+use self::text::Page;
+use crate::cli::Global;
+use crate::setup;
+use crate::terminal::{print, print_styled, spinner};
+
+/// Looks at everything and prints what was found.
+pub(crate) fn doctor(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
+    let progress = spinner("reading the configuration");
+    let report = setup::tokio_runtime()?.block_on(examine(global, &progress));
+    progress.finish_and_clear();
+    let report = report?;
+    match is_json {
+        true => print(&format!("{:#}\n", report.json()))?,
+        false => print_styled(&Page::of_stdout().text(&report))?,
+    }
+    let is_broken = report.worst() == Verdict::Red;
+    Ok(if is_broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// One part after the other, so that the times mean something.
+async fn examine(global: &Global, progress: &ProgressBar) -> anyhow::Result<Report> {
+    let started = Instant::now();
+    let mut sections = vec![versions::look()];
+    let Reading { config, is_valid, section } = configuration::read(global);
+    sections.push(section);
+    progress.set_message("trying to break out of the sandbox");
+    let all = Arc::new(setup::engines(&config, setup::this_executable()?, None)?);
+    let tested = engines::test(&all).await;
+    sections.push(sandbox::look(config.sandbox, &tested));
+    progress.set_message("running programs");
+    sections.push(engines::look(all, &tested, &config).await);
+    progress.set_message("looking for Python and Node");
+    sections.push(programs::look(&config).await);
+    sections.push(match is_valid {
+        true => servers::look(&config, setup::guard()?, progress).await,
+        false => servers::unknown(),
+    });
+    progress.set_message("looking at files");
+    sections.push(store::look(&config));
+    sections.push(clients::look());
+    Ok(Report { sections, took: started.elapsed() })
+}

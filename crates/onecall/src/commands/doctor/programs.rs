@@ -1,0 +1,127 @@
+//! The programs that onecall and its servers are started with: where they are on `PATH`,
+//! and which version.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use onecall_config::{Config, StdioTransport, Transport};
+use tokio::process::Command;
+
+use super::finding::{Finding, Section};
+
+/// A program that has not said its version by then does not want to.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What servers are usually started with, and how to get it.
+const KNOWN: [(&str, &str); 12] = [
+    ("python3", PYTHON),
+    ("python", PYTHON),
+    ("node", NODE),
+    ("npx", NODE),
+    ("npm", NODE),
+    ("uvx", UV),
+    ("uv", UV),
+    ("pipx", "install pipx: https://pipx.pypa.io"),
+    ("bun", BUN),
+    ("bunx", BUN),
+    ("deno", "install Deno: https://deno.com"),
+    ("docker", "install Docker: https://docs.docker.com/get-started/get-docker"),
+];
+
+const PYTHON: &str = "install Python 3.11 or newer: https://www.python.org/downloads";
+const NODE: &str = "install Node.js: https://nodejs.org";
+const UV: &str = "install uv: https://docs.astral.sh/uv";
+const BUN: &str = "install Bun: https://bun.sh";
+
+/// Looked for whether a server uses them or not, and what is not possible without.
+const ALWAYS: [(&str, &str); 2] = [
+    ("python3", "not on PATH: programs run on the embedded Python alone, without packages"),
+    ("node", "not on PATH: servers that are started with node or npx will not run"),
+];
+
+/// How to get a program that servers are started with.
+pub(super) fn how_to_get(command: &str) -> Option<&'static str> {
+    KNOWN.iter().find(|(known, _)| *known == command).map(|(_, how)| *how)
+}
+
+pub(super) async fn look(config: &Config) -> Section {
+    let mut names: Vec<&str> = ALWAYS.map(|(name, _)| name).to_vec();
+    for command in used(config).filter(|command| how_to_get(command).is_some()) {
+        if !names.contains(&command) {
+            names.push(command);
+        }
+    }
+    // All at once: some take their time to say a number.
+    let ask = |name: &&str| Some(tokio::spawn(version((*name).to_owned(), on_path(name)?)));
+    let asked: Vec<_> = names.iter().map(ask).collect();
+    let mut findings = Vec::new();
+    for (name, asked) in names.iter().zip(asked) {
+        findings.push(match asked {
+            None => absent(name, used(config).any(|command| command == *name)),
+            Some(asked) => match asked.await {
+                Ok(finding) => finding,
+                Err(error) => Finding::red(*name, error.to_string()),
+            },
+        });
+    }
+    Section { name: "programs", findings }
+}
+
+/// The commands that servers are looked up by, on the `PATH` that we have.
+fn used(config: &Config) -> impl Iterator<Item = &str> {
+    config.servers.iter().filter_map(|server| match &server.transport {
+        Transport::Stdio(StdioTransport { command, env, .. }) => {
+            (!command.contains('/') && !env.contains_key("PATH")).then_some(command.as_str())
+        }
+        _ => None,
+    })
+}
+
+fn absent(name: &str, is_used: bool) -> Finding {
+    let without = ALWAYS.iter().find(|(known, _)| *known == name).map(|(_, without)| *without);
+    let finding = match (is_used, without) {
+        (false, Some(without)) => Finding::yellow(name, without),
+        _ => Finding::red(name, "not on PATH, and a server is started with it"),
+    };
+    finding.fix(how_to_get(name).unwrap_or("install it")).fact("path", None::<String>)
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    };
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(is_program)
+}
+
+async fn version(name: String, path: PathBuf) -> Finding {
+    let started = Instant::now();
+    let asked =
+        Command::new(&path).arg("--version").stdin(Stdio::null()).kill_on_drop(true).output();
+    let answer = tokio::time::timeout(PATIENCE, asked).await;
+    let shown = path.display();
+    let finding = match answer {
+        Ok(Ok(output)) if output.status.success() => {
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            let said = if said.trim().is_empty() {
+                String::from_utf8_lossy(&output.stderr).into_owned()
+            } else {
+                said
+            };
+            let version = said.trim().lines().next().unwrap_or_default().to_owned();
+            Finding::green(name, format!("{version} in {shown}")).fact("version", version)
+        }
+        Ok(Ok(output)) => broken(name, &path, &output.status.to_string()),
+        Ok(Err(error)) => broken(name, &path, &error.to_string()),
+        Err(_) => broken(name, &path, &format!("it said nothing within {}s", PATIENCE.as_secs())),
+    };
+    finding.took(started.elapsed()).fact("path", path.display().to_string())
+}
+
+fn broken(name: String, path: &Path, how: &str) -> Finding {
+    let shown = path.display();
+    Finding::yellow(name, format!("{shown} does not say its version: {how}"))
+        .fix(format!("run `{shown} --version` yourself, and install it anew if that fails"))
+}

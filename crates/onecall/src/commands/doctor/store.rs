@@ -1,0 +1,72 @@
+//! The file in which runs are recorded: looked at, and nothing else.
+
+use std::time::Instant;
+
+use onecall_config::{Config, Records, Surroundings};
+use onecall_store::{Inspection, StoreError, inspect};
+
+use super::finding::{Finding, Section};
+
+pub(super) fn look(config: &Config) -> Section {
+    Section { name: "store", findings: vec![file(config), records(config.records)] }
+}
+
+fn records(records: Records) -> Finding {
+    let name = Records::NAMES.iter().find(|(_, known)| *known == records).map(|(name, _)| *name);
+    let finding = match records {
+        Records::Off => Finding::green("records", "off: nothing is kept of runs"),
+        Records::Metadata => {
+            Finding::green("records", "metadata: what ran, without arguments and results")
+        }
+        Records::Full => Finding::green("records", "full: with arguments and results"),
+    };
+    finding.fact("records", name)
+}
+
+fn file(config: &Config) -> Finding {
+    let Some(path) = config.store.file(&Surroundings::of_process().directories) else {
+        return Finding::yellow("file", "there is no place for one, so nothing is kept")
+            .fix("set HOME or XDG_STATE_HOME, or `path` in store");
+    };
+    let shown = path.display().to_string();
+    let started = Instant::now();
+    let inspected = inspect(&path);
+    let took = started.elapsed();
+    let finding = match inspected {
+        Ok(None) => Finding::green("file", format!("{shown}, made when something is kept")),
+        Ok(Some(Inspection { version, newest, bytes, is_writable })) => {
+            let size = kibibytes(bytes);
+            let summary = format!("{shown}, {size}, schema {version}");
+            let finding = match (is_writable, version == newest) {
+                (false, _) => Finding::red("file", format!("{summary}, and may not be written to"))
+                    .fix(format!("chmod u+w '{shown}', or set another `path` in store")),
+                (true, true) => Finding::green("file", summary).took(took),
+                (true, false) => {
+                    let summary = format!("{summary}, becomes {newest} when it is used");
+                    Finding::green("file", summary)
+                }
+            };
+            finding.fact("bytes", bytes).fact("schema", version)
+        }
+        Err(error) => unusable(&error, &shown),
+    };
+    finding.fact("path", shown)
+}
+
+fn unusable(error: &StoreError, path: &str) -> Finding {
+    let finding = Finding::red("file", error.to_string());
+    match error {
+        StoreError::Newer { .. } => finding.fix("update onecall, or set another `path` in store"),
+        StoreError::Foreign { .. } => finding.fix(format!(
+            "move '{path}' away; otherwise the next run sets it aside and begins a new one"
+        )),
+        _ => finding.fix("check who may use the file, or set another `path` in store"),
+    }
+}
+
+fn kibibytes(bytes: u64) -> String {
+    match bytes.div_ceil(1024) {
+        small @ 0..10_240 => format!("{small} KiB"),
+        large => format!("{} MiB", large / 1024),
+    }
+}

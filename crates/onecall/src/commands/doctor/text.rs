@@ -1,0 +1,88 @@
+//! The report for a person: a mark that says the same without its colour.
+
+use std::io::IsTerminal;
+
+use dialoguer::console::style;
+
+use super::finding::{Finding, Report, Verdict};
+use crate::figures::{duration, terminal_width, wrapped};
+use crate::terminal::Readable;
+
+/// Whether the report's reader is at a terminal, and how wide that is.
+pub(super) struct Page {
+    readable: Readable,
+    width: Option<usize>,
+}
+
+impl Page {
+    pub(super) fn of_stdout() -> Self {
+        let on_terminal = std::io::stdout().is_terminal();
+        let width = on_terminal.then(terminal_width);
+        Self { readable: Readable::new(on_terminal), width }
+    }
+
+    pub(super) fn text(&self, report: &Report) -> String {
+        let mut text = String::new();
+        for section in &report.sections {
+            text.push_str(&format!("{}\n", style(section.name).bold()));
+            let width = section.findings.iter().map(|it| it.name.chars().count()).max();
+            for finding in &section.findings {
+                text.push_str(&self.finding(finding, width.unwrap_or_default()));
+            }
+            text.push('\n');
+        }
+        let counts = Verdict::ALL.map(|verdict| {
+            let count = format!("{} {}", report.count(verdict), verdict.name());
+            if report.count(verdict) == 0 { count } else { coloured(verdict, &count) }
+        });
+        let next = match report.first_step() {
+            Some(step) => format!("begin with {}", self.readable.text(&step)),
+            None => "all is well".to_owned(),
+        };
+        text.push_str(&format!("{}; {next}\n", counts.join(", ")));
+        text
+    }
+
+    fn finding(&self, finding: &Finding, width: usize) -> String {
+        let mark = match finding.verdict {
+            Verdict::Green => "✓",
+            Verdict::Yellow => "!",
+            Verdict::Red => "✗",
+        };
+        let took = finding.took.map(|span| format!(" ({})", duration(span))).unwrap_or_default();
+        let mut lines = self.lines(&format!("{}{took}", finding.summary), width);
+        for note in &finding.notes {
+            lines.extend(self.lines(note, width));
+        }
+        if let Some(fix) = &finding.fix {
+            lines.extend(self.lines(&format!("→ {fix}"), width));
+        }
+        let name = self.readable.text(&finding.name);
+        let mut text = format!("  {} {name:width$}", coloured(finding.verdict, mark));
+        for (at, line) in lines.iter().enumerate() {
+            let indent = if at == 0 { 2 } else { width + 6 };
+            text.push_str(&format!("{:indent$}{line}\n", ""));
+        }
+        text
+    }
+
+    /// A text in lines that fit behind the names, if there is an edge to fit in.
+    fn lines(&self, text: &str, width: usize) -> Vec<String> {
+        let text = self.readable.text(text);
+        let fit = |line: &str| match self.width {
+            Some(edge) => wrapped(line, edge.saturating_sub(width + 6).max(20)),
+            None => vec![line.to_owned()],
+        };
+        text.lines().flat_map(fit).collect()
+    }
+}
+
+fn coloured(verdict: Verdict, text: &str) -> String {
+    let text = style(text);
+    match verdict {
+        Verdict::Green => text.green(),
+        Verdict::Yellow => text.yellow(),
+        Verdict::Red => text.red(),
+    }
+    .to_string()
+}

@@ -1,0 +1,27 @@
+//! What this onecall is, and what it runs on.
+
+use super::finding::{Finding, Section};
+
+pub(super) fn look() -> Section {
+    let version = env!("CARGO_PKG_VERSION");
+    let (profile, target, commit) =
+        (env!("ONECALL_PROFILE"), env!("ONECALL_TARGET"), env!("ONECALL_COMMIT"));
+    let commit = Some(commit).filter(|commit| !commit.is_empty());
+    let onecall = match commit {
+        Some(commit) => format!("{version}, commit {commit}, {target}"),
+        None => format!("{version}, a {profile} build, {target}"),
+    };
+    let onecall = Finding::green("onecall", onecall)
+        .fact("version", version)
+        .fact("commit", commit)
+        .fact("profile", profile)
+        .fact("target", target);
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = release.trim();
+    let kernel = match release {
+        "" => Finding::yellow("kernel", "the kernel does not say what it is: is there no /proc?")
+            .fix("mount /proc; the sandbox needs it"),
+        release => Finding::green("kernel", format!("Linux {release}")),
+    };
+    Section { name: "versions", findings: vec![onecall, kernel.fact("release", release)] }
+}
