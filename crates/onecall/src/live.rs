@@ -9,8 +9,7 @@ use onecall_core::{CallableName, Caller, ToolCall, ToolError, ToolValue};
 use onecall_runtime::Observer;
 
 use crate::spectator::Spectator;
-use crate::terminal::Readable;
-use crate::waiting;
+use crate::terminal::{Readable, spinner};
 
 /// Tools that are named when a program is interrupted.
 const NAMES: usize = 8;
@@ -63,8 +62,7 @@ impl Live {
             calls: BTreeMap::new(),
             lost_output: None,
         };
-        let spinner = waiting::spinner().with_message("running");
-        Self { echo, state: Mutex::new(state), spinner }
+        Self { echo, state: Mutex::new(state), spinner: spinner("running") }
     }
 
     /// Does some work until Ctrl-C is pressed; then there is nothing, and what had been

@@ -3,8 +3,9 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use onecall_bridge::{ServerState, ServerStatus};
+
+use crate::terminal::spinner;
 
 /// Whoever waits for longer than this is told what for.
 const UNTOLD: Duration = Duration::from_secs(1);
@@ -27,7 +28,7 @@ pub(crate) async fn shown<T>(
     if let Ok(done) = tokio::time::timeout(UNTOLD, &mut work).await {
         return done;
     }
-    let spinner = spinner();
+    let spinner = spinner("working");
     loop {
         spinner.set_message(told(&status()));
         if let Ok(done) = tokio::time::timeout(PACE, &mut work).await {
@@ -35,16 +36,6 @@ pub(crate) async fn shown<T>(
             return done;
         }
     }
-}
-
-/// One that turns by itself, hidden where stderr is no terminal.
-pub(crate) fn spinner() -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let spinner = ProgressBar::new_spinner().with_style(ProgressStyle::default_spinner());
-    spinner.enable_steady_tick(PACE);
-    spinner
 }
 
 fn told(servers: &[ServerStatus]) -> String {
