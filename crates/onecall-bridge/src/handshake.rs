@@ -15,7 +15,7 @@ use crate::request::{Era, Request, STATELESS_VERSION};
 use crate::rpc::Peer;
 
 /// Revisions whose tools all work the way we expect.
-const KNOWN_VERSIONS: [&str; 5] =
+pub const KNOWN_VERSIONS: [&str; 5] =
     ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
 /// The longest name or version of a server that is shown.

@@ -53,6 +53,7 @@ pub use difference::Part;
 pub use face::ToolFace;
 pub use fleet::FleetChange;
 pub use guard::{Guard, run_guard};
+pub use handshake::KNOWN_VERSIONS as KNOWN_PROTOCOLS;
 pub use identity::Identity;
 pub use offering::Shelf;
 pub use pins::{PinError, PinState, Pins, Quarantined};

@@ -22,27 +22,17 @@ pub(super) struct Reading {
 
 pub(super) fn read(global: &Global) -> Reading {
     let (explicit, surroundings) = (global.config.as_deref(), Surroundings::of_process());
-    let loaded = locate(explicit, &surroundings)
-        .and_then(|located| Ok((located, load(explicit, &surroundings))));
-    let mut findings = Vec::new();
-    let mut config = Config::default();
-    let mut is_valid = true;
-    match loaded {
-        Ok((Located { found, .. }, Ok(loaded))) => {
-            findings.push(file(found.as_ref(), &loaded));
-            findings.extend(loaded.warnings.iter().map(|it| warning(it)));
-            config = loaded.config;
-        }
-        Ok((Located { found, warnings }, Err(error))) => {
-            findings.push(about_origin(wrong(&error), found.as_ref()));
-            findings.extend(warnings.iter().map(|it| warning(it)));
-            is_valid = false;
-        }
-        Err(error) => {
-            findings.push(about_origin(wrong(&error), None));
-            is_valid = false;
-        }
-    }
+    let (found, warnings, loaded) = match locate(explicit, &surroundings) {
+        Ok(Located { found, warnings }) => (found, warnings, load(explicit, &surroundings)),
+        Err(error) => (None, Vec::new(), Err(error)),
+    };
+    let is_valid = loaded.is_ok();
+    let (file, warnings, mut config) = match loaded {
+        Ok(loaded) => (file(found.as_ref(), &loaded), loaded.warnings, loaded.config),
+        Err(error) => (about_origin(wrong(&error), found.as_ref()), warnings, Config::default()),
+    };
+    let mut findings = vec![file];
+    findings.extend(warnings.iter().map(|it| Finding::told(Verdict::Yellow, "warning", it)));
     if let Err(error) = setup::check_workspace(&config) {
         let fix = "make the folder, or correct 'path' in workspace";
         findings.push(Finding::red("workspace", format!("{error:#}")).fix(fix));
@@ -106,8 +96,4 @@ fn described(problem: &Problem) -> Value {
 fn first_help(errors: &ConfigErrors) -> Option<String> {
     let Problem { line, message, help, .. } = errors.problems().first()?;
     Some(format!("correct line {line}: {}", help.as_ref().unwrap_or(message)))
-}
-
-fn warning(text: &str) -> Finding {
-    Finding::told(Verdict::Yellow, "warning", text)
 }

@@ -144,10 +144,9 @@ impl Report {
     }
 
     fn findings(&self) -> impl Iterator<Item = (&'static str, &Finding)> {
-        let of = |section: &'_ Section| section.name;
         self.sections
             .iter()
-            .flat_map(move |section| section.findings.iter().map(move |it| (of(section), it)))
+            .flat_map(|section| section.findings.iter().map(|finding| (section.name, finding)))
     }
 
     pub(super) fn json(&self) -> Value {

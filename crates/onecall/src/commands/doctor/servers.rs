@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use onecall_bridge::{Bridge, Guard, ServerState, ServerStatus, Setting, Trouble};
+use onecall_bridge::{Bridge, Guard, KNOWN_PROTOCOLS, ServerState, ServerStatus, Setting, Trouble};
 use onecall_clients::{Launch, Remote, Server};
 use onecall_config::{Config, ServerConfig, Transport};
 use onecall_core::ServerName;
@@ -41,8 +41,8 @@ pub(super) async fn look(config: &Config, guard: Guard, progress: &ProgressBar) 
             hidden.iter().fold(text, |text, secret| text.replace(secret, "[redacted]"))
         };
         let ended = failed.iter().find(|(name, _)| *name == server.name);
-        findings.push(finding(server, entry, &clean, ended.map(|(_, span)| *span)));
-        findings.extend(quarantine(server));
+        let finding = finding(server, entry, &clean, ended.map(|(_, span)| *span));
+        findings.push(quarantined(finding, server));
     }
     findings.extend(local.iter().map(|problem| Finding::told(Verdict::Yellow, "local", problem)));
     if findings.is_empty() {
@@ -94,11 +94,15 @@ fn finding(
             let about = format!("{server_name} {server_version}");
             let count = counted(*tools, "tool");
             let summary = format!("{count}, {}, protocol {protocol}", about.trim());
-            let finding = match protocol.as_str() < STRUCTURED {
-                true => Finding::yellow(name, format!("{summary}, which is an old one"))
+            let finding = if protocol.as_str() < STRUCTURED {
+                Finding::yellow(name, format!("{summary}, which is an old one"))
                     .note("its tools cannot say what type their results have")
-                    .fix("it works; see whether there is a newer version of it"),
-                false => Finding::green(name, summary),
+                    .fix("it works; see whether there is a newer version of it")
+            } else if !KNOWN_PROTOCOLS.contains(&protocol.as_str()) {
+                Finding::yellow(name, format!("{summary}, which is not known here"))
+                    .fix("it may work; see whether there is a newer onecall")
+            } else {
+                Finding::green(name, summary)
             };
             finding
                 .took(*took)
@@ -183,18 +187,17 @@ fn label(trouble: Trouble) -> &'static str {
     }
 }
 
-fn quarantine(server: &ServerStatus) -> Option<Finding> {
-    let tools = &server.quarantined;
-    let fix = format!("look at them with `onecall pin {}`", server.name);
-    (!tools.is_empty()).then(|| {
-        let summary =
-            format!("{} quarantined, which nobody may call", counted(tools.len(), "tool"));
-        let names: Vec<_> = tools.iter().map(|it| it.spec.callable.to_string()).collect();
-        Finding::yellow(server.name.as_str(), summary)
-            .note(names.join(", "))
-            .fix(fix)
-            .fact("quarantined", names)
-    })
+/// With the tools that nobody may call until somebody has looked at them.
+fn quarantined(mut finding: Finding, server: &ServerStatus) -> Finding {
+    let tools: Vec<_> = server.quarantined.iter().map(|it| it.spec.callable.to_string()).collect();
+    if tools.is_empty() || finding.verdict == Verdict::Red {
+        return finding;
+    }
+    finding.verdict = Verdict::Yellow;
+    finding
+        .note(format!("quarantined until somebody accepts them: {}", tools.join(", ")))
+        .fix(format!("look at them with `onecall pin {}`", server.name))
+        .fact("quarantined", tools)
 }
 
 /// What looks like a secret in the arguments or the address of a server, the longest first.
