@@ -67,7 +67,8 @@ impl Catalog {
         self.servers.iter().map(start).collect()
     }
 
-    /// `onecall serve` over the same servers.
+    /// `onecall serve` over the same servers, none of which it knows from before: what it has
+    /// learned of their results would change what a search costs.
     pub fn gateway(&self, place: &Place) -> Result<Command, String> {
         let servers: Vec<Value> = self
             .servers
@@ -79,8 +80,12 @@ impl Catalog {
             .collect();
         let path = place.folder.join("onecall.json");
         write(&path, &json!({ "servers": servers }).to_string())?;
+        let state = place.folder.join("state");
+        // There is none the first time.
+        _ = fs::remove_dir_all(&state);
         let mut command = Command::new(&place.onecall);
         command.args(["serve", "--log", "error", "--config"]).arg(path);
+        command.env("XDG_STATE_HOME", state);
         Ok(command)
     }
 
