@@ -7,25 +7,25 @@ def answers(count):
     return sorted(found)
 
 # %% past the policy
-wire.call(1, "mcp__fixture__counter", {})
+wire.call(1, "mcp__fixture__counter", {}, False)
 print(*answers(1))
 
 # %% past the quota
 for number in range(6):
-    wire.call(number, "mcp__fixture__add", {"a": number, "b": 1})
+    wire.call(number, "mcp__fixture__add", {"a": number, "b": 1}, False)
 print(*answers(6), sep="\n")
 
 # %% an id that is no number
 for wrong in -1, 2**64, "1", None:
     try:
-        wire.call(wrong, "mcp__fixture__add", {})
+        wire.call(wrong, "mcp__fixture__add", {}, False)
     except (TypeError, OverflowError, ValueError) as error:
         print("refused", wrong)
 
 # %% arguments that are none
 for wrong in [], "{}", None, {"a": float("nan")}, {1: 2}, {"a": "\ud800"}, {"a": b""}:
     try:
-        wire.call(7, "mcp__fixture__add", wrong)
+        wire.call(7, "mcp__fixture__add", wrong, False)
         print("taken", wrong)
     except (TypeError, ValueError) as error:
         print("refused", ascii(wrong))
@@ -35,7 +35,7 @@ print("before")
 wire.finish("", "", None)
 print("after")
 wire.flush()
-wire.call(1, "mcp__fixture__add", {"a": 1, "b": 2})
+wire.call(1, "mcp__fixture__add", {"a": 1, "b": 2}, False)
 print(answers(1))
 
 # %% a failure of another's making
