@@ -306,7 +306,7 @@ fn a_transform_cannot_call_a_tool_by_the_back_door() {
     let (mut gateway, received) = Gateway::recorded(&json!({}));
     let forge = |name: &str| {
         format!(
-            "import _onecall as wire\ndef forge(value):\n    wire.call(9999, '{name}', {{'value': 1, 'a': 1, 'b': 1}})\n    return wire.wait(5)[0][1:]"
+            "import _onecall as wire\ndef forge(value):\n    wire.call(9999, '{name}', {{'value': 1, 'a': 1, 'b': 1}}, False)\n    return wire.wait(5)[0][1:]"
         )
     };
     let plan = |definitions: String| {
