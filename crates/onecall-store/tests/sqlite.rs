@@ -166,6 +166,20 @@ fn many_write_at_once() {
 }
 
 #[test]
+fn many_begin_it_at_once() {
+    for _ in 0..50 {
+        let place = Place::new();
+        thread::scope(|scope| {
+            for writer in 0..8 {
+                let place = &place;
+                scope.spawn(move || place.open().put_run(&run(&writer.to_string(), 1)).unwrap());
+            }
+        });
+        assert_eq!(all(place.open().as_ref()).len(), 8);
+    }
+}
+
+#[test]
 fn a_file_that_is_no_store_is_set_aside() {
     let foreign = |path: &Path| {
         let other = Connection::open(path).unwrap();

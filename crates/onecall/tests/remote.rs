@@ -127,7 +127,11 @@ fn secrets_are_in_no_log() {
         server["url"] = url.into();
     }
     let home = Home::with_config(&json!({ "servers": servers }));
-    let session = Session::open(home.configured(&["serve", "--log", "trace,hyper_util=trace,reqwest=trace,rmcp=trace"]));
+    let session = Session::open(home.configured(&[
+        "serve",
+        "--log",
+        "trace,hyper_util=trace,reqwest=trace,rmcp=trace",
+    ]));
     let mut gateway = Gateway { session, home };
     assert_eq!(gateway.prints("print(await mcp__good__add(1, 2))"), "3\n");
     gateway.wait_for_log(&["WARN", "server=closed", "500 Internal Server Error"]);

@@ -4,7 +4,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -13,6 +14,9 @@ use crate::StoreError;
 
 /// How long to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(5);
+
+/// Between two tries where SQLite itself does not wait.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Nobody but its owner.
 const FILE_MODE: u32 = 0o600;
@@ -54,15 +58,7 @@ impl Link {
         let unusable = |source| Trouble::Lasting(StoreError::unusable(path, source));
         prepare(path).map_err(unusable)?;
         let file = FileId::at(path).map_err(unusable)?;
-        let ready = || {
-            let connection = connect(path)?;
-            // Nothing is done to a file before it is known to be ours.
-            migrations::version(&connection)?;
-            settle(&connection)?;
-            migrations::migrate(&connection)?;
-            Ok(connection)
-        };
-        let connection = ready().map_err(|refused| match refused {
+        let connection = ready(path).map_err(|refused| match refused {
             Refused::Foreign => Trouble::Damaged(file),
             Refused::Newer { found, known } => {
                 let path = path.to_path_buf();
@@ -78,6 +74,34 @@ impl Link {
     pub(super) fn is_at(&self, path: &Path) -> bool {
         FileId::at(path).is_ok_and(|file| file == self.file)
     }
+}
+
+/// A connection that can be used. Another process may be about to prepare the same file,
+/// and some of what it does has SQLite refuse everybody else at once, without patience.
+fn ready(path: &Path) -> Result<Connection, Refused> {
+    let begun = Instant::now();
+    loop {
+        match prepared(path) {
+            Err(Refused::Sqlite(error)) if is_busy(&error) && begun.elapsed() < BUSY => {
+                thread::sleep(PAUSE);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn prepared(path: &Path) -> Result<Connection, Refused> {
+    let connection = connect(path)?;
+    // Nothing is done to a file before it is known to be ours.
+    migrations::version(&connection)?;
+    settle(&connection)?;
+    migrations::migrate(&connection)?;
+    Ok(connection)
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{DatabaseBusy, DatabaseLocked};
+    matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
 }
 
 /// Whether the file itself is the trouble.

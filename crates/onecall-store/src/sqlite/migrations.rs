@@ -34,7 +34,7 @@ pub(super) fn migrate(connection: &Connection) -> Result<(), Refused> {
     }
     // Looked at again inside: another process may have been faster.
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let done = usize::try_from(version(&transaction)?).unwrap_or(0);
+    let done = usize::try_from(version_within(&transaction)?).unwrap_or(0);
     for statements in STEPS.iter().skip(done) {
         transaction.execute_batch(statements)?;
     }
@@ -44,8 +44,13 @@ pub(super) fn migrate(connection: &Connection) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The version of a file that is ours, or empty.
+/// The version of a file that is ours, or empty. All of it is seen at one moment: between
+/// two of them another process may prepare the file, which would look like a stranger's.
 pub(super) fn version(connection: &Connection) -> Result<i64, Refused> {
+    version_within(&connection.unchecked_transaction()?)
+}
+
+fn version_within(connection: &Transaction<'_>) -> Result<i64, Refused> {
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, found) = (number("application_id")?, number("user_version")?);
     // Reads the schema, too, so that a file that ends too early shows itself.
