@@ -167,21 +167,27 @@ class Loop(base_events.BaseEventLoop):
         self._selector.turn.set()
         wire.wake()
 
-    async def answer(self, call_id):
-        """Waits for the answer to a call that was expected and has just been sent.
+    def answer_now(self, call_id):
+        """The answer to a call that was expected and has just been sent, or `None` if it
+        is to be awaited.
 
         While nothing else is ready to run, the wait happens right here, without a
-        future and without a turn of the loop: a loop of single calls is the common
+        coroutine, a future and a turn of the loop: a loop of single calls is the common
         program, and this makes it several times cheaper.
         """
-        if not self._ready:
-            timeout = None
-            if self._scheduled:
-                timeout = max(0.0, self._scheduled[0]._when - self.time())
-            answer = _read(timeout, call_id)
-            if answer is not False and answer is not True:
-                forget(call_id)
-                return answer
+        if self._ready:
+            return None
+        timeout = None
+        if self._scheduled:
+            timeout = max(0.0, self._scheduled[0]._when - self.time())
+        answer = _read(timeout, call_id)
+        if answer is False or answer is True:
+            return None
+        forget(call_id)
+        return answer
+
+    async def answer(self, call_id):
+        """Waits for an answer that has not come yet."""
         with _ledger:
             answer = _unclaimed.pop(call_id, None)
             if answer is not None:

@@ -77,7 +77,8 @@ async def call(node, path, arguments):
         send(key, name, arguments)
     except Exception as error:
         raise PlanError(f"{said(error)}\n    in {path}") from None
-    _, succeeded, value = await events.get_running_loop().answer(key)
+    loop = events.get_running_loop()
+    _, succeeded, value = loop.answer_now(key) or await loop.answer(key)
     if succeeded:
         return value
     raise ToolError(f"{reason(name, succeeded, value)}\n    in {path}")

@@ -11,6 +11,9 @@ from _onecall_loop import expect, forget, resolve, wait_for
 
 PROGRAM = "<program>"
 
+# How the file names of programs begin; those of a session have a number.
+_OF_PROGRAMS = PROGRAM[:-1]
+
 
 class ToolError(Exception):
     """A tool call failed; the message says which and why."""
@@ -27,7 +30,8 @@ _not_begun = {}
 async def _call(key, name, arguments, fresh):
     _not_begun.pop(key, None)
     send(key, name, arguments, fresh)
-    _, succeeded, value = await events.get_running_loop().answer(key)
+    loop = events.get_running_loop()
+    _, succeeded, value = loop.answer_now(key) or await loop.answer(key)
     if succeeded:
         return value
     raise ToolError(reason(name, succeeded, value))
@@ -72,20 +76,13 @@ def _arguments(name, parameters, args, kwargs):
 
 def _line_of_program():
     frame = sys._getframe(2)
-    while frame is not None and not frame.f_code.co_filename.startswith(PROGRAM[:-1]):
+    while frame is not None and not frame.f_code.co_filename.startswith(_OF_PROGRAMS):
         frame = frame.f_back
     return frame.f_lineno if frame is not None else None
 
 
-def _function(name, call):
-    """The tool `name`, whose calls `call(key, args, kwargs)` makes."""
-
-    def tool(*args, **kwargs):
-        key = next(call_ids)
-        coroutine = call(key, args, kwargs)
-        _not_begun[key] = (coroutine, name, _line_of_program())
-        return coroutine
-
+def _as_function(name, tool):
+    """Gives `tool` the looks of the tool `name`."""
     tool.__name__ = tool.__qualname__ = name
     tool.__module__ = None
     mark = getattr(inspect, "markcoroutinefunction", lambda function: function)
@@ -93,18 +90,27 @@ def _function(name, call):
 
 
 def _callable(name, parameters, fresh=False):
-    def call(key, args, kwargs):
-        return _call(key, name, _arguments(name, parameters, args, kwargs), fresh)
+    # A program may call it thousands of times, and every function on the way counts.
+    def tool(*args, **kwargs):
+        key = next(call_ids)
+        arguments = _arguments(name, parameters, args, kwargs) if args else kwargs
+        coroutine = _call(key, name, arguments, fresh)
+        _not_begun[key] = (coroutine, name, _line_of_program())
+        return coroutine
 
-    tool = _function(name, call)
     tool._onecall_fresh = lambda: _callable(name, parameters, fresh=True)
-    return tool
+    return _as_function(name, tool)
 
 
 def _blocked(name):
-    tool = _function(name, lambda key, _args, _kwargs: _refuse(key, name))
+    def tool(*_args, **_kwargs):
+        key = next(call_ids)
+        coroutine = _refuse(key, name)
+        _not_begun[key] = (coroutine, name, _line_of_program())
+        return coroutine
+
     tool._onecall_fresh = lambda: tool
-    return tool
+    return _as_function(name, tool)
 
 
 def _value(name, arguments, fresh=False):
