@@ -35,8 +35,10 @@ More was looked at when the list of peers was made. npm did not have `@utcp/code
 const GROWTH: &str = "\
 The same work in sizes from 1 to 10,000. The exponent is that of the line through all sizes that take
 half as long again as the smallest, by least squares on the logarithms after the time of the smallest
-is taken off (of the fastest round: what else the machine does only adds): 1 is linear, less is better, and “constant” means that the size does not show. The last
-step is the exponent between the two largest sizes. Above 1.1 counts as worse than linear.
+is taken off (of the fastest round: what else the machine does only adds): 1 is linear, less is better,
+and “constant” means that the size does not show. The last step is the exponent between the two largest
+sizes. Above 1.1 counts as worse than linear; where the last step is not above it, the work grows
+linearly once it is large, and the small sizes were too short to be told from noise.
 ";
 
 /// The whole page.
