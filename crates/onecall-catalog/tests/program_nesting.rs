@@ -6,6 +6,7 @@
 use std::panic;
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use onecall_catalog::{calls_of, check_program};
 use onecall_core::Resolution;
@@ -80,6 +81,19 @@ fn the_deepest_sources_are_refused_or_read() {
         read(&blocks(depth));
         read(&("(\n".to_owned() + &blocks(depth)));
     }
+}
+
+#[test]
+fn what_is_read_on_any_stack_needs_little_of_it() {
+    let work = || {
+        for depth in 1..=100 {
+            for (_, source) in shapes(depth) {
+                read(&source);
+            }
+            read(&blocks(depth));
+        }
+    };
+    thread::Builder::new().stack_size(1024 * 1024).spawn(work).unwrap().join().unwrap();
 }
 
 #[test]

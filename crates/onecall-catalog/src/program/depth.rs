@@ -11,17 +11,21 @@ const MAX_DEPTH: usize = 2_000;
 /// Blanks at the start of a line; each may be a block within a block.
 const MAX_INDENT: usize = 1_000;
 
-/// Never true for a tree that is deeper than the bound, and seldom false for others: a
-/// tree cannot be deeper than the tokens that one of its parts is made of.
-pub(super) fn is_shallow(source: &str) -> bool {
-    !is_far_indented(source) && levels_are_few(source)
+/// A bound on the levels of a source's tree, or nothing if it may be too deep: a tree cannot be
+/// deeper than the tokens that one of its parts is made of.
+pub(super) fn depth(source: &str) -> Option<usize> {
+    let indent = furthest_indent(source);
+    if indent > MAX_INDENT {
+        return None;
+    }
+    Some(most_levels(source)? + indent)
 }
 
 /// A look at the raw lines, because the lexer sees no indentation in a bracket that is
 /// never closed, and the parser then may.
-fn is_far_indented(source: &str) -> bool {
+fn furthest_indent(source: &str) -> usize {
     let blanks = |line: &str| line.bytes().take_while(|byte| b" \t\x0c".contains(byte)).count();
-    source.split(['\n', '\r']).any(|line| blanks(line) > MAX_INDENT)
+    source.split(['\n', '\r']).map(blanks).max().unwrap_or_default()
 }
 
 /// What is open between two brackets.
@@ -33,16 +37,16 @@ struct Level {
     has_lambda: bool,
 }
 
-fn levels_are_few(source: &str) -> bool {
+fn most_levels(source: &str) -> Option<usize> {
     let mut lexer = lex(source, Mode::Module);
     let mut levels = vec![Level::default()];
     let mut blocks = 0_usize;
-    let mut depth = 0_usize;
+    let (mut depth, mut most) = (0_usize, 0);
     // A token has at least one byte, but for the ends of lines and blocks.
     for _ in 0..source.len().saturating_mul(2).saturating_add(100) {
         let token = lexer.next_token();
         match token {
-            TokenKind::EndOfFile => return true,
+            TokenKind::EndOfFile => return Some(most),
             TokenKind::Indent => blocks += 1,
             TokenKind::Dedent => blocks = blocks.saturating_sub(1),
             TokenKind::Newline | TokenKind::Semi => {
@@ -82,9 +86,10 @@ fn levels_are_few(source: &str) -> bool {
         ) {
             levels.push(Level::default());
         }
-        if depth + blocks > MAX_DEPTH {
-            return false;
+        most = most.max(depth + blocks);
+        if most > MAX_DEPTH {
+            return None;
         }
     }
-    false
+    None
 }

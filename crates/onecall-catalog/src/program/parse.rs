@@ -1,6 +1,7 @@
 //! From source to tree, on a stack of its own: the source is hostile, and to walk or
 //! drop a deep tree recurses.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::thread;
 
 use ruff_python_ast::{PySourceType, Stmt};
@@ -8,7 +9,7 @@ use ruff_python_parser::parse_unchecked_source;
 use ruff_text_size::TextSize;
 
 use super::Finding;
-use super::depth::is_shallow;
+use super::depth::depth;
 
 /// Bytes of source that are read; no model writes more.
 const MAX_SOURCE: usize = 1024 * 1024;
@@ -16,6 +17,10 @@ const MAX_SOURCE: usize = 1024 * 1024;
 /// Far more than the deepest tree that is let through needs, in any build. Only what
 /// is touched takes memory.
 const STACK: usize = 64 * 1024 * 1024;
+
+/// Levels of a tree that any stack has room for. Most programs have fewer, and a thread takes
+/// longer to start than they take to be read.
+const SHALLOW: usize = 100;
 
 /// Characters of a line that are shown.
 const MAX_LINE: usize = 200;
@@ -36,20 +41,21 @@ pub(super) fn with_tree<T: Send>(
     if source.len() > MAX_SOURCE {
         return None;
     }
+    let depth = depth(source)?;
     let work = || {
-        if !is_shallow(source) {
-            return None;
-        }
         let parsed = parse_unchecked_source(source, PySourceType::Python);
         let lines = Lines::of(source);
         let error = parsed.errors().first().map(|error| {
             lines.finding(error.location.start(), "SyntaxError", error.error.to_string())
         });
-        Some(read(Parsed { body: parsed.suite(), lines: &lines, error }))
+        read(Parsed { body: parsed.suite(), lines: &lines, error })
     };
+    if depth <= SHALLOW {
+        return panic::catch_unwind(AssertUnwindSafe(work)).ok();
+    }
     thread::scope(|scope| {
         let builder = thread::Builder::new().name("program-check".to_owned()).stack_size(STACK);
-        builder.spawn_scoped(scope, work).ok()?.join().ok()?
+        builder.spawn_scoped(scope, work).ok()?.join().ok()
     })
 }
 
