@@ -1,6 +1,7 @@
 //! The engines of a gateway, and the choice between them.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use onecall_core::{EngineChoice, Failure, Limits, Program, ToolHost, Workspace, WorkspaceAccess};
 use onecall_jail::Mode;
@@ -75,9 +76,9 @@ impl Session {
 #[derive(Debug)]
 pub struct Engines {
     settings: EngineSettings,
-    python: Engine,
-    cpython: OnceCell<Engine>,
-    typescript: Engine,
+    python: Arc<Engine>,
+    cpython: OnceCell<Arc<Engine>>,
+    typescript: Arc<Engine>,
 }
 
 impl Engines {
@@ -108,7 +109,7 @@ impl Engines {
     /// How many workers each engine has had so far.
     #[must_use]
     pub fn workers_started(&self) -> [(EngineChoice, u64); 3] {
-        let cpython = self.cpython.get().map_or(0, Engine::forked);
+        let cpython = self.cpython.get().map_or(0, |engine| engine.forked());
         [
             (EngineChoice::Python, self.python.forked()),
             (EngineChoice::CPython, cpython),
@@ -209,7 +210,7 @@ impl Engines {
         (EngineChoice::Python, ended.map(Ended::value))
     }
 
-    async fn cpython(&self) -> Result<&Engine, EngineError> {
+    async fn cpython(&self) -> Result<&Arc<Engine>, EngineError> {
         let start = || async {
             let interpreter = cpython::find(self.settings.python.as_deref()).await?;
             let mut plan = self.settings.plan();
@@ -220,12 +221,13 @@ impl Engines {
     }
 }
 
-fn engine(body: &str, plan: &Plan, settings: &EngineSettings) -> Engine {
+fn engine(body: &str, plan: &Plan, settings: &EngineSettings) -> Arc<Engine> {
     // A path that is not Unicode fails in the zygote, which says so.
     let plan = serde_json::to_string(plan).unwrap_or_default();
     let program = settings.executable.clone();
     let command = ZygoteCommand { program, args: vec![body.to_owned(), plan] };
-    Engine::new(command, settings.mode, settings.workspace.as_ref().and_then(Quota::of))
+    let quota = settings.workspace.as_ref().and_then(Quota::of);
+    Arc::new(Engine::new(command, settings.mode, quota))
 }
 
 fn other_engine(engine: EngineChoice) -> Failure {

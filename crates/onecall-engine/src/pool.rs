@@ -19,6 +19,10 @@ use crate::zygote::{Zygote, ZygoteCommand};
 /// Workers kept waiting for a program.
 const AHEAD: usize = 2;
 
+/// A program has the processor to itself for so long before the worker that it took is replaced.
+/// Most are over by then, and answered.
+const HEAD_START: Duration = Duration::from_millis(20);
+
 /// Programs that run at once; further ones wait for their turn.
 pub(crate) const MAX_AT_ONCE: usize = 256;
 
@@ -85,6 +89,12 @@ struct State {
     waiting: VecDeque<Worker>,
 }
 
+impl State {
+    fn living_zygote(&self) -> Option<Arc<Zygote>> {
+        self.zygote.as_ref().filter(|zygote| !zygote.is_gone()).map(Arc::clone)
+    }
+}
+
 impl Engine {
     /// An engine that starts its zygote with `command`, when first needed. Its
     /// programs together may fill the workspace up to `quota`.
@@ -122,7 +132,7 @@ impl Engine {
     }
 
     /// A worker that waits for its program.
-    pub(crate) async fn worker(&self) -> Result<Worker, EngineError> {
+    pub(crate) async fn worker(self: &Arc<Self>) -> Result<Worker, EngineError> {
         let turn = Arc::clone(&self.turns).acquire_owned().await.ok();
         let mut last_error = EngineError::NotReady;
         // A waiting worker may have died with its zygote; the next one comes
@@ -168,18 +178,36 @@ impl Engine {
         Ok(())
     }
 
-    fn take(&self) -> Result<(Worker, Arc<Zygote>), EngineError> {
+    fn take(self: &Arc<Self>) -> Result<(Worker, Arc<Zygote>), EngineError> {
         let mut state = self.state();
+        if state.waiting.len() == AHEAD
+            && let Some(zygote) = state.living_zygote()
+            && let Some(worker) = state.waiting.pop_front()
+        {
+            tokio::spawn(Arc::clone(self).replenish_later());
+            return Ok((worker, zygote));
+        }
+        // Another program has just begun, so a third may follow.
         let waiting = state.waiting.pop_front();
         let zygote = self.refill(&mut state)?;
         let worker = waiting.or_else(|| state.waiting.pop_front()).ok_or(EngineError::NotReady)?;
         Ok((worker, zygote))
     }
 
+    /// Replaces a worker that was taken.
+    async fn replenish_later(self: Arc<Self>) {
+        tokio::time::sleep(HEAD_START).await;
+        let mut state = self.state();
+        if state.living_zygote().is_some() {
+            // What fails now will fail for the next program, which is told.
+            _ = self.refill(&mut state);
+        }
+    }
+
     fn refill(&self, state: &mut State) -> Result<Arc<Zygote>, EngineError> {
-        let zygote = match &state.zygote {
-            Some(zygote) if !zygote.is_gone() => Arc::clone(zygote),
-            _ => {
+        let zygote = match state.living_zygote() {
+            Some(zygote) => zygote,
+            None => {
                 state.waiting.clear();
                 let zygote = Zygote::spawn(&self.command);
                 Arc::clone(state.zygote.insert(zygote.map_err(|error| self.start_error(error))?))

@@ -85,7 +85,7 @@ impl Engine {
     /// kept for it or in a new one. A worker is kept if the program belongs to a session
     /// and its process survives. Dropping the future kills it.
     pub(crate) async fn run_in(
-        &self,
+        self: &Arc<Self>,
         kept: &mut Option<Worker>,
         program: &Program,
         condition: Condition<'_>,

@@ -177,9 +177,13 @@ def ask():
 thread = threading.Thread(target=ask, daemon=True)
 thread.start()
 ";
-    run(&mut gateway, "a", code);
-    assert_eq!(printed(&run(&mut gateway, "a", "print(tools.add(2, 3))")), "5\n");
-    assert_eq!(printed(&run(&mut gateway, "a", "print(await mcp__fixture__add(3, 4))")), "7\n");
+    // What the thread does just when one program ends and the next comes is a matter of luck.
+    for _ in 0..10 {
+        run(&mut gateway, "a", code);
+        assert_eq!(printed(&run(&mut gateway, "a", "print(tools.add(2, 3))")), "5\n");
+        let awaited = run(&mut gateway, "a", "print(await mcp__fixture__add(3, 4))");
+        assert_eq!(printed(&awaited), "7\n");
+    }
 }
 
 #[test]

@@ -100,6 +100,10 @@ def _read(timeout, wanted=None):
     Otherwise the answer to the call `wanted`, or `True`."""
     if _claims or not _reading.acquire(blocking=False):
         return False
+    if _claims:
+        # Made between the two, by somebody who saw nobody read and will wake nobody.
+        _reading.release()
+        return False
     try:
         mine = _unclaimed.pop(wanted, None) if _unclaimed else None
         if mine is None:
@@ -155,6 +159,17 @@ class Answers:
         pass
 
 
+class _Nothing:
+    """What there is to wait for when most programs end; a coroutine would take the loop
+    another turn to find out."""
+
+    def __await__(self):
+        return iter(())
+
+
+_NOTHING = _Nothing()
+
+
 class Loop(base_events.BaseEventLoop):
     def __init__(self):
         super().__init__()
@@ -166,6 +181,21 @@ class Loop(base_events.BaseEventLoop):
     def _write_to_self(self):
         self._selector.turn.set()
         wire.wake()
+
+    def run_until_complete(self, future):
+        return None if future is _NOTHING else super().run_until_complete(future)
+
+    def shutdown_asyncgens(self):
+        if self._asyncgens:
+            return super().shutdown_asyncgens()
+        self._asyncgens_shutdown_called = True
+        return _NOTHING
+
+    def shutdown_default_executor(self, *timeout):
+        if self._default_executor is not None:
+            return super().shutdown_default_executor(*timeout)
+        self._executor_shutdown_called = True
+        return _NOTHING
 
     def answer_now(self, call_id):
         """The answer to a call that was expected and has just been sent, or `None` if it

@@ -7,7 +7,7 @@ import inspect
 import sys
 from asyncio import events
 
-from _onecall_tools import ToolError, call_ids, reason, send
+from _onecall_tools import ToolError, next_id, reason, send
 
 
 class PlanError(Exception):
@@ -72,7 +72,7 @@ def copied(value):
 
 async def call(node, path, arguments):
     """Runs one node of the plan. The gateway knows its tool by its number."""
-    name, key = f"plan_node_{node}", next(call_ids)
+    name, key = f"plan_node_{node}", next_id()
     try:
         send(key, name, arguments)
     except Exception as error:

@@ -21,10 +21,21 @@ class ToolError(Exception):
 
 ToolError.__module__ = "builtins"
 
-call_ids = itertools.count(1)
+_call_ids = itertools.count(1)
 
 # Calls whose coroutine was made and has not begun, with the line that made it.
 _not_begun = {}
+
+
+def next_id():
+    """Of a call that begins."""
+    return next(_call_ids)
+
+
+def begin():
+    """Numbers the calls that follow from the first again."""
+    global _call_ids
+    _call_ids = itertools.count(1)
 
 
 async def _call(key, name, arguments, fresh):
@@ -92,7 +103,7 @@ def _as_function(name, tool):
 def _callable(name, parameters, fresh=False):
     # A program may call it thousands of times, and every function on the way counts.
     def tool(*args, **kwargs):
-        key = next(call_ids)
+        key = next(_call_ids)
         arguments = _arguments(name, parameters, args, kwargs) if args else kwargs
         coroutine = _call(key, name, arguments, fresh)
         _not_begun[key] = (coroutine, name, _line_of_program())
@@ -104,7 +115,7 @@ def _callable(name, parameters, fresh=False):
 
 def _blocked(name):
     def tool(*_args, **_kwargs):
-        key = next(call_ids)
+        key = next(_call_ids)
         coroutine = _refuse(key, name)
         _not_begun[key] = (coroutine, name, _line_of_program())
         return coroutine
@@ -115,7 +126,7 @@ def _blocked(name):
 
 def _value(name, arguments, fresh=False):
     """Calls a tool and waits for the value right here."""
-    key = next(call_ids)
+    key = next(_call_ids)
     send(key, name, arguments, fresh)
     _, succeeded, value = wait_for(key)
     if succeeded:

@@ -12,16 +12,20 @@ import select
 import signal
 import socket
 import struct
+import sys
+import time
 
 import _onecall as wire
 import _onecall_loop
 import _onecall_program
+import _onecall_tools
 
 REQUEST = struct.Struct("<cQ")
 EXIT = struct.Struct("<cQi")
 
-# Runs in every worker before its program arrives, so that the first touch of shared
-# memory and of cold code is not the program's to pay for.
+# Runs in the zygote until the interpreter has made of its code what it makes of code that runs
+# often, and in every worker before its program arrives: the first touch of shared memory is
+# not the program's to pay for.
 WARM_UP = """
 import asyncio, collections, datetime, json, math, re
 async def double(x):
@@ -38,7 +42,15 @@ except ValueError as error:
 class Point:
     def __init__(self, x): self.x = x
 assert [point.x for point in map(Point, {1, 2})] and math.floor(1.5) == 1
+answers = await asyncio.gather(*(mcp__stage__prompt(line=n) for n in range(2)))
+assert await mcp__stage__prompt(line=2) == {} and answers == [{}, {}]
 """
+
+# The gateway never takes that long to kill a worker whose program is over.
+LAST_WAIT = 60
+
+# Code that has run as often is specialised by the interpreters that do so.
+REHEARSALS = 4
 
 
 def serve():
@@ -54,6 +66,11 @@ def serve():
     poll.register(control, select.POLLIN)
     poll.register(woken, select.POLLIN)
     workers = {}
+    streams = sys.stdin, sys.stdout, sys.stderr
+    failures = [rehearse() for _ in range(REHEARSALS)]
+    sys.stdin, sys.stdout, sys.stderr = streams
+    for failure in filter(None, failures):
+        raise RuntimeError(failure.text)
     gc.collect()
     gc.freeze()
     while True:
@@ -78,6 +95,15 @@ def serve():
                         os.kill(pid, signal.SIGKILL)
 
 
+def rehearse():
+    """Runs the warm-up; returns its failure."""
+    wire.rehearse()
+    failure = _onecall_program.rehearse(WARM_UP)
+    wire.detach()
+    _onecall_tools.begin()
+    return failure
+
+
 def reap(control, workers):
     while workers:
         pid, status = os.waitpid(-1, os.WNOHANG)
@@ -98,19 +124,31 @@ def become_worker(control, woken, waker, connection):
     os.dup2(connection, 0)
     os.close(connection)
     os.setsid()
-    wire.attach()
     try:
-        failure = _onecall_program.rehearse(WARM_UP)
+        failure = rehearse()
+        wire.attach()
         if failure is not None:
             wire.finish("", *_onecall_program.told(failure))
             os._exit(0)
         wire.lock()
-        stays = True
+        *program, stays, wants_value = _onecall_loop.alone(wire.next_program)
+        outcome = _onecall_program.run(*program, stays, wants_value)
         while stays:
-            *program, stays, wants_value = _onecall_loop.alone(wire.next_program)
-            wire.finish(*_onecall_program.run(*program, stays, wants_value))
+            *program, stays, wants_value = _onecall_loop.alone(lambda: next_after(outcome))
+            outcome = _onecall_program.run(*program, stays, wants_value)
+        wire.finish(*outcome)
+        # The gateway ends this process when it has passed the answer on. To leave by itself
+        # would only keep the processor from it.
+        time.sleep(LAST_WAIT)
     except OSError as error:
         wire.finish("", "{}", str(error))
     except Exception as error:
         wire.finish("", "{}", f"{type(error).__name__}: {error}".removesuffix(": "))
     os._exit(0)
+
+
+def next_after(outcome):
+    """Tells the outcome of a program and waits for the next. It may come at once, and a thread
+    that the last one left behind must not read it."""
+    wire.finish(*outcome)
+    return wire.next_program()

@@ -5,6 +5,7 @@
 //! another waits.
 
 use std::io::{self, Read, Write};
+use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-use crate::protocol::{FromWorker, ToWorker, frame_length};
+use crate::protocol::{Answer, FromWorker, ToWorker, frame_length};
 
 /// How long a busy program's frames wait for more of them.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(20);
@@ -36,6 +37,8 @@ pub(crate) struct Socket {
     /// Rung when there is something to send and the flusher waits for it.
     unsent: Condvar,
     incoming: Mutex<Incoming>,
+    /// The other end, in a rehearsal.
+    prompter: Option<UnixStream>,
 }
 
 struct Outgoing {
@@ -70,7 +73,15 @@ impl Socket {
             }),
             unsent: Condvar::new(),
             incoming: Mutex::new(Incoming::default()),
+            prompter: None,
         })
+    }
+
+    /// A socket with nobody at the other end: every name is a tool of one parameter, and every
+    /// call is answered with an empty object.
+    pub(crate) fn rehearsal() -> io::Result<Self> {
+        let (stream, prompter) = UnixStream::pair()?;
+        Ok(Self { prompter: Some(prompter), ..Self::new(stream)? })
     }
 
     /// The descriptors a worker cannot do without.
@@ -82,8 +93,11 @@ impl Socket {
         let mut outgoing = lock(&self.outgoing);
         outgoing.frame_text()?;
         frame.encode(&mut outgoing.frames).map_err(io::Error::other)?;
-        self.alert_flusher(&mut outgoing);
-        Ok(())
+        self.alert_flusher(outgoing);
+        match &self.prompter {
+            Some(prompter) => prompt(prompter, frame),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn print(&self, text: &[u8], to_stderr: bool) -> io::Result<()> {
@@ -98,24 +112,26 @@ impl Socket {
                 outgoing.flush(&self.stream)?;
             }
         }
-        self.alert_flusher(&mut outgoing);
+        self.alert_flusher(outgoing);
         Ok(())
     }
 
     /// Starts a thread that sends what a program too busy to wait has left unsent:
     /// its calls must start, and what it printed must not be lost by a kill.
-    pub(crate) fn start_flusher(&'static self) -> io::Result<()> {
+    pub(crate) fn start_flusher(
+        socket: impl Deref<Target = Self> + Send + 'static,
+    ) -> io::Result<()> {
         let flush = move || {
             loop {
-                let mut outgoing = lock(&self.outgoing);
+                let mut outgoing = lock(&socket.outgoing);
                 while outgoing.frames.is_empty() && outgoing.text.is_empty() {
                     outgoing.flusher_waits = true;
-                    let waited = self.unsent.wait(outgoing);
+                    let waited = socket.unsent.wait(outgoing);
                     outgoing = waited.unwrap_or_else(PoisonError::into_inner);
                 }
                 drop(outgoing);
                 std::thread::sleep(FLUSH_INTERVAL);
-                if self.flush().is_err() {
+                if socket.flush().is_err() {
                     // The gateway is gone, which the program learns by itself.
                     return;
                 }
@@ -125,8 +141,11 @@ impl Socket {
         Ok(())
     }
 
-    fn alert_flusher(&self, outgoing: &mut Outgoing) {
-        if std::mem::take(&mut outgoing.flusher_waits) {
+    fn alert_flusher(&self, mut outgoing: MutexGuard<'_, Outgoing>) {
+        let is_due = std::mem::take(&mut outgoing.flusher_waits);
+        // It would only wait for this lock.
+        drop(outgoing);
+        if is_due {
             self.unsent.notify_one();
         }
     }
@@ -202,6 +221,18 @@ impl Socket {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Says what a gateway could answer.
+fn prompt(mut prompter: &UnixStream, frame: &FromWorker<'_>) -> io::Result<()> {
+    let answer = match frame {
+        FromWorker::Resolve { .. } => ToWorker::Name { meaning: r#"{"parameters":["line"]}"# },
+        FromWorker::Call { id, .. } => ToWorker::Answer { id: *id, answer: Answer::Json("{}") },
+        _ => return Ok(()),
+    };
+    let mut frame = Vec::new();
+    answer.encode(&mut frame).map_err(io::Error::other)?;
+    prompter.write_all(&frame)
 }
 
 /// Waits until one of `polled` is ready or `deadline` passes.

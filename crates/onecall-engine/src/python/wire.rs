@@ -9,7 +9,7 @@ pub(super) use native::module_def;
 mod native {
     use std::io;
     use std::os::unix::net::UnixStream;
-    use std::sync::OnceLock;
+    use std::sync::{Arc, PoisonError, RwLock};
     use std::time::{Duration, Instant};
 
     use onecall_core::Freshness;
@@ -23,11 +23,16 @@ mod native {
     use crate::inside::socket::{Socket, Waited};
     use crate::protocol::{Answer, FromWorker, ToWorker};
 
-    /// One process has one socket: a program's worker.
-    static SOCKET: OnceLock<Socket> = OnceLock::new();
+    /// One process has one socket at a time: that of a rehearsal, then that of its program.
+    static SOCKET: RwLock<Option<Arc<Socket>>> = RwLock::new(None);
 
-    fn socket(vm: &VirtualMachine) -> PyResult<&'static Socket> {
-        SOCKET.get().ok_or_else(|| vm.new_runtime_error("the worker has no socket yet".to_owned()))
+    fn socket(vm: &VirtualMachine) -> PyResult<Arc<Socket>> {
+        let socket = SOCKET.read().unwrap_or_else(PoisonError::into_inner).clone();
+        socket.ok_or_else(|| vm.new_runtime_error("the worker has no socket yet".to_owned()))
+    }
+
+    fn connect(socket: Option<Socket>) {
+        *SOCKET.write().unwrap_or_else(PoisonError::into_inner) = socket.map(Arc::new);
     }
 
     fn io_error(
@@ -35,6 +40,20 @@ mod native {
         vm: &VirtualMachine,
     ) -> rustpython_vm::builtins::PyBaseExceptionRef {
         vm.new_os_error(error.to_string())
+    }
+
+    /// Talks to nobody, until [`detach`]: whatever is asked has an answer.
+    #[pyfunction]
+    fn rehearse(vm: &VirtualMachine) -> PyResult<()> {
+        let socket = Socket::rehearsal().map_err(|error| io_error(&error, vm))?;
+        connect(Some(socket));
+        Ok(())
+    }
+
+    /// Ends a rehearsal.
+    #[pyfunction]
+    fn detach() {
+        connect(None);
     }
 
     /// Takes the socket that is this process's stdin, and gives the standard
@@ -46,10 +65,8 @@ mod native {
                 rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).map_err(Into::into)
             })
             .and_then(|socket| Socket::new(UnixStream::from(socket)))
-            .and_then(|socket| {
-                onecall_jail::close_standard_streams()?;
-                SOCKET.set(socket).map_err(|_| io::Error::other("attached twice"))
-            });
+            .map(|socket| connect(Some(socket)))
+            .and_then(|()| onecall_jail::close_standard_streams());
         attached.map_err(|error| io_error(&error, vm))
     }
 
@@ -58,7 +75,7 @@ mod native {
     fn lock(vm: &VirtualMachine) -> PyResult<()> {
         let socket = socket(vm)?;
         cell::lock(&socket.descriptors())
-            .and_then(|()| socket.start_flusher())
+            .and_then(|()| Socket::start_flusher(Arc::clone(&socket)))
             .and_then(|()| socket.send(&FromWorker::Ready))
             .and_then(|()| socket.flush())
             .map_err(|error| io_error(&error, vm))
@@ -76,7 +93,7 @@ mod native {
                 }
                 ToWorker::Examine => {
                     // Nobody is left to hear of a failure.
-                    _ = examine(socket);
+                    _ = examine(&socket);
                     std::process::exit(0);
                 }
                 ToWorker::Name { .. } | ToWorker::Answer { .. } => None,

@@ -78,7 +78,7 @@ pub(super) fn attach() -> io::Result<()> {
 pub(super) fn next_program() -> io::Result<(String, u64)> {
     let socket = socket()?;
     cell::lock(&socket.descriptors())?;
-    socket.start_flusher()?;
+    Socket::start_flusher(socket)?;
     socket.send(&FromWorker::Ready)?;
     socket.flush()?;
     loop {
