@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::Stdio;
 
 use onecall_config::Secret;
-use tokio::process::Command;
+use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_disabled};
+use tokio::process::{Child, Command};
 
 use crate::error::StartError;
 
@@ -40,6 +41,20 @@ pub(crate) fn command(
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0).kill_on_drop(true);
     command
+}
+
+/// Starts a child. It inherits whether it may have huge pages; that this process does without
+/// is no reason for others to.
+pub(crate) fn spawn(command: &mut Command) -> io::Result<Child> {
+    let without = transparent_huge_pages_are_disabled().unwrap_or(false);
+    if without {
+        disable_transparent_huge_pages(false)?;
+    }
+    let child = command.spawn();
+    if without {
+        disable_transparent_huge_pages(true)?;
+    }
+    child
 }
 
 /// Says what a person can do about a child that did not start.

@@ -56,9 +56,7 @@ impl StdioConnection {
             |source| StartError::NotStarted { command: transport.command.clone(), source };
         let cwd = transport.cwd.as_deref();
         let mut command = child::command(&transport.command, &transport.env, cwd);
-        let mut child = command
-            .args(&transport.args)
-            .spawn()
+        let mut child = child::spawn(command.args(&transport.args))
             .map_err(|error| child::explain(error, &transport.command, cwd))?;
         // A child that was never waited for always has its number.
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);

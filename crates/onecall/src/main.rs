@@ -11,6 +11,7 @@ mod http;
 mod layout;
 mod live;
 mod logging;
+mod pages;
 mod reload;
 mod setup;
 mod span;
@@ -28,5 +29,6 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    pages::small();
     commands::run(cli::Cli::parse())
 }

@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use crate::child;
 use crate::group::Group;
 use crate::guard::Guard;
 
@@ -59,7 +60,7 @@ async fn attend(
     max_output: usize,
     guard: Guard,
 ) -> Result<Finished, RunError> {
-    let mut child = command.spawn().map_err(RunError::NotStarted)?;
+    let mut child = child::spawn(&mut command).map_err(RunError::NotStarted)?;
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     let group = leader.map(|leader| Group::new(leader, guard));
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());

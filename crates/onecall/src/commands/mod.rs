@@ -35,7 +35,7 @@ pub(crate) use stats::StatsArguments;
 
 use crate::cli::{Cli, Command, Global, ToolsCommand};
 use crate::telemetry::Exporter;
-use crate::{demo, logging, setup};
+use crate::{demo, logging, pages, setup};
 
 /// The command line, its configuration or a file it names is wrong.
 const EXIT_USAGE: u8 = 2;
@@ -44,9 +44,16 @@ const EXIT_USAGE: u8 = 2;
 pub(crate) fn run(cli: Cli) -> ExitCode {
     // The helper processes live and die with the gateway and log nothing.
     match &cli.command {
-        Command::PythonZygote { plan } => return onecall_engine::run_python_zygote(plan),
-        Command::CpythonZygote { plan } => return onecall_engine::run_cpython_zygote(plan),
+        Command::PythonZygote { plan } => {
+            pages::huge();
+            return onecall_engine::run_python_zygote(plan);
+        }
+        Command::CpythonZygote { plan } => {
+            pages::huge();
+            return onecall_engine::run_cpython_zygote(plan);
+        }
         Command::TypescriptZygote { plan } => {
+            pages::huge();
             return onecall_engine::run_typescript_zygote(plan);
         }
         Command::Guard => {
