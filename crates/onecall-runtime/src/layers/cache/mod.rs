@@ -212,7 +212,7 @@ impl Cached {
         let under_way = if is_new { None } else { self.holdings.flights.join(&key, changes) };
         let Some(flight) = under_way else {
             self.count_miss();
-            return self.depart(key, spec, ttl, call).await.result.clone();
+            return self.depart(key, spec, ttl, self.questioned(call)).await.result.clone();
         };
         let landed = flight.await;
         if landed.is_for_all {
@@ -220,7 +220,15 @@ impl Cached {
             return landed.result.clone();
         }
         self.count_miss();
-        self.host.call(call).await
+        self.host.call(self.questioned(call)).await
+    }
+
+    /// The call, with its server's questions noted.
+    fn questioned(&self, mut call: ToolCall) -> ToolCall {
+        call.caller = call.caller.map(|caller| -> Arc<dyn Caller> {
+            Arc::new(Questioned::new(caller, Arc::clone(&self.eras)))
+        });
+        call
     }
 
     fn count_miss(&self) {
@@ -318,7 +326,7 @@ impl ToolHost for Cached {
         self.host.resolve(name)
     }
 
-    fn call(&self, mut call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
         if !call.name.as_str().starts_with(CALLABLE) {
             return self.host.call(call);
         }
@@ -326,16 +334,13 @@ impl ToolHost for Cached {
             let Resolution::Callable(spec) = self.host.resolve(&call.name).await else {
                 return self.host.call(call).await;
             };
-            call.caller = call.caller.map(|caller| -> Arc<dyn Caller> {
-                Arc::new(Questioned::new(caller, Arc::clone(&self.eras)))
-            });
             match Treatment::of(&spec, &self.config) {
                 Treatment::Keep(ttl) => match self.key(&spec, &call) {
                     Some(key) => self.answer(key, spec, ttl, call).await,
-                    None => self.host.call(call).await,
+                    None => self.host.call(self.questioned(call)).await,
                 },
-                Treatment::Pass => self.host.call(call).await,
-                Treatment::Invalidate => self.change(&spec.server, call).await,
+                Treatment::Pass => self.host.call(self.questioned(call)).await,
+                Treatment::Invalidate => self.change(&spec.server, self.questioned(call)).await,
             }
         })
     }
