@@ -9,6 +9,7 @@ mod hello;
 mod memory;
 mod parallel;
 mod plans;
+mod records;
 mod rows;
 mod sandbox;
 mod sequential;
@@ -25,10 +26,11 @@ pub struct Work {
 }
 
 /// All of them, in the order of the report.
-pub const WORKS: [Work; 14] = [
+pub const WORKS: [Work; 15] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },
     Work { name: "cache", measure: cache::measure },
+    Work { name: "records", measure: records::measure },
     Work { name: "parallel", measure: parallel::measure },
     Work { name: "plans", measure: plans::measure },
     Work { name: "rows", measure: rows::measure },
