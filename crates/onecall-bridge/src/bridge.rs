@@ -88,7 +88,8 @@ impl Bridge {
         let (fleet, change) = old.next(servers, local, yard);
         fleet.servers().for_each(|server| server.look_at_pins());
         // At once, so that no call looks for a server in a fleet that is no more.
-        self.snapshot.send_replace(Snapshot::of(Arc::new(fleet)));
+        let before = self.known();
+        self.snapshot.send_replace(Snapshot::of(Arc::new(fleet), &before));
         change
     }
 

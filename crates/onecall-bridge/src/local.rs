@@ -13,6 +13,7 @@ mod pattern;
 mod process;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use onecall_catalog::ToolDefinition;
 use onecall_config::{LocalTool, LocalWork};
@@ -26,7 +27,7 @@ use crate::status::{ServerState, ServerStatus};
 /// All local tools.
 pub(crate) struct LocalTools {
     tools: HashMap<ToolName, LocalTool>,
-    definitions: Vec<ToolDefinition>,
+    definitions: Arc<Vec<ToolDefinition>>,
     guard: Guard,
     stopping: watch::Receiver<bool>,
 }
@@ -41,13 +42,13 @@ impl LocalTools {
         if tools.is_empty() {
             return None;
         }
-        let definitions = tools.iter().map(definition).collect();
+        let definitions = Arc::new(tools.iter().map(definition).collect());
         let tools = tools.into_iter().map(|tool| (tool.name.clone(), tool)).collect();
         Some(Self { tools, definitions, guard, stopping })
     }
 
-    pub fn definitions(&self) -> &[ToolDefinition] {
-        &self.definitions
+    pub fn definitions(&self) -> Arc<Vec<ToolDefinition>> {
+        Arc::clone(&self.definitions)
     }
 
     pub fn status(&self) -> ServerStatus {

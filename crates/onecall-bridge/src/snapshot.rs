@@ -23,12 +23,13 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    pub fn of(fleet: Arc<Fleet>) -> Self {
+    /// What there is after `before`.
+    pub fn of(fleet: Arc<Fleet>, before: &Catalog) -> Self {
         // Counted first: a server that settles meanwhile brings its tools next time.
         let unsettled = fleet.servers().map(|server| !server.is_settled()).collect();
-        let tools = fleet.servers().map(|server| (server.name().clone(), server.tools().to_vec()));
-        let local = fleet.local().map(|it| (LocalTool::server(), it.definitions().to_vec()));
-        let catalog = Arc::new(Catalog::build(tools.chain(local)));
+        let tools = fleet.servers().map(|server| (server.name().clone(), server.tools()));
+        let local = fleet.local().map(|it| (LocalTool::server(), it.definitions()));
+        let catalog = Arc::new(before.next(tools.chain(local)));
         let quarantined = fleet.servers().flat_map(|server| server.quarantined().to_vec());
         let quarantine = quarantined.map(|tool| (tool.spec.callable.clone(), tool)).collect();
         Self { fleet, catalog, quarantine: Arc::new(quarantine), unsettled }
@@ -59,9 +60,9 @@ pub(crate) async fn keep(
             // An error means that nobody is left who could say so.
             _ = stopping.wait_for(|stop| *stop) => break,
         }
-        let fleet = Arc::clone(&publish.borrow().fleet);
+        let Snapshot { fleet, catalog, .. } = publish.borrow().clone();
         // Thousands of tools take long enough to be in the way of other tasks.
-        let taken = tokio::task::spawn_blocking(move || Snapshot::of(fleet)).await;
+        let taken = tokio::task::spawn_blocking(move || Snapshot::of(fleet, &catalog)).await;
         let Ok(taken) = taken else { continue };
         publish.send_if_modified(|snapshot| {
             // One of another fleet is newer, whatever this one shows.

@@ -1,6 +1,6 @@
 //! All tools that can be called at one moment.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use onecall_core::{CallableName, ServerName, ToolAnnotations, ToolName, ToolSpec};
@@ -44,6 +44,8 @@ pub struct ToolDefinition {
 pub struct Catalog {
     /// Sorted by callable name; no two have the same.
     tools: Vec<Arc<ToolSpec>>,
+    /// What each server listed.
+    listed: HashMap<ServerName, Arc<Vec<ToolDefinition>>>,
     /// Built when first used, so that a catalog nobody asks costs nothing.
     name_index: OnceLock<NameIndex>,
     search_index: OnceLock<SearchIndex>,
@@ -53,38 +55,60 @@ impl Catalog {
     /// Names the tools of all servers. Of two tools with the same raw name on the
     /// same server, the first counts.
     pub fn build(servers: impl IntoIterator<Item = (ServerName, Vec<ToolDefinition>)>) -> Self {
+        let servers = servers.into_iter().map(|(server, listed)| (server, Arc::new(listed)));
+        Self::default().next(servers)
+    }
+
+    /// The same for what is listed now. The tools of a server whose list is still the same one
+    /// are shared with this catalog, not copied.
+    #[must_use]
+    pub fn next(
+        &self,
+        servers: impl IntoIterator<Item = (ServerName, Arc<Vec<ToolDefinition>>)>,
+    ) -> Self {
+        let servers: Vec<_> = servers.into_iter().collect();
         let mut raw_names = Vec::new();
         let mut definitions = Vec::new();
         let mut seen = HashSet::new();
-        for (server, listed) in servers {
-            for definition in listed {
-                let raw_name = (server.clone(), definition.tool.clone());
-                if seen.insert(raw_name.clone()) {
-                    raw_names.push(raw_name);
+        for (server, listed) in &servers {
+            for definition in listed.iter() {
+                if seen.insert((server, &definition.tool)) {
+                    raw_names.push((server.clone(), definition.tool.clone()));
                     definitions.push(definition);
                 }
             }
         }
+        let is_same = |(server, listed): &&(ServerName, Arc<_>)| {
+            self.listed.get(server).is_some_and(|known| Arc::ptr_eq(known, listed))
+        };
+        let same: HashSet<&ServerName> =
+            servers.iter().filter(is_same).map(|(server, _)| server).collect();
 
-        let callable = callable_names(&raw_names);
-        let mut tools: Vec<Arc<ToolSpec>> = callable
+        let mut tools: Vec<Arc<ToolSpec>> = callable_names(&raw_names)
             .into_iter()
             .zip(raw_names)
             .zip(definitions)
             .map(|((callable, (server, tool)), definition)| {
+                if same.contains(&server)
+                    && let Some(spec) = self.get(callable.as_str())
+                    && spec.server == server
+                    && spec.tool == tool
+                {
+                    return Arc::clone(spec);
+                }
                 Arc::new(ToolSpec {
                     callable,
                     server,
                     tool,
-                    description: definition.description.map(cut_description),
-                    input_schema: definition.input_schema,
-                    output_schema: definition.output_schema,
-                    annotations: definition.annotations,
+                    description: definition.description.clone().map(cut_description),
+                    input_schema: definition.input_schema.clone(),
+                    output_schema: definition.output_schema.clone(),
+                    annotations: definition.annotations.clone(),
                 })
             })
             .collect();
         tools.sort_by(|a, b| a.callable.cmp(&b.callable));
-        Self { tools, ..Self::default() }
+        Self { tools, listed: servers.into_iter().collect(), ..Self::default() }
     }
 
     /// Tools that have their callable names already. Of two with the same one, the first

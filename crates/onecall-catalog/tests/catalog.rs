@@ -1,5 +1,9 @@
 //! What a catalog holds.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::Arc;
+
 use onecall_catalog::{Catalog, ToolDefinition};
 use onecall_core::{ServerName, ToolAnnotations, ToolName};
 use serde_json::json;
@@ -58,4 +62,30 @@ fn descriptions_are_cut_on_a_character() {
         Catalog::build([(ServerName::new("s"), vec![tool("short", &short), tool("long", &long)])]);
     assert_eq!(description(&catalog, "mcp__s__short"), Some(short));
     assert_eq!(description(&catalog, "mcp__s__long"), Some(format!("{} …", "é".repeat(99_998))));
+}
+
+#[test]
+fn what_is_listed_as_before_is_shared() {
+    let [a, b, c] = ["a", "b", "c"].map(ServerName::new);
+    let of = |name: &str| Arc::new(vec![tool("t", name), tool("only", name)]);
+    let (of_a, of_b) = (of("a"), of("b"));
+    let before =
+        Catalog::default().next([(a.clone(), Arc::clone(&of_a)), (b.clone(), Arc::clone(&of_b))]);
+    let after = before.next([(a, of_a), (b, of("b anew")), (c, of_b)]);
+
+    let shared = |name: &str| Arc::ptr_eq(before.get(name).unwrap(), after.get(name).unwrap());
+    assert!(shared("mcp__a__t") && shared("mcp__a__only") && !shared("mcp__b__t"));
+    let described = ["a", "b", "c"].map(|server| description(&after, &format!("mcp__{server}__t")));
+    assert_eq!(described.map(Option::unwrap), ["a", "b anew", "b"]);
+}
+
+#[test]
+fn a_name_that_is_contested_now_is_not_shared() {
+    let (server, listed) = (ServerName::new("a-b"), Arc::new(vec![tool("t", "")]));
+    let before = Catalog::default().next([(server.clone(), Arc::clone(&listed))]);
+    assert!(before.get("mcp__a_b__t").is_some());
+    let rival = (ServerName::new("a.b"), Arc::new(vec![tool("t", "")]));
+    let after = before.next([(server.clone(), Arc::clone(&listed)), rival]);
+    assert_eq!((after.len(), after.get("mcp__a_b__t")), (2, None));
+    assert!(after.next([(server, listed)]).get("mcp__a_b__t").is_some());
 }

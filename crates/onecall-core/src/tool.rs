@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::{CallableName, Caller, ServerName, ToolName};
 
 /// A tool that programs can call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpec {
     /// What a program writes to call it.
     pub callable: CallableName,
