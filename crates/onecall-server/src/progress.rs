@@ -129,6 +129,9 @@ impl Progress {
 
 impl Observer for Progress {
     fn call_started(&self, call: &ToolCall) {
+        if !self.0.wants_progress {
+            return;
+        }
         self.0.news.send_modify(|news| {
             news.count = news.count.saturating_add(1);
             news.calls = news.calls.saturating_add(1);

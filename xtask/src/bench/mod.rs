@@ -53,15 +53,15 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         publish::check_checkout()?;
     }
     if !options.no_build {
-        build(options.profile)?;
+        build(options.profile())?;
         // The clients are part of what is measured, so they too must be what was
         // built: `cargo xtask` itself runs without optimisation.
-        let mut again = Command::new(output(options.profile.folder()).join("xtask"));
+        let mut again = Command::new(output(options.profile().folder()).join("xtask"));
         again.args(["bench", "--no-build"]).args(arguments);
         return cargo::run(again);
     }
     let subject = prepare(&options)?;
-    let header = header(&subject, options.profile);
+    let header = header(&subject, options.profile());
     thread::spawn(end_a_hanging_run);
     let field = options.wants(FIELD).then(|| measure_field(&subject)).transpose()?;
     let (sections, failures) = parts(&options, &subject);
@@ -121,14 +121,14 @@ fn build(profile: Profile) -> Result<(), String> {
     eprintln!("building the {} binaries", profile.folder());
     let mut build = cargo("build");
     build.arg("--workspace");
-    if profile == Profile::Release {
-        build.arg("--release");
+    if profile != Profile::Debug {
+        build.args(["--profile", profile.folder()]);
     }
     cargo::run(build)
 }
 
 fn prepare(options: &Options) -> Result<Subject, String> {
-    let built = output(options.profile.folder());
+    let built = output(options.profile().folder());
     let target = built.parent().unwrap_or(&built);
     let folder = target.join("bench");
     fs::create_dir_all(&folder)

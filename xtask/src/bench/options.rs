@@ -11,7 +11,8 @@ Usage: cargo xtask bench [OPTIONS]
   --growth         measure how the same work grows from size 1 to 10,000, and nothing else
   --publish        measure everything, growth too, and write docs/benchmarks.md, its chart
                    and data, and the table of the README; wants a quiet machine
-  --profile NAME   release (default) or debug
+  --profile NAME   release (default), debug, or dist, which is what is handed out, takes longest
+                   to build and is what --publish measures
   --no-build       measure what is already built
 ";
 
@@ -23,15 +24,15 @@ pub struct Options {
     pub only: Vec<String>,
     pub growth: bool,
     pub publish: bool,
-    pub profile: Profile,
+    profile: Option<Profile>,
     pub no_build: bool,
     pub help: bool,
 }
 
 /// Which build is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    #[default]
+    Dist,
     Release,
     Debug,
 }
@@ -40,6 +41,7 @@ impl Profile {
     /// The name of its folder below `target`.
     pub fn folder(self) -> &'static str {
         match self {
+            Self::Dist => "dist",
             Self::Release => "release",
             Self::Debug => "debug",
         }
@@ -70,24 +72,29 @@ impl Options {
                     options.only.push(name.clone());
                 }
                 "--profile" => {
-                    options.profile = match value()?.as_str() {
-                        "release" => Profile::Release,
-                        "debug" => Profile::Debug,
-                        other => {
-                            return Err(format!("--profile is release or debug, not '{other}'"));
-                        }
-                    };
+                    let profiles = [Profile::Dist, Profile::Release, Profile::Debug];
+                    let name = value()?;
+                    let named = profiles.into_iter().find(|profile| profile.folder() == name);
+                    options.profile = Some(named.ok_or_else(|| {
+                        format!("--profile is dist, release or debug, not '{name}'")
+                    })?);
                 }
                 unknown => return Err(format!("unknown option '{unknown}'\n\n{HELP}")),
             }
         }
         let is_partial = options.quick || options.growth || !options.only.is_empty();
-        if options.publish && (is_partial || options.profile != Profile::Release) {
-            return Err("--publish is for a whole run of the release build: leave out --quick, \
+        if options.publish && (is_partial || options.profile.is_some()) {
+            return Err("--publish is for a whole run of what is handed out: leave out --quick, \
                         --only, --growth and --profile"
                 .to_owned());
         }
         Ok(options)
+    }
+
+    /// Which build is measured.
+    pub fn profile(&self) -> Profile {
+        let usual = if self.publish { Profile::Dist } else { Profile::Release };
+        self.profile.unwrap_or(usual)
     }
 
     pub fn wants_growth(&self) -> bool {
@@ -125,6 +132,7 @@ mod tests {
         assert_eq!(wants("--growth"), (false, true));
         assert_eq!(wants(""), (true, false));
         assert_eq!(wants("--publish"), (true, true));
+        assert_eq!(parse("--publish").unwrap_or_default().profile(), Profile::Dist);
         for partial in ["--quick", "--growth", "--only rows", "--profile debug"] {
             assert!(parse(&format!("--publish {partial}")).is_err(), "{partial}");
         }

@@ -10,7 +10,7 @@ use testkit::rpc::BareClient;
 
 use super::HELLO;
 use crate::bench::peers::Peer;
-use crate::bench::rounds::{Contender, interleave, timed};
+use crate::bench::rounds::{Contender, Ratio, interleave, timed};
 use crate::bench::section::{Section, Unit};
 use crate::bench::subject::Subject;
 
@@ -21,6 +21,11 @@ for i in range(1000):
     total += await mcp__fixture__add(a=i, b=1)
 print(total)";
 const PRINTED: &str = "500500";
+
+/// What the design allows a call, and what it found that an in-process `exec` server needs: both
+/// as multiples of a bare call to a server that was not as lean as ours.
+const ALLOWED: f64 = 2.5;
+const NEEDED_BY_EXEC: f64 = 7.6;
 
 const OURS: &str = "onecall, per call";
 const BARE: &str = "bare client, per call";
@@ -57,7 +62,19 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     let ratio = section.compare(OURS, BARE);
     section.compare(SDK, BARE);
     section.compare(NET, BARE);
-    section.promise_ratio("a bridged call against a bare one", ratio, 2.5);
+    section.promise_ratio("a bridged call against a bare one", ratio, ALLOWED);
+    if let (Some(ours), Some(sdk)) = (section.samples(OURS), section.samples(SDK)) {
+        let ratio = Ratio::of(ours, sdk);
+        let share = (ALLOWED / NEEDED_BY_EXEC * 100.0).round() / 100.0;
+        let promise = "the same against that of an in-process `exec` server";
+        section.promise_ratio(promise, Some(ratio), share);
+        section.note(format!(
+            "The design counts in calls of a bare client, and found that an in-process `exec` server \
+             needs {NEEDED_BY_EXEC} of them. In front of a server that answers in ten microseconds it \
+             needs far more, and so do we; measured by that server, {ALLOWED} of its {NEEDED_BY_EXEC} \
+             are {share}."
+        ));
+    }
     match Peer::sdk_tools() {
         Ok(tools) => in_front_of_sdk(subject, &tools, &mut section)?,
         Err(error) => section.note(format!("No tool on the Python SDK was called: {error}")),
@@ -81,7 +98,7 @@ fn in_front_of_sdk(subject: &Subject, tools: &Peer, section: &mut Section) -> Re
     section.add_times(interleave(subject.rounds(5), contenders)?);
     let ratio = section.compare(OURS_TO_SDK, BARE_TO_SDK);
     let promise = "the same in front of a server on the official SDK";
-    section.promise_ratio(promise, ratio, 2.5);
+    section.promise_ratio(promise, ratio, ALLOWED);
     Ok(())
 }
 
