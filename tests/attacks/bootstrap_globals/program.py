@@ -38,8 +38,8 @@ async def outcome(call):
 
 print(await outcome(mcp__fixture__counter()))
 print(await outcome(tools._callable("mcp__fixture__counter", [])()))
-print(await outcome(tools._call(next(tools.call_ids), "mcp__fixture__counter", {}, False)))
-print(await outcome(tools._call(next(tools.call_ids), "mcp__other__tool", {}, False)))
-print(await outcome(tools._call(next(tools.call_ids), "execute_program", {"code": "1"}, False)))
-print(await outcome(tools._call(next(tools.call_ids), "", {}, False)))
-print(await outcome(tools._call(next(tools.call_ids), "mcp__fixture__add\0", {"a": 1, "b": 2}, False)))
+print(await outcome(tools._call(tools.next_id(), "mcp__fixture__counter", {}, False)))
+print(await outcome(tools._call(tools.next_id(), "mcp__other__tool", {}, False)))
+print(await outcome(tools._call(tools.next_id(), "execute_program", {"code": "1"}, False)))
+print(await outcome(tools._call(tools.next_id(), "", {}, False)))
+print(await outcome(tools._call(tools.next_id(), "mcp__fixture__add\0", {"a": 1, "b": 2}, False)))

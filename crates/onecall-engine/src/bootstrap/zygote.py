@@ -137,6 +137,7 @@ def become_worker(control, woken, waker, connection):
             *program, stays, wants_value = _onecall_loop.alone(lambda: next_after(outcome))
             outcome = _onecall_program.run(*program, stays, wants_value)
         wire.finish(*outcome)
+        wire.hang_up()
         # The gateway ends this process when it has passed the answer on. To leave by itself
         # would only keep the processor from it.
         time.sleep(LAST_WAIT)

@@ -384,6 +384,11 @@ def show(block):
     _connection.send(b"s", block.encode())
 
 
+def hang_up():
+    """Says that no other program will follow."""
+    _connection.socket.shutdown(socket.SHUT_WR)
+
+
 def finish(value, summary, traceback):
     """Reports the end of the program: the value of its last expression as JSON or nothing, or
     else what went wrong, as JSON and as a traceback."""

@@ -5,6 +5,7 @@
 //! another waits.
 
 use std::io::{self, Read, Write};
+use std::net::Shutdown;
 use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -152,6 +153,11 @@ impl Socket {
 
     pub(crate) fn flush(&self) -> io::Result<()> {
         lock(&self.outgoing).flush(&self.stream)
+    }
+
+    /// Says that nothing more will come.
+    pub(crate) fn hang_up(&self) -> io::Result<()> {
+        self.stream.shutdown(Shutdown::Write)
     }
 
     pub(crate) fn wake(&self) -> io::Result<()> {

@@ -299,6 +299,12 @@ mod native {
         socket(vm)?.send(&FromWorker::Show { block: &block }).map_err(|error| io_error(&error, vm))
     }
 
+    /// Says that no other program will follow.
+    #[pyfunction]
+    fn hang_up(vm: &VirtualMachine) -> PyResult<()> {
+        socket(vm)?.hang_up().map_err(|error| io_error(&error, vm))
+    }
+
     /// Reports the end of the program: the value of its last expression as JSON or
     /// nothing, or else what went wrong, as JSON and as a traceback.
     #[pyfunction]
