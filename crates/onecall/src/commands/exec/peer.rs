@@ -35,7 +35,7 @@ pub(super) struct Peer {
 /// What a program can call.
 enum Tools {
     /// These.
-    Listed(Catalog),
+    Listed(Box<Catalog>),
     /// Whatever it names as an attribute of `tools`.
     Any,
 }
@@ -48,7 +48,7 @@ impl Peer {
         calls: Calls,
         outbox: Outbox,
     ) -> Self {
-        let tools = tools.map_or(Tools::Any, |tools| Tools::Listed(Catalog::of(tools)));
+        let tools = tools.map_or(Tools::Any, |tools| Tools::Listed(Box::new(Catalog::of(tools))));
         Self { run: run.to_owned(), prefix, tools, calls, outbox, used: Mutex::default() }
     }
 
