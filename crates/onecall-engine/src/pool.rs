@@ -20,8 +20,11 @@ use crate::zygote::{Zygote, ZygoteCommand};
 const AHEAD: usize = 2;
 
 /// A program has the processor to itself for so long before the worker that it took is replaced.
-/// Most are over by then, and answered.
-const HEAD_START: Duration = Duration::from_millis(20);
+/// Most are over by then.
+const HEAD_START: Duration = Duration::from_millis(250);
+
+/// The answer of one that is over goes out first.
+const AFTERWARDS: Duration = Duration::from_millis(5);
 
 /// Programs that run at once; further ones wait for their turn.
 pub(crate) const MAX_AT_ONCE: usize = 256;
@@ -184,7 +187,7 @@ impl Engine {
             && let Some(zygote) = state.living_zygote()
             && let Some(worker) = state.waiting.pop_front()
         {
-            tokio::spawn(Arc::clone(self).replenish_later());
+            tokio::spawn(Arc::clone(self).replenish_after(HEAD_START));
             return Ok((worker, zygote));
         }
         // Another program has just begun, so a third may follow.
@@ -194,9 +197,13 @@ impl Engine {
         Ok((worker, zygote))
     }
 
-    /// Replaces a worker that was taken.
-    async fn replenish_later(self: Arc<Self>) {
-        tokio::time::sleep(HEAD_START).await;
+    /// Has the worker of a program that is over replaced.
+    pub(crate) fn replenish(self: &Arc<Self>) {
+        tokio::spawn(Arc::clone(self).replenish_after(AFTERWARDS));
+    }
+
+    async fn replenish_after(self: Arc<Self>, time: Duration) {
+        tokio::time::sleep(time).await;
         let mut state = self.state();
         if state.living_zygote().is_some() {
             // What fails now will fail for the next program, which is told.

@@ -106,6 +106,7 @@ impl Engine {
                 }
             };
             let result = self.run_on(&mut worker, program, condition, limits, host, output).await;
+            self.replenish();
             let lost =
                 matches!(result, Err(Failure::WorkerDied { .. })) && worker.was_lost_unheard();
             if lost && attempts < MAX_ATTEMPTS && program.session.is_none() {

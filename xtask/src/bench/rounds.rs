@@ -66,9 +66,16 @@ pub struct Ratio {
 impl Ratio {
     pub fn of(samples: &Samples, baseline: &Samples) -> Self {
         let value = samples.median() / baseline.median();
+        Self { value, ..Self::within_rounds(samples, baseline) }
+    }
+
+    /// The same with the median of the ratios within each round: for what differs less than
+    /// rounds do.
+    pub fn within_rounds(samples: &Samples, baseline: &Samples) -> Self {
         let pairs = samples.0.iter().zip(&baseline.0);
         let by_round = Samples(pairs.map(|(sample, base)| sample / base).collect());
-        Self { value, quartiles: (by_round.quantile(0.25), by_round.quantile(0.75)) }
+        let quartiles = (by_round.quantile(0.25), by_round.quantile(0.75));
+        Self { value: by_round.median(), quartiles }
     }
 }
 

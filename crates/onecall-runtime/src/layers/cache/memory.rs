@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use foldhash::quality::RandomState;
 use moka::future::Cache;
 use moka::notification::RemovalCause;
 use moka::policy::EvictionPolicy;
@@ -20,7 +21,7 @@ const OVERHEAD: usize = 256;
 
 /// The answers and their keys.
 pub(super) struct Memory {
-    kept: Cache<Key, Arc<Kept>>,
+    kept: Cache<Key, Arc<Kept>, RandomState>,
     /// Which of them are whose, so that a server's can be removed without a look at all. It may
     /// lack one for a moment; answers of another era are not used in any case.
     by_server: Arc<Mutex<HashMap<ServerName, HashSet<Key>>>>,
@@ -76,7 +77,7 @@ impl Memory {
             .eviction_policy(EvictionPolicy::lru())
             .time_to_live(longest)
             .eviction_listener(gone)
-            .build();
+            .build_with_hasher(RandomState::default());
         Self { kept, by_server, eras, largest: largest(config) }
     }
 
