@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use onecall_core::Failure;
@@ -187,7 +187,7 @@ impl Engine {
             && let Some(zygote) = state.living_zygote()
             && let Some(worker) = state.waiting.pop_front()
         {
-            tokio::spawn(Arc::clone(self).replenish_after(HEAD_START));
+            tokio::spawn(replenish_after(HEAD_START, Arc::downgrade(self)));
             return Ok((worker, zygote));
         }
         // Another program has just begun, so a third may follow.
@@ -199,16 +199,7 @@ impl Engine {
 
     /// Has the worker of a program that is over replaced.
     pub(crate) fn replenish(self: &Arc<Self>) {
-        tokio::spawn(Arc::clone(self).replenish_after(AFTERWARDS));
-    }
-
-    async fn replenish_after(self: Arc<Self>, time: Duration) {
-        tokio::time::sleep(time).await;
-        let mut state = self.state();
-        if state.living_zygote().is_some() {
-            // What fails now will fail for the next program, which is told.
-            _ = self.refill(&mut state);
-        }
+        tokio::spawn(replenish_after(AFTERWARDS, Arc::downgrade(self)));
     }
 
     fn refill(&self, state: &mut State) -> Result<Arc<Zygote>, EngineError> {
@@ -238,6 +229,17 @@ impl Engine {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Replaces the workers that were taken, unless the engine is gone by then.
+async fn replenish_after(time: Duration, engine: Weak<Engine>) {
+    tokio::time::sleep(time).await;
+    let Some(engine) = engine.upgrade() else { return };
+    let mut state = engine.state();
+    if state.living_zygote().is_some() {
+        // What fails now will fail for the next program, which is told.
+        _ = engine.refill(&mut state);
     }
 }
 

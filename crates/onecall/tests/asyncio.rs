@@ -246,3 +246,25 @@ fn every_thread_may_have_a_loop_of_its_own() {
     let expected = "[190, 210, 230, 250, 270, 290, 310, 330]\n[190, 210, 230]\n";
     assert_eq!(gateway.prints(code), expected);
 }
+
+#[test]
+fn a_loop_shuts_down_what_there_is_and_says_nothing_of_the_rest() {
+    let code = "
+        import asyncio
+        loop = asyncio.get_running_loop()
+        print(await loop.shutdown_asyncgens(), await loop.shutdown_default_executor(timeout=1))
+    ";
+    assert_eq!(prints(code), "None None\n");
+    let code = "
+        import asyncio
+        async def numbers():
+            try:
+                yield 1
+                yield 2
+            finally:
+                print('closed')
+        left = numbers()
+        print(await anext(left), await asyncio.to_thread(lambda: 'threaded'))
+    ";
+    assert_eq!(prints(code), "1 threaded\nclosed\n");
+}

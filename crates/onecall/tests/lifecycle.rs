@@ -148,9 +148,12 @@ fn a_program_that_has_ended_leaves_no_process() {
     let mut gateway = Gateway::new();
     gateway.prints("print(await mcp__fixture__add(1, 2))");
     let zygote = gateway.zygote().pid;
+    // The keeper of the process namespace and two workers; the one that was taken is replaced
+    // a moment after its program.
+    assert!(wait_until(PATIENCE, || descendants(zygote).len() == 3), "all are there");
     let mut first: Vec<u32> = descendants(zygote).iter().map(|process| process.pid).collect();
     first.sort_unstable();
-    // The oldest keeps the process namespace; the others wait for programs.
+    // The oldest is the keeper.
     let (keeper, waiting) = first.split_first().unwrap();
     for _ in 0..=waiting.len() {
         gateway.prints("print(1)");

@@ -1,5 +1,5 @@
-//! From source to tree, on a stack of its own: the source is hostile, and to walk or
-//! drop a deep tree recurses.
+//! From source to tree, on a stack of its own where that may be needed: the source is hostile,
+//! and to walk or drop a deep tree recurses.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::thread;

@@ -191,9 +191,9 @@ class Loop(base_events.BaseEventLoop):
         self._asyncgens_shutdown_called = True
         return _NOTHING
 
-    def shutdown_default_executor(self, *timeout):
+    def shutdown_default_executor(self, *args, **kwargs):
         if self._default_executor is not None:
-            return super().shutdown_default_executor(*timeout)
+            return super().shutdown_default_executor(*args, **kwargs)
         self._executor_shutdown_called = True
         return _NOTHING
 
