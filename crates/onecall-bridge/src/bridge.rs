@@ -6,8 +6,8 @@ use std::time::Duration;
 use onecall_catalog::{Catalog, ToolDefinition, name_prefix};
 use onecall_config::{LocalTool, ServerConfig};
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, ServerName, ToolAnnotations, ToolCall, ToolError,
-    ToolHost, ToolName, ToolSpec, ToolValue,
+    BoxFuture, CallableName, Resolution, Resolving, ServerName, ToolAnnotations, ToolCall,
+    ToolError, ToolHost, ToolName, ToolSpec, ToolValue,
 };
 use serde_json::json;
 use tokio::sync::{Notify, watch};
@@ -46,6 +46,16 @@ enum Found {
     Tool(Arc<ToolSpec>, Arc<Server>),
     Local(Arc<ToolSpec>, Arc<LocalTools>),
     Quarantined(Quarantined),
+}
+
+impl Found {
+    /// The tool; one in quarantine too, whose calls say what is the matter with it.
+    fn into_spec(self) -> Arc<ToolSpec> {
+        match self {
+            Self::Tool(spec, _) | Self::Local(spec, _) => spec,
+            Self::Quarantined(tool) => tool.spec,
+        }
+    }
 }
 
 impl Bridge {
@@ -293,19 +303,20 @@ impl Drop for Bridge {
 }
 
 impl ToolHost for Bridge {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
-        Box::pin(async move {
-            match self.find(name).await {
-                Some(Found::Tool(spec, _) | Found::Local(spec, _)) => Resolution::Callable(spec),
-                // Its calls say what is the matter with it.
-                Some(Found::Quarantined(tool)) => Resolution::Callable(tool.spec),
-                None => match self.unheard(name) {
-                    Some(server) => Resolution::Callable(Arc::new(stand_in(name, server.name()))),
-                    None => {
-                        let catalog = Arc::clone(&self.snapshot.borrow().catalog);
-                        Resolution::Unknown { nearest: catalog.nearest(name.as_str(), SUGGESTIONS) }
-                    }
-                },
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
+        if let Some(found) = found(&self.snapshot.borrow(), name) {
+            return Resolving::now(Resolution::Callable(found.into_spec()));
+        }
+        Resolving::later(async move {
+            if let Some(found) = self.find(name).await {
+                return Resolution::Callable(found.into_spec());
+            }
+            match self.unheard(name) {
+                Some(server) => Resolution::Callable(Arc::new(stand_in(name, server.name()))),
+                None => {
+                    let catalog = Arc::clone(&self.snapshot.borrow().catalog);
+                    Resolution::Unknown { nearest: catalog.nearest(name.as_str(), SUGGESTIONS) }
+                }
             }
         })
     }

@@ -1,8 +1,9 @@
 //! The callback through which a program's tool calls leave its engine.
 
-use std::future::Future;
+use std::future::{Future, Ready, ready};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use crate::{CallableName, ToolCall, ToolError, ToolSpec, ToolValue};
 
@@ -24,28 +25,26 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// use std::sync::Arc;
 ///
 /// use onecall_core::{
-///     BoxFuture, CallableName, Resolution, ServerName, ToolAnnotations, ToolCall, ToolError,
-///     ToolHost, ToolName, ToolSpec, ToolValue,
+///     BoxFuture, CallableName, Resolution, Resolving, ServerName, ToolAnnotations, ToolCall,
+///     ToolError, ToolHost, ToolName, ToolSpec, ToolValue,
 /// };
 ///
 /// struct Greeter;
 ///
 /// impl ToolHost for Greeter {
-///     fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
-///         Box::pin(async move {
-///             if name.as_str() != "greet" {
-///                 return Resolution::Unknown { nearest: Vec::new() };
-///             }
-///             Resolution::Callable(Arc::new(ToolSpec {
-///                 callable: name.clone(),
-///                 server: ServerName::new("greeter"),
-///                 tool: ToolName::new("greet"),
-///                 description: None,
-///                 input_schema: serde_json::json!({ "properties": { "name": { "type": "string" } } }),
-///                 output_schema: None,
-///                 annotations: ToolAnnotations::default(),
-///             }))
-///         })
+///     fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
+///         if name.as_str() != "greet" {
+///             return Resolving::now(Resolution::Unknown { nearest: Vec::new() });
+///         }
+///         Resolving::now(Resolution::Callable(Arc::new(ToolSpec {
+///             callable: name.clone(),
+///             server: ServerName::new("greeter"),
+///             tool: ToolName::new("greet"),
+///             description: None,
+///             input_schema: serde_json::json!({ "properties": { "name": { "type": "string" } } }),
+///             output_schema: None,
+///             annotations: ToolAnnotations::default(),
+///         })))
 ///     }
 ///
 ///     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
@@ -63,7 +62,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait ToolHost: Send + Sync {
     /// Says what `name` means to a program. May wait for servers that are still
     /// connecting.
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution>;
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a>;
 
     /// Executes one call.
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>>;
@@ -81,4 +80,55 @@ pub enum Resolution {
         /// The callable names that look most like it, best first.
         nearest: Vec<CallableName>,
     },
+}
+
+/// A [`Resolution`] that is known, or will be. Nearly always it is, and costs nothing to
+/// pass on.
+pub enum Resolving<'a> {
+    /// It is known.
+    Now(Ready<Resolution>),
+    /// It depends on something that is still under way.
+    Later(BoxFuture<'a, Resolution>),
+}
+
+impl<'a> Resolving<'a> {
+    /// What is known.
+    #[must_use]
+    pub fn now(resolution: Resolution) -> Self {
+        Self::Now(ready(resolution))
+    }
+
+    /// What has to be waited for.
+    pub fn later(resolution: impl Future<Output = Resolution> + Send + 'a) -> Self {
+        Self::Later(Box::pin(resolution))
+    }
+
+    /// What is known; nothing if it has to be waited for.
+    #[must_use]
+    pub fn known(self) -> Option<Resolution> {
+        match self {
+            Self::Now(known) => Some(known.into_inner()),
+            Self::Later(_) => None,
+        }
+    }
+
+    /// The same, changed as soon as it is known.
+    #[must_use]
+    pub fn map(self, change: impl FnOnce(Resolution) -> Resolution + Send + 'a) -> Self {
+        match self {
+            Self::Now(known) => Self::now(change(known.into_inner())),
+            Self::Later(resolution) => Self::later(async move { change(resolution.await) }),
+        }
+    }
+}
+
+impl Future for Resolving<'_> {
+    type Output = Resolution;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Resolution> {
+        match self.get_mut() {
+            Self::Now(known) => Pin::new(known).poll(context),
+            Self::Later(resolution) => resolution.as_mut().poll(context),
+        }
+    }
 }

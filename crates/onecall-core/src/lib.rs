@@ -17,7 +17,7 @@ mod trace;
 pub use caller::{Abilities, Caller, ClientId, Question, Refusal, Subject};
 pub use category::Category;
 pub use error::ToolError;
-pub use host::{BoxFuture, Resolution, ToolHost};
+pub use host::{BoxFuture, Resolution, Resolving, ToolHost};
 pub use name::{CallableName, ServerName, ToolName};
 pub use outcome::{
     CallEnd, CallRecord, Calls, ErrorSummary, Failure, Observation, Outcome, Output, Shown,

@@ -13,8 +13,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use onecall_core::{
-    BoxFuture, CallableName, Detail, Limits, Program, Resolution, ServerName, ToolAnnotations,
-    ToolCall, ToolError, ToolHost, ToolName, ToolSpec, ToolValue,
+    BoxFuture, CallableName, Detail, Limits, Program, Resolution, Resolving, ServerName,
+    ToolAnnotations, ToolCall, ToolError, ToolHost, ToolName, ToolSpec, ToolValue,
 };
 use onecall_engine::{EngineSettings, Engines, run_if_zygote};
 use onecall_runtime::{Runtime, Silent, Transcript};
@@ -54,26 +54,24 @@ async fn run() -> Result<(), Box<dyn Error>> {
 struct Shop;
 
 impl ToolHost for Shop {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
-        Box::pin(async move {
-            let (description, properties) = match name.as_str() {
-                "find_orders" => ("Orders of a region", json!({ "region": { "type": "string" } })),
-                "exchange_rate" => ("Euros for one", json!({ "currency": { "type": "string" } })),
-                _ => return Resolution::Unknown { nearest: Vec::new() },
-            };
-            Resolution::Callable(Arc::new(ToolSpec {
-                callable: name.clone(),
-                server: ServerName::new("shop"),
-                tool: ToolName::new(name.as_str()),
-                description: Some(description.to_owned()),
-                input_schema: json!({ "type": "object", "properties": properties }),
-                output_schema: None,
-                annotations: ToolAnnotations {
-                    read_only_hint: Some(true),
-                    ..ToolAnnotations::default()
-                },
-            }))
-        })
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
+        let (description, properties) = match name.as_str() {
+            "find_orders" => ("Orders of a region", json!({ "region": { "type": "string" } })),
+            "exchange_rate" => ("Euros for one", json!({ "currency": { "type": "string" } })),
+            _ => return Resolving::now(Resolution::Unknown { nearest: Vec::new() }),
+        };
+        Resolving::now(Resolution::Callable(Arc::new(ToolSpec {
+            callable: name.clone(),
+            server: ServerName::new("shop"),
+            tool: ToolName::new(name.as_str()),
+            description: Some(description.to_owned()),
+            input_schema: json!({ "type": "object", "properties": properties }),
+            output_schema: None,
+            annotations: ToolAnnotations {
+                read_only_hint: Some(true),
+                ..ToolAnnotations::default()
+            },
+        })))
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onecall_bridge::{Bridge, ServerState, ServerStatus};
 use onecall_catalog::Catalog;
-use onecall_core::{BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue};
+use onecall_core::{BoxFuture, CallableName, Resolving, ToolCall, ToolError, ToolHost, ToolValue};
 
 use crate::directory::{Bridged, NEAREST};
 use crate::layers::{Fitting, Policy};
@@ -115,7 +115,7 @@ impl Visiting<'_> {
 }
 
 impl ToolHost for Visiting<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         self.host(name).resolve(name)
     }
 

@@ -6,7 +6,7 @@ use onecall_catalog::{
     ServerMatch, match_server, python_signature_with, typescript_signature_with,
 };
 use onecall_core::{
-    BoxFuture, CallableName, Language, Resolution, ToolCall, ToolError, ToolHost, ToolSpec,
+    BoxFuture, CallableName, Language, Resolving, ToolCall, ToolError, ToolHost, ToolSpec,
     ToolValue,
 };
 use serde::Deserialize;
@@ -147,7 +147,7 @@ fn no_server(name: &str, servers: &BTreeSet<&str>) -> String {
 }
 
 impl ToolHost for Discovery<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         self.inner.resolve(name)
     }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use onecall_catalog::{Misfit, check_arguments, python_signature};
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolSpec, ToolValue,
+    BoxFuture, CallableName, Resolution, Resolving, ToolCall, ToolError, ToolHost, ToolSpec,
+    ToolValue,
 };
 
 /// More misfits than this are only counted.
@@ -23,7 +24,7 @@ impl Fitting {
 }
 
 impl ToolHost for Fitting {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         self.inner.resolve(name)
     }
 

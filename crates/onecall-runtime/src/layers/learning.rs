@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use onecall_core::{
-    AnswerForm, BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue,
+    AnswerForm, BoxFuture, CallableName, Resolution, Resolving, ToolCall, ToolError, ToolHost,
+    ToolValue,
 };
 
 use crate::learned::Learned;
@@ -23,7 +24,7 @@ impl Learning {
 }
 
 impl ToolHost for Learning {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         self.inner.resolve(name)
     }
 

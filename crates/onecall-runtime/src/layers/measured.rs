@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, SPAN_TARGET, ToolCall, ToolError, ToolHost, ToolValue,
+    BoxFuture, CallableName, Resolution, Resolving, SPAN_TARGET, ToolCall, ToolError, ToolHost,
+    ToolValue,
 };
 use tracing::field::Empty;
 use tracing::{Instrument, Span, info_span};
@@ -51,7 +52,7 @@ impl<'a> Measured<'a> {
 }
 
 impl ToolHost for Measured<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         self.inner.resolve(name)
     }
 

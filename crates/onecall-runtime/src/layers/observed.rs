@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use onecall_core::{
-    BoxFuture, CallEnd, CallRecord, CallableName, Caller, Calls, Detail, Observation, Resolution,
+    BoxFuture, CallEnd, CallRecord, CallableName, Caller, Calls, Detail, Observation, Resolving,
     ToolCall, ToolError, ToolHost, ToolValue,
 };
 
@@ -126,7 +126,7 @@ fn size_of(value: &ToolValue) -> usize {
 }
 
 impl ToolHost for Observed<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         self.inner.resolve(name)
     }
 

@@ -13,8 +13,8 @@ use onecall_bridge::{Bridge, Shelf};
 use onecall_catalog::{check_arguments, name_prefix, python_signature};
 use onecall_config::ToolPolicy;
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, ServerName, ToolAnnotations, ToolCall, ToolError,
-    ToolHost, ToolName, ToolSpec, ToolValue,
+    BoxFuture, CallableName, Resolution, Resolving, ServerName, ToolAnnotations, ToolCall,
+    ToolError, ToolHost, ToolName, ToolSpec, ToolValue,
 };
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -322,9 +322,9 @@ fn policy_name(server: &ServerName, function: Function) -> CallableName {
 }
 
 impl ToolHost for Offerings {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         match function(name.as_str()) {
-            Some(spec) => Box::pin(std::future::ready(Resolution::Callable(Arc::clone(spec)))),
+            Some(spec) => Resolving::now(Resolution::Callable(Arc::clone(spec))),
             None => self.inner.resolve(name),
         }
     }

@@ -1,6 +1,6 @@
 //! Keeps the number of calls under way within a program's share.
 
-use onecall_core::{BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue};
+use onecall_core::{BoxFuture, CallableName, Resolving, ToolCall, ToolError, ToolHost, ToolValue};
 use tokio::sync::Semaphore;
 
 /// Lets a limited number of calls through at a time; the others wait in order.
@@ -17,7 +17,7 @@ impl<'a> Parallel<'a> {
 }
 
 impl ToolHost for Parallel<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         self.inner.resolve(name)
     }
 

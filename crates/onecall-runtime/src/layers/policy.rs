@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use onecall_config::ToolPolicy;
-use onecall_core::{BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue};
+use onecall_core::{
+    BoxFuture, CallableName, Resolution, Resolving, ToolCall, ToolError, ToolHost, ToolValue,
+};
 
 /// Lets only permitted tools through.
 pub struct Policy {
@@ -19,17 +21,15 @@ impl Policy {
 }
 
 impl ToolHost for Policy {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
-        Box::pin(async move {
-            match self.inner.resolve(name).await {
-                Resolution::Callable(spec) if self.policy.permits(spec.callable.as_str()) => {
-                    Resolution::Callable(spec)
-                }
-                Resolution::Callable(_) | Resolution::Blocked => Resolution::Blocked,
-                Resolution::Unknown { mut nearest } => {
-                    nearest.retain(|near| self.policy.permits(near.as_str()));
-                    Resolution::Unknown { nearest }
-                }
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
+        self.inner.resolve(name).map(|resolution| match resolution {
+            Resolution::Callable(spec) if self.policy.permits(spec.callable.as_str()) => {
+                Resolution::Callable(spec)
+            }
+            Resolution::Callable(_) | Resolution::Blocked => Resolution::Blocked,
+            Resolution::Unknown { mut nearest } => {
+                nearest.retain(|near| self.policy.permits(near.as_str()));
+                Resolution::Unknown { nearest }
             }
         })
     }

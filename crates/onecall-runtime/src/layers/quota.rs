@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use onecall_core::{BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue};
+use onecall_core::{BoxFuture, CallableName, Resolving, ToolCall, ToolError, ToolHost, ToolValue};
 
 /// Lets a limited number of calls through in all.
 pub struct Quota<'a> {
@@ -19,7 +19,7 @@ impl<'a> Quota<'a> {
 }
 
 impl ToolHost for Quota<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         self.inner.resolve(name)
     }
 

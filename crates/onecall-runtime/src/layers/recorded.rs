@@ -1,6 +1,8 @@
 //! Notes each call for the record of its run.
 
-use onecall_core::{BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue};
+use onecall_core::{
+    BoxFuture, CallableName, Resolution, Resolving, ToolCall, ToolError, ToolHost, ToolValue,
+};
 
 use crate::record::Recording;
 
@@ -18,10 +20,9 @@ impl<'a> Recorded<'a> {
 }
 
 impl ToolHost for Recorded<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         let Some(recording) = self.recording else { return self.inner.resolve(name) };
-        Box::pin(async move {
-            let resolution = self.inner.resolve(name).await;
+        self.inner.resolve(name).map(|resolution| {
             if let Resolution::Callable(spec) = &resolution {
                 recording.met(spec);
             }

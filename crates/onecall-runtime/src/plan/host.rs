@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use onecall_core::{
-    AnswerForm, BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue,
+    AnswerForm, BoxFuture, CallableName, Resolution, Resolving, ToolCall, ToolError, ToolHost,
+    ToolValue,
 };
 use serde_json::value::RawValue;
 
@@ -58,8 +59,8 @@ impl<'a> PlanHost<'a> {
 }
 
 impl ToolHost for PlanHost<'_> {
-    fn resolve<'a>(&'a self, _name: &'a CallableName) -> BoxFuture<'a, Resolution> {
-        Box::pin(std::future::ready(Resolution::Unknown { nearest: Vec::new() }))
+    fn resolve<'a>(&'a self, _name: &'a CallableName) -> Resolving<'a> {
+        Resolving::now(Resolution::Unknown { nearest: Vec::new() })
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {

@@ -1,5 +1,7 @@
 //! Arguments as text that is the same for whatever means the same.
 
+use std::ops::Range;
+
 /// Deeper nesting is no ordinary question; its answer is not kept.
 const MAX_DEPTH: usize = 64;
 
@@ -37,31 +39,35 @@ fn take_object(rest: &mut &str, depth: usize, text: &mut String) -> Option<()> {
         return None;
     }
     skip(rest);
-    let mut members: Vec<(&str, String)> = Vec::new();
+    text.push('{');
+    let start = text.len();
+    let mut members: Vec<(&str, Range<usize>)> = Vec::new();
     while !rest.starts_with('}') {
-        let name = take_string(rest)?;
+        if !members.is_empty() {
+            text.push(',');
+        }
+        let (name, begin) = (take_string(rest)?, text.len());
+        text.push_str(name);
+        text.push(':');
         skip_space(rest);
         // The colon.
         skip(rest);
-        let mut value = String::new();
-        take_value(rest, depth, &mut value)?;
-        members.push((name, value));
+        take_value(rest, depth, text)?;
+        members.push((name, begin..text.len()));
         skip_space(rest);
         if rest.starts_with(',') {
             skip(rest);
         }
     }
     skip_one(rest);
-    // Stable: of members with the same name it is the order that counts.
-    members.sort_by_key(|(name, _)| *name);
-    text.push('{');
-    for (position, (name, value)) in members.iter().enumerate() {
-        if position > 0 {
-            text.push(',');
-        }
-        text.push_str(name);
-        text.push(':');
-        text.push_str(value);
+    if !members.is_sorted_by_key(|(name, _)| *name) {
+        // Stable: of members with the same name it is the order that counts.
+        members.sort_by_key(|(name, _)| *name);
+        let sorted: Vec<_> =
+            members.into_iter().filter_map(|(_, member)| text.get(member)).collect();
+        let sorted = sorted.join(",");
+        text.truncate(start);
+        text.push_str(&sorted);
     }
     text.push('}');
     Some(())

@@ -1,7 +1,7 @@
 //! Answers what a program says to its `cache`, before anything is counted as a call.
 
 use onecall_config::ToolPattern;
-use onecall_core::{BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue};
+use onecall_core::{BoxFuture, CallableName, Resolving, ToolCall, ToolError, ToolHost, ToolValue};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -45,7 +45,7 @@ impl<'a> CacheControl<'a> {
 }
 
 impl ToolHost for CacheControl<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         self.inner.resolve(name)
     }
 

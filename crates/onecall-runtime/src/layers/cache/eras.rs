@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use foldhash::quality::RandomState;
 use onecall_core::ServerName;
 
 /// A point in the life of a server.
@@ -16,7 +17,9 @@ pub(super) struct Era {
 
 /// Where each server is.
 #[derive(Debug, Default)]
-pub(super) struct Eras(Mutex<HashMap<ServerName, Era>>);
+pub(super) struct Eras(Mutex<ByServer>);
+
+type ByServer = HashMap<ServerName, Era, RandomState>;
 
 impl Eras {
     pub(super) fn of(&self, server: &ServerName) -> Era {
@@ -34,7 +37,7 @@ impl Eras {
         self.lock().entry(server.clone()).or_default().questions += 1;
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ServerName, Era>> {
+    fn lock(&self) -> MutexGuard<'_, ByServer> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

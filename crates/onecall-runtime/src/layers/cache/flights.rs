@@ -30,7 +30,7 @@ pub(super) struct Flights(Mutex<Board>);
 #[derive(Default)]
 struct Board {
     departures: u64,
-    flights: HashMap<Key, Departed>,
+    flights: HashMap<Arc<Key>, Departed>,
 }
 
 struct Departed {
@@ -44,7 +44,7 @@ struct Departed {
 /// A place on the board, taken off it when this is dropped.
 pub(super) struct Listing {
     flights: Arc<Flights>,
-    key: Key,
+    key: Arc<Key>,
     id: u64,
 }
 
@@ -59,7 +59,7 @@ impl Flights {
     /// Begins a call that others may join, and takes the place of one that is under way.
     pub(super) fn depart(
         self: &Arc<Self>,
-        key: Key,
+        key: Arc<Key>,
         name: CallableName,
         changes: u64,
         call: impl FnOnce(Listing) -> BoxFuture<'static, Arc<Landed>>,
@@ -67,7 +67,7 @@ impl Flights {
         let mut board = self.board();
         board.departures += 1;
         let id = board.departures;
-        let listing = Listing { flights: Arc::clone(self), key: key.clone(), id };
+        let listing = Listing { flights: Arc::clone(self), key: Arc::clone(&key), id };
         let flight = call(listing).shared();
         if let Some(weak) = flight.downgrade() {
             board.flights.insert(key, Departed { id, name, changes, flight: weak });

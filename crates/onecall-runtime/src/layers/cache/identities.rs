@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use foldhash::quality::RandomState;
 use onecall_bridge::Identity;
 use onecall_config::{LocalTool, ServerConfig};
 use onecall_core::ServerName;
 
 /// By their names.
 #[derive(Debug, Default)]
-pub(super) struct Identities(Mutex<HashMap<ServerName, Identity>>);
+pub(super) struct Identities(Mutex<HashMap<ServerName, Identity, RandomState>>);
 
 impl Identities {
     /// These servers take the place of those before.

@@ -1,7 +1,5 @@
 //! What a call asks, as far as the answer depends on it.
 
-use std::sync::Arc;
-
 use onecall_core::{AnswerForm, ServerName, ToolCall, ToolName, ToolSpec};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -12,11 +10,8 @@ use super::canonical::canonical;
 const MAX_ARGUMENTS: usize = 64 * 1024;
 
 /// Calls with the same key may have the same answer.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key(Arc<Parts>);
-
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Parts {
+pub(super) struct Key {
     /// Who answers, and to whom.
     identity: [u8; 32],
     server: ServerName,
@@ -32,18 +27,18 @@ impl Key {
         if arguments.len() > MAX_ARGUMENTS {
             return None;
         }
-        Some(Self(Arc::new(Parts {
+        Some(Self {
             identity,
             server: spec.server.clone(),
             tool: spec.tool.clone(),
             arguments: canonical(arguments)?,
             form: call.form,
-        })))
+        })
     }
 
     /// The same as a hash, for what the tool is at present.
     pub(super) fn hash(&self, spec: &ToolSpec) -> [u8; 32] {
-        let Parts { identity, server, tool, arguments, form } = &*self.0;
+        let Self { identity, server, tool, arguments, form } = self;
         let definition =
             json!([spec.description, spec.input_schema, spec.output_schema, spec.annotations]);
         let form = match form {
@@ -63,12 +58,11 @@ impl Key {
     }
 
     pub(super) fn server(&self) -> &ServerName {
-        &self.0.server
+        &self.server
     }
 
     /// What it takes to remember it.
     pub(super) fn bytes(&self) -> usize {
-        let Parts { server, tool, arguments, .. } = &*self.0;
-        server.as_str().len() + tool.as_str().len() + arguments.len()
+        self.server.as_str().len() + self.tool.as_str().len() + self.arguments.len()
     }
 }

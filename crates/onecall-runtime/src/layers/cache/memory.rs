@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use foldhash::quality::RandomState;
-use moka::future::Cache;
 use moka::notification::RemovalCause;
 use moka::policy::EvictionPolicy;
+use moka::sync::Cache;
 use onecall_config::{CacheConfig, ToolPattern};
 use onecall_core::{ServerName, ToolSpec, ToolValue};
 
@@ -21,10 +21,10 @@ const OVERHEAD: usize = 256;
 
 /// The answers and their keys.
 pub(super) struct Memory {
-    kept: Cache<Key, Arc<Kept>, RandomState>,
+    kept: Cache<Arc<Key>, Arc<Kept>, RandomState>,
     /// Which of them are whose, so that a server's can be removed without a look at all. It may
     /// lack one for a moment; answers of another era are not used in any case.
-    by_server: Arc<Mutex<HashMap<ServerName, HashSet<Key>>>>,
+    by_server: Arc<Mutex<ByServer>>,
     eras: Arc<Eras>,
     largest: u64,
 }
@@ -51,7 +51,7 @@ fn weight(key: &Key, kept: &Kept) -> usize {
     key.bytes() + size_of(&kept.value) + OVERHEAD
 }
 
-type ByServer = HashMap<ServerName, HashSet<Key>>;
+type ByServer = HashMap<ServerName, HashSet<Arc<Key>>>;
 
 fn lock(by_server: &Mutex<ByServer>) -> MutexGuard<'_, ByServer> {
     by_server.lock().unwrap_or_else(PoisonError::into_inner)
@@ -63,16 +63,18 @@ impl Memory {
         let ttls = config.ttls.iter().map(|(_, ttl)| *ttl);
         let longest = ttls.chain([config.ttl]).max().unwrap_or_default();
         let index = Arc::clone(&by_server);
-        let gone = move |key: Arc<Key>, _, cause| {
+        let gone = move |key: Arc<Arc<Key>>, _, cause| {
             if cause != RemovalCause::Replaced
                 && let Some(keys) = lock(&index).get_mut(key.server())
             {
-                keys.remove(&*key);
+                keys.remove(&**key);
             }
         };
         let kept = Cache::builder()
             .max_capacity(config.max_bytes)
-            .weigher(|key, kept: &Arc<Kept>| u32::try_from(weight(key, kept)).unwrap_or(u32::MAX))
+            .weigher(|key: &Arc<Key>, kept: &Arc<Kept>| {
+                u32::try_from(weight(key, kept)).unwrap_or(u32::MAX)
+            })
             // What was just asked is what will be asked again.
             .eviction_policy(EvictionPolicy::lru())
             .time_to_live(longest)
@@ -82,18 +84,18 @@ impl Memory {
     }
 
     /// The answer to this, if there is one that holds.
-    pub(super) async fn get(
+    pub(super) fn get(
         &self,
         key: &Key,
         spec: &Arc<ToolSpec>,
         now: SystemTime,
     ) -> Option<ToolValue> {
-        let kept = self.kept.get(key).await?;
+        let kept = self.kept.get(key)?;
         let is_same = Arc::ptr_eq(&kept.spec, spec) || kept.spec == *spec;
         if is_same && self.is_current(&kept, now) {
             return Some(kept.value.clone());
         }
-        self.kept.invalidate(key).await;
+        self.kept.invalidate(key);
         None
     }
 
@@ -102,9 +104,9 @@ impl Memory {
     }
 
     /// Keeps an answer, unless it is too large or something has changed meanwhile.
-    pub(super) async fn put(
+    pub(super) fn put(
         &self,
-        key: Key,
+        key: Arc<Key>,
         spec: Arc<ToolSpec>,
         value: ToolValue,
         &Ticket { since, changes, .. }: &Ticket,
@@ -116,38 +118,38 @@ impl Memory {
         if size > self.largest || is_late {
             return;
         }
-        lock(&self.by_server).entry(key.server().clone()).or_default().insert(key.clone());
-        self.kept.insert(key, Arc::new(kept)).await;
+        lock(&self.by_server).entry(key.server().clone()).or_default().insert(Arc::clone(&key));
+        self.kept.insert(key, Arc::new(kept));
     }
 
     /// Removes one answer.
-    pub(super) async fn forget(&self, key: &Key) {
-        self.kept.invalidate(key).await;
+    pub(super) fn forget(&self, key: &Key) {
+        self.kept.invalidate(key);
     }
 
     /// Removes what a server has answered.
-    pub(super) async fn forget_server(&self, server: &ServerName) {
+    pub(super) fn forget_server(&self, server: &ServerName) {
         let keys = lock(&self.by_server).remove(server).unwrap_or_default();
         for key in keys {
-            self.kept.invalidate(&key).await;
+            self.kept.invalidate(&*key);
         }
     }
 
     /// Removes the answers of tools whose names fit, and says how many those were.
-    pub(super) async fn clear(&self, pattern: &ToolPattern, now: SystemTime) -> u64 {
+    pub(super) fn clear(&self, pattern: &ToolPattern, now: SystemTime) -> u64 {
         let fits = |kept: &Kept| pattern.matches(kept.spec.callable.as_str());
         let chosen: Vec<_> = self.kept.iter().filter(|(_, kept)| fits(kept)).collect();
         let mut cleared = 0;
         for (key, kept) in chosen {
             cleared += u64::from(self.is_current(&kept, now));
-            self.kept.invalidate(&*key).await;
+            self.kept.invalidate(&**key);
         }
         cleared
     }
 
     /// How many answers there are, and what they take.
-    pub(super) async fn size(&self) -> (u64, u64) {
-        self.kept.run_pending_tasks().await;
+    pub(super) fn size(&self) -> (u64, u64) {
+        self.kept.run_pending_tasks();
         (self.kept.entry_count(), self.kept.weighted_size())
     }
 }

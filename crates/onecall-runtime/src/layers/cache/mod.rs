@@ -19,14 +19,15 @@ mod questioned;
 mod reused;
 mod treatment;
 
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use onecall_config::{CacheConfig, CacheScope, LocalTool, ServerConfig, ToolPattern};
 use onecall_core::{
-    BoxFuture, CallableName, Caller, Freshness, Resolution, ServerName, ToolCall, ToolError,
-    ToolHost, ToolSpec, ToolValue,
+    BoxFuture, CallableName, Caller, Freshness, Resolution, Resolving, ServerName, ToolCall,
+    ToolError, ToolHost, ToolSpec, ToolValue,
 };
 use onecall_store::Writer;
 use serde::Serialize;
@@ -187,24 +188,63 @@ impl Cached {
         }
     }
 
+    /// Makes a call of what its name means.
+    fn call_as(
+        &self,
+        resolution: Resolution,
+        call: ToolCall,
+    ) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        let Resolution::Callable(spec) = resolution else { return self.host.call(call) };
+        match Treatment::of(&spec, &self.config) {
+            Treatment::Keep(ttl) => match self.key(&spec, &call) {
+                Some(key) => self.answer(key, spec, ttl, call),
+                None => self.host.call(self.questioned(call)),
+            },
+            Treatment::Pass => self.host.call(self.questioned(call)),
+            Treatment::Invalidate => {
+                let call = self.questioned(call);
+                Box::pin(async move { self.change(&spec.server, call).await })
+            }
+        }
+    }
+
     /// What a call asks, if the answer can be kept.
     fn key(&self, spec: &ToolSpec, call: &ToolCall) -> Option<Key> {
         Key::of(self.identities.of(&spec.server)?, spec, call)
     }
 
     /// Answers with what is kept, with the answer to a call like it, or with a call.
-    async fn answer(
+    fn answer(
         &self,
         key: Key,
         spec: Arc<ToolSpec>,
         ttl: Duration,
         call: ToolCall,
+    ) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        let now = self.clock.now();
+        if call.freshness != Freshness::New
+            && let Some(value) = self.holdings.place.at_hand(&key, &spec, now)
+        {
+            self.count_hit(call.id);
+            return Box::pin(ready(Ok(value)));
+        }
+        Box::pin(self.find(Arc::new(key), spec, ttl, call, now))
+    }
+
+    /// The same where no answer is at hand.
+    async fn find(
+        &self,
+        key: Arc<Key>,
+        spec: Arc<ToolSpec>,
+        ttl: Duration,
+        call: ToolCall,
+        now: SystemTime,
     ) -> Result<ToolValue, ToolError> {
-        let (place, now) = (&self.holdings.place, self.clock.now());
+        let place = &self.holdings.place;
         let is_new = call.freshness == Freshness::New;
         if is_new {
             place.forget(&key, &spec, now).await;
-        } else if let Some(value) = place.get(&key, &spec, now, ttl).await {
+        } else if let Some(value) = place.far_off(&key, &spec, now, ttl).await {
             self.count_hit(call.id);
             return Ok(value);
         }
@@ -243,11 +283,11 @@ impl Cached {
     }
 
     /// Makes a call that others may join, and whose answer is kept.
-    fn depart(&self, key: Key, spec: Arc<ToolSpec>, ttl: Duration, call: ToolCall) -> Flight {
+    fn depart(&self, key: Arc<Key>, spec: Arc<ToolSpec>, ttl: Duration, call: ToolCall) -> Flight {
         let (host, clock) = (Arc::clone(&self.host), Arc::clone(&self.clock));
         let (eras, holdings) = (Arc::clone(&self.eras), Arc::clone(&self.holdings));
         let (era, name) = (eras.of(&spec.server), call.name.clone());
-        let asked = key.clone();
+        let asked = Arc::clone(&key);
         let make = move |listing: Listing| -> BoxFuture<'static, Arc<Landed>> {
             Box::pin(async move {
                 // Its age counts from the question: what it tells may have been so then.
@@ -322,7 +362,7 @@ fn size_of(value: &ToolValue) -> usize {
 }
 
 impl ToolHost for Cached {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         self.host.resolve(name)
     }
 
@@ -330,19 +370,13 @@ impl ToolHost for Cached {
         if !call.name.as_str().starts_with(CALLABLE) {
             return self.host.call(call);
         }
-        Box::pin(async move {
-            let Resolution::Callable(spec) = self.host.resolve(&call.name).await else {
-                return self.host.call(call).await;
-            };
-            match Treatment::of(&spec, &self.config) {
-                Treatment::Keep(ttl) => match self.key(&spec, &call) {
-                    Some(key) => self.answer(key, spec, ttl, call).await,
-                    None => self.host.call(self.questioned(call)).await,
-                },
-                Treatment::Pass => self.host.call(self.questioned(call)).await,
-                Treatment::Invalidate => self.change(&spec.server, self.questioned(call)).await,
-            }
-        })
+        match self.host.resolve(&call.name).known() {
+            Some(resolution) => self.call_as(resolution, call),
+            None => Box::pin(async move {
+                let resolution = self.host.resolve(&call.name).await;
+                self.call_as(resolution, call).await
+            }),
+        }
     }
 }
 

@@ -35,16 +35,29 @@ impl Place {
         Ticket { since, changes, mark }
     }
 
-    /// The answer to this, if there is one that holds.
-    pub(super) async fn get(
+    /// The answer to this, if one that holds is at hand.
+    pub(super) fn at_hand(
         &self,
         key: &Key,
         spec: &Arc<ToolSpec>,
         now: SystemTime,
+    ) -> Option<ToolValue> {
+        match self {
+            Self::Memory(memory) => memory.get(key, spec, now),
+            Self::Disk(_) => None,
+        }
+    }
+
+    /// The same where it takes a while to find one.
+    pub(super) async fn far_off(
+        &self,
+        key: &Key,
+        spec: &ToolSpec,
+        now: SystemTime,
         ttl: Duration,
     ) -> Option<ToolValue> {
         match self {
-            Self::Memory(memory) => memory.get(key, spec, now).await,
+            Self::Memory(_) => None,
             Self::Disk(disk) => disk.get(key, spec, now, ttl).await,
         }
     }
@@ -52,7 +65,7 @@ impl Place {
     /// Keeps an answer, unless it is too large or something has changed meanwhile.
     pub(super) async fn put(
         &self,
-        key: Key,
+        key: Arc<Key>,
         spec: Arc<ToolSpec>,
         value: ToolValue,
         ticket: Ticket,
@@ -60,7 +73,7 @@ impl Place {
         ttl: Duration,
     ) {
         match self {
-            Self::Memory(memory) => memory.put(key, spec, value, &ticket, ttl).await,
+            Self::Memory(memory) => memory.put(key, spec, value, &ticket, ttl),
             Self::Disk(disk) => disk.put(&key, &spec, value, ticket, now, ttl).await,
         }
     }
@@ -68,7 +81,7 @@ impl Place {
     /// Removes one answer.
     pub(super) async fn forget(&self, key: &Key, spec: &ToolSpec, now: SystemTime) {
         match self {
-            Self::Memory(memory) => memory.forget(key).await,
+            Self::Memory(memory) => memory.forget(key),
             Self::Disk(disk) => disk.forget(key, spec, now).await,
         }
     }
@@ -76,7 +89,7 @@ impl Place {
     /// Removes what a server has answered.
     pub(super) async fn forget_server(&self, server: &ServerName, now: SystemTime) {
         match self {
-            Self::Memory(memory) => memory.forget_server(server).await,
+            Self::Memory(memory) => memory.forget_server(server),
             Self::Disk(disk) => disk.forget_server(server, now).await,
         }
     }
@@ -92,7 +105,7 @@ impl Place {
     /// Removes the answers of tools whose names fit, and says how many those were.
     pub(super) async fn clear(&self, pattern: &ToolPattern, now: SystemTime) -> u64 {
         match self {
-            Self::Memory(memory) => memory.clear(pattern, now).await,
+            Self::Memory(memory) => memory.clear(pattern, now),
             Self::Disk(disk) => disk.clear(pattern).await,
         }
     }
@@ -107,7 +120,7 @@ impl Place {
     /// How many answers there are, and what they take.
     pub(super) async fn size(&self, now: SystemTime) -> (u64, u64) {
         match self {
-            Self::Memory(memory) => memory.size().await,
+            Self::Memory(memory) => memory.size(),
             Self::Disk(disk) => disk.size(now).await,
         }
     }

@@ -65,26 +65,24 @@ impl Drop for Uncounted<'_> {
 }
 
 impl ToolHost for Server {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
-        Box::pin(async move {
-            if self.blocked.lock().unwrap().contains(&name.as_str()) {
-                return Resolution::Blocked;
-            }
-            let parts: Vec<&str> = name.as_str().split("__").collect();
-            let is_read_only = parts[2].starts_with("read_");
-            Resolution::Callable(Arc::new(ToolSpec {
-                callable: name.clone(),
-                server: ServerName::new(parts[1]),
-                tool: ToolName::new(parts[2]),
-                description: Some((*self.description.lock().unwrap()).to_owned()),
-                input_schema: json!({}),
-                output_schema: None,
-                annotations: ToolAnnotations {
-                    read_only_hint: is_read_only.then_some(true),
-                    ..ToolAnnotations::default()
-                },
-            }))
-        })
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
+        if self.blocked.lock().unwrap().contains(&name.as_str()) {
+            return Resolving::now(Resolution::Blocked);
+        }
+        let parts: Vec<&str> = name.as_str().split("__").collect();
+        let is_read_only = parts[2].starts_with("read_");
+        Resolving::now(Resolution::Callable(Arc::new(ToolSpec {
+            callable: name.clone(),
+            server: ServerName::new(parts[1]),
+            tool: ToolName::new(parts[2]),
+            description: Some((*self.description.lock().unwrap()).to_owned()),
+            input_schema: json!({}),
+            output_schema: None,
+            annotations: ToolAnnotations {
+                read_only_hint: is_read_only.then_some(true),
+                ..ToolAnnotations::default()
+            },
+        })))
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
@@ -549,7 +547,7 @@ impl Caller for Client {
     }
 
     fn ask(&self, _: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {
-        Box::pin(std::future::ready(Err(Refusal::TimedOut)))
+        Box::pin(ready(Err(Refusal::TimedOut)))
     }
 }
 

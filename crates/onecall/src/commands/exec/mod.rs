@@ -15,8 +15,8 @@ use std::time::Duration;
 use anyhow::Context;
 use onecall_config::{Config, DEFAULT_WORKSPACE_BYTES};
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, ToolCall, ToolError, ToolHost, ToolValue, Workspace,
-    WorkspaceAccess,
+    BoxFuture, CallableName, Resolution, Resolving, ToolCall, ToolError, ToolHost, ToolValue,
+    Workspace, WorkspaceAccess,
 };
 use onecall_engine::Engines;
 use onecall_runtime::layers::Fitting;
@@ -190,8 +190,8 @@ impl Conversation {
 pub(super) struct Nobody;
 
 impl ToolHost for Nobody {
-    fn resolve<'a>(&'a self, _name: &'a CallableName) -> BoxFuture<'a, Resolution> {
-        Box::pin(async { Resolution::Unknown { nearest: Vec::new() } })
+    fn resolve<'a>(&'a self, _name: &'a CallableName) -> Resolving<'a> {
+        Resolving::now(Resolution::Unknown { nearest: Vec::new() })
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {

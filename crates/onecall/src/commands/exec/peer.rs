@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onecall_catalog::Catalog;
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, ServerName, ToolAnnotations, ToolCall, ToolError,
-    ToolHost, ToolName, ToolSpec, ToolValue,
+    BoxFuture, CallableName, Resolution, Resolving, ServerName, ToolAnnotations, ToolCall,
+    ToolError, ToolHost, ToolName, ToolSpec, ToolValue,
 };
 use onecall_runtime::{Directory, Found, call_id};
 use serde_json::json;
@@ -132,17 +132,15 @@ fn identifier(name: &str) -> String {
 }
 
 impl ToolHost for Peer {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         let listed = match &self.tools {
             Tools::Listed(tools) => tools.get(name.as_str()).cloned(),
             // A misspelt variable is no tool.
             Tools::Any => None,
         };
-        Box::pin(async move {
-            match listed {
-                Some(spec) => Resolution::Callable(spec),
-                None => Resolution::Unknown { nearest: self.nearest(name.as_str()) },
-            }
+        Resolving::now(match listed {
+            Some(spec) => Resolution::Callable(spec),
+            None => Resolution::Unknown { nearest: self.nearest(name.as_str()) },
         })
     }
 

@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, ServerName, ToolAnnotations, ToolCall, ToolError,
-    ToolHost, ToolName, ToolSpec, ToolValue,
+    BoxFuture, CallableName, Resolution, Resolving, ServerName, ToolAnnotations, ToolCall,
+    ToolError, ToolHost, ToolName, ToolSpec, ToolValue,
 };
 use onecall_store::{CallFacts, RunRecord};
 use serde::Deserialize;
@@ -83,17 +83,15 @@ fn spec(name: &str, server: ServerName, tool: ToolName, input_schema: Value) -> 
 }
 
 impl ToolHost for Recorded {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> BoxFuture<'a, Resolution> {
-        Box::pin(async move {
-            if let Some(spec) = self.find(name.as_str()) {
-                return Resolution::Callable(Arc::clone(spec));
-            }
+    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
+        Resolving::now(match self.find(name.as_str()) {
+            Some(spec) => Resolution::Callable(Arc::clone(spec)),
             // A tool that was never called may still be named.
-            if name.as_str().starts_with("mcp__") {
+            None if name.as_str().starts_with("mcp__") => {
                 let (server, tool) = (ServerName::new(""), ToolName::new(name.as_str()));
-                return Resolution::Callable(spec(name.as_str(), server, tool, json!({})));
+                Resolution::Callable(spec(name.as_str(), server, tool, json!({})))
             }
-            Resolution::Unknown { nearest: Vec::new() }
+            None => Resolution::Unknown { nearest: Vec::new() },
         })
     }
 
