@@ -36,7 +36,7 @@ pub use generate::{Files, Listed, content_digest, generate, generated_file};
 pub use naming::{name_prefix, natural_name};
 pub use observed::Observed;
 pub use program::{Finding, ToolUse, ToolUses, Tools, calls_of, check_program, names_to_check};
-pub use python::{python_signature, python_signature_with};
+pub use python::{is_keyword_argument, python_signature, python_signature_with};
 pub use server::{ServerMatch, match_server};
 pub use shape::Shape;
 pub use summary::summary;

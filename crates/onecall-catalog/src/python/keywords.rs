@@ -45,8 +45,10 @@ pub(crate) fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }
 
-/// ASCII only: Python also takes other letters, but folds some of them into others.
-pub(crate) fn is_keyword_argument(name: &str) -> bool {
+/// Whether an argument of this name can be written as `name=value`. ASCII only: Python also
+/// takes other letters, but folds some of them into others.
+#[must_use]
+pub fn is_keyword_argument(name: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     !name.is_empty()
         && name.bytes().all(word)

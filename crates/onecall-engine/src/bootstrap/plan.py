@@ -4,6 +4,7 @@ import asyncio
 import builtins
 import importlib
 import inspect
+import json
 import sys
 from asyncio import events
 
@@ -70,18 +71,31 @@ def copied(value):
     return value
 
 
-async def call(node, path, arguments):
+paths = "[]"
+
+
+def locate(nodes):
+    """Takes note where the nodes are in the plan: a list of paths, as JSON."""
+    global paths
+    paths = nodes
+
+
+def failed(kind, message, node):
+    return kind(f"{message}\n    in {json.loads(paths)[node]}")
+
+
+async def call(node, /, **arguments):
     """Runs one node of the plan. The gateway knows its tool by its number."""
     name, key = f"plan_node_{node}", next_id()
     try:
         send(key, name, arguments)
     except Exception as error:
-        raise PlanError(f"{said(error)}\n    in {path}") from None
+        raise failed(PlanError, said(error), node) from None
     loop = events.get_running_loop()
     _, succeeded, value = loop.answer_now(key) or await loop.answer(key)
     if succeeded:
         return value
-    raise ToolError(f"{reason(name, succeeded, value)}\n    in {path}")
+    raise failed(ToolError, reason(name, succeeded, value), node)
 
 
 started = {}

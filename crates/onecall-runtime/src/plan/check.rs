@@ -132,6 +132,9 @@ fn references(
 fn fit(draft: &Draft, spec: &ToolSpec, problems: &mut Vec<Problem>) {
     let arguments = Known::Entries(known_entries(&draft.arguments));
     let misfits = misfits(&spec.input_schema, &arguments);
+    if misfits.is_empty() {
+        return;
+    }
     let signature = python_signature(spec);
     for misfit in misfits {
         let path = format!("{}{}", draft.arguments_path, misfit.path);

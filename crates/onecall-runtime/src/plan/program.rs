@@ -8,13 +8,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use onecall_catalog::is_keyword_argument;
 use serde_json::Value;
 
 use super::{Argument, Node, Plan, ResultOf};
 
 /// What the program imports from the bootstrap.
 const PRELUDE: &str =
-    "import asyncio\nfrom _onecall_plan import call, copied, define, shared, transform\n";
+    "import asyncio\nfrom _onecall_plan import call, copied, define, locate, shared, transform\n";
 
 impl Plan {
     /// The program that carries the plan out. The answer of the target is not in its
@@ -34,6 +35,8 @@ impl Plan {
         let target = self.nodes.len().saturating_sub(1);
         let main = writer.steps(target, "");
         let mut code = PRELUDE.to_owned();
+        let paths = Value::from_iter(self.nodes.iter().map(|node| node.path.as_str()));
+        _ = writeln!(code, "locate({})", text(&paths.to_string()));
         if let Some(definitions) = &self.definitions {
             _ = writeln!(code, "define({})", text(definitions));
         }
@@ -102,8 +105,15 @@ impl Writer<'_> {
     }
 
     fn call(&mut self, number: usize, node: &Node) -> String {
-        let arguments = self.entries(&node.arguments);
-        format!("call({number}, {}, {arguments})", text(&node.path))
+        let mut written = format!("call({number}");
+        if node.arguments.iter().all(|(name, _)| is_keyword_argument(name)) {
+            for (name, value) in &node.arguments {
+                _ = write!(written, ", {name}={}", self.argument(value));
+            }
+        } else {
+            _ = write!(written, ", **{}", self.entries(&node.arguments));
+        }
+        written + ")"
     }
 
     fn entries(&mut self, entries: &[(String, Argument)]) -> String {
