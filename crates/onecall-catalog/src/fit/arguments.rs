@@ -9,6 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::known::Part;
+use super::place::Place;
 use super::{Check, Misfit, find};
 
 /// Checks the arguments of a call against its tool's schema.
@@ -35,6 +36,11 @@ pub fn check_arguments(
 
 /// The names of every null that the schema neither takes nor needs.
 pub(super) fn left_out<'v>(schema: &Value, arguments: Part<'v>) -> Vec<&'v str> {
+    if let Some(Value::Object(entries)) = arguments.value()
+        && !entries.values().any(Value::is_null)
+    {
+        return Vec::new();
+    }
     let is_null = |part: Part<'_>| part.value().is_some_and(Value::is_null);
     let mut nulls = arguments.entries().unwrap_or_default();
     nulls.retain(|(_, part)| is_null(*part));
@@ -50,7 +56,7 @@ pub(super) fn left_out<'v>(schema: &Value, arguments: Part<'v>) -> Vec<&'v str> 
         let property = properties.and_then(|properties| properties.get(*name));
         let Some(property) = property.filter(|_| !required.contains(name)) else { return false };
         let mut misfits = Vec::new();
-        check.value(property, *part, "", 1, &mut misfits);
+        check.value(property, *part, Place::Whole, 1, &mut misfits);
         !misfits.is_empty()
     });
     nulls.map(|(name, _)| name).collect()

@@ -8,14 +8,26 @@ use super::known::{Part, shown, shown_list};
 /// The names of JSON Schema for what a value can be.
 const KINDS: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
+/// So many are looked through faster than they are hashed.
+pub(super) const FEW: usize = 8;
+
+/// What an object has under a name. Most schemas are small, and are asked for much that they
+/// do not have.
+pub(super) fn entry<'o>(object: &'o Map<String, Value>, name: &str) -> Option<&'o Value> {
+    if object.len() > FEW {
+        return object.get(name);
+    }
+    object.iter().find_map(|(key, value)| (key == name).then_some(value))
+}
+
 /// The kinds that a schema accepts; `None` if it does not say so in words we know.
 pub(super) fn accepted_kinds(schema: &Map<String, Value>) -> Option<Vec<&str>> {
-    let mut accepted: Vec<&str> = match schema.get("type")? {
+    let mut accepted: Vec<&str> = match entry(schema, "type")? {
         Value::String(one) => vec![one],
         Value::Array(several) => several.iter().map(Value::as_str).collect::<Option<_>>()?,
         _ => return None,
     };
-    if schema.get("nullable") == Some(&Value::Bool(true)) {
+    if entry(schema, "nullable") == Some(&Value::Bool(true)) {
         accepted.push("null");
     }
     let all_known = accepted.iter().all(|kind| KINDS.contains(kind));
@@ -28,7 +40,11 @@ pub(super) fn is_accepted(kind: &str, accepted: &[&str]) -> bool {
 }
 
 pub(super) fn wrong_kind(schema: &Map<String, Value>, part: Part<'_>) -> Option<String> {
-    let (kind, accepted) = (part.kind()?, accepted_kinds(schema)?);
+    let kind = part.kind()?;
+    if entry(schema, "type").and_then(Value::as_str) == Some(kind) {
+        return None;
+    }
+    let accepted = accepted_kinds(schema)?;
     (!is_accepted(kind, &accepted)).then(|| of_wrong_kind(part, kind, &accepted))
 }
 
@@ -45,12 +61,12 @@ pub(super) fn wrong_choice(
     most: usize,
 ) -> Option<String> {
     let value = part.value()?;
-    if let Some(choices) = schema.get("enum").and_then(Value::as_array)
+    if let Some(choices) = entry(schema, "enum").and_then(Value::as_array)
         && !choices.iter().any(|choice| is_equal(choice, value, steps, most))
     {
         return Some(format!("{} is not one of {}", part.shown(), shown_list(choices)));
     }
-    let only = schema.get("const").filter(|only| !is_equal(only, value, steps, most))?;
+    let only = entry(schema, "const").filter(|only| !is_equal(only, value, steps, most))?;
     Some(format!("{} is not {}", part.shown(), shown(only)))
 }
 
@@ -79,7 +95,7 @@ fn is_equal(one: &Value, other: &Value, steps: &mut usize, most: usize) -> bool 
 }
 
 pub(super) fn out_of_range(schema: &Map<String, Value>, value: &Value) -> Option<String> {
-    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
+    let bound = |keyword: &str| entry(schema, keyword).and_then(Value::as_f64);
     match value {
         Value::Number(number) => {
             let number = number.as_f64()?;
@@ -93,7 +109,7 @@ pub(super) fn out_of_range(schema: &Map<String, Value>, value: &Value) -> Option
             Some(format!("{value} is {how} {bound}"))
         }
         Value::String(text) => {
-            if !schema.contains_key("minLength") && !schema.contains_key("maxLength") {
+            if entry(schema, "minLength").is_none() && entry(schema, "maxLength").is_none() {
                 return None;
             }
             let length = text.chars().count() as f64;

@@ -9,6 +9,7 @@
 mod arguments;
 mod keyword;
 mod known;
+mod place;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -20,8 +21,11 @@ use arguments::left_out;
 pub use arguments::check_arguments;
 pub use known::Known;
 
-use keyword::{accepted_kinds, is_accepted, of_wrong_kind, out_of_range, wrong_choice, wrong_kind};
+use keyword::{
+    FEW, accepted_kinds, entry, is_accepted, of_wrong_kind, out_of_range, wrong_choice, wrong_kind,
+};
 use known::{Part, cut};
+use place::Place;
 
 /// Steps through schemas and values that one check may take; a server chose the schema.
 const MAX_STEPS: usize = 20_000;
@@ -67,7 +71,7 @@ pub fn misfits(schema: &Value, arguments: &Known) -> Vec<Misfit> {
 fn find(schema: &Value, part: Part<'_>, left_out: &[&str]) -> Vec<Misfit> {
     let mut check = Check::new(schema, left_out);
     let mut found = Vec::new();
-    check.value(schema, part, "", 0, &mut found);
+    check.value(schema, part, Place::Whole, 0, &mut found);
     found
 }
 
@@ -90,7 +94,7 @@ impl<'a> Check<'a> {
         &mut self,
         schema: &'a Value,
         part: Part<'_>,
-        path: &str,
+        place: Place<'_>,
         depth: usize,
         found: &mut Vec<Misfit>,
     ) {
@@ -100,46 +104,46 @@ impl<'a> Check<'a> {
         }
         let Value::Object(schema) = schema else {
             if *schema == Value::Bool(false) {
-                found.push(misfit(path, "nothing is accepted here"));
+                found.push(misfit(place, "nothing is accepted here"));
             }
             return;
         };
         if depth > 0
-            && ["$id", "id"].iter().any(|name| schema.get(*name).is_some_and(Value::is_string))
+            && ["$id", "id"].iter().any(|name| entry(schema, name).is_some_and(Value::is_string))
         {
             // References within it lead elsewhere than those around it.
             return;
         }
-        if let Some(reference) = schema.get("$ref") {
+        if let Some(reference) = entry(schema, "$ref") {
             if let Some(target) = self.resolve(reference) {
-                self.value(target, part, path, depth + 1, found);
+                self.value(target, part, place, depth + 1, found);
             }
             if self.references_stand_alone {
                 return;
             }
         }
-        for form in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            self.value(form, part, path, depth + 1, found);
+        for form in entry(schema, "allOf").and_then(Value::as_array).into_iter().flatten() {
+            self.value(form, part, place, depth + 1, found);
         }
         for keyword in ["anyOf", "oneOf"] {
-            if let Some(forms) = schema.get(keyword).and_then(Value::as_array) {
-                self.one_of(forms, part, path, depth, found);
+            if let Some(forms) = entry(schema, keyword).and_then(Value::as_array) {
+                self.one_of(forms, part, place, depth, found);
             }
         }
         let wrong = wrong_kind(schema, part)
             .or_else(|| wrong_choice(schema, part, &mut self.steps, MAX_STEPS));
         if let Some(message) = wrong {
-            found.push(misfit(path, message));
+            found.push(misfit(place, message));
         } else if let Some(mut entries) = part.entries() {
-            if path.is_empty() {
+            if matches!(place, Place::Whole) {
                 entries.retain(|(name, _)| !self.left_out.contains(name));
             }
-            self.entries(schema, &entries, path, depth, found);
+            self.entries(schema, &entries, place, depth, found);
         } else if let Some(items) = part.items() {
-            self.items(schema, &items, path, depth, found);
+            self.items(schema, &items, place, depth, found);
         } else if let Some(value) = part.value() {
             self.steps += value.as_str().map_or(0, |text| text.len() / CHARACTERS_A_STEP);
-            found.extend(out_of_range(schema, value).map(|message| misfit(path, message)));
+            found.extend(out_of_range(schema, value).map(|message| misfit(place, message)));
         }
     }
 
@@ -153,14 +157,14 @@ impl<'a> Check<'a> {
         &mut self,
         forms: &'a [Value],
         part: Part<'_>,
-        path: &str,
+        place: Place<'_>,
         depth: usize,
         found: &mut Vec<Misfit>,
     ) {
         let mut nearest: Option<Vec<Misfit>> = None;
         for form in forms {
             let mut misfits = Vec::new();
-            self.value(form, part, path, depth + 1, &mut misfits);
+            self.value(form, part, place, depth + 1, &mut misfits);
             if misfits.is_empty() {
                 return;
             }
@@ -170,12 +174,12 @@ impl<'a> Check<'a> {
                 nearest = Some(misfits);
             }
         }
-        match nearest {
-            Some(misfits) if forms.len() == 1 || misfits.iter().any(|it| it.path != path) => {
-                found.extend(misfits);
-            }
-            Some(_) => found.push(misfit(path, fits_none(forms, part))),
-            None => {}
+        let Some(misfits) = nearest else { return };
+        let here = place.to_string();
+        if forms.len() == 1 || misfits.iter().any(|it| it.path != here) {
+            found.extend(misfits);
+        } else {
+            found.push(misfit(place, fits_none(forms, part)));
         }
     }
 
@@ -183,29 +187,29 @@ impl<'a> Check<'a> {
         &mut self,
         schema: &'a Map<String, Value>,
         entries: &[(&str, Part<'_>)],
-        path: &str,
+        place: Place<'_>,
         depth: usize,
         found: &mut Vec<Misfit>,
     ) {
-        let properties = schema.get("properties").and_then(Value::as_object);
-        self.required(schema, entries, path, found);
-        let additional = schema.get("additionalProperties");
-        let has_patterns = schema.contains_key("patternProperties");
+        let properties = entry(schema, "properties").and_then(Value::as_object);
+        self.required(schema, entries, place, found);
+        let additional = entry(schema, "additionalProperties");
+        let has_patterns = entry(schema, "patternProperties").is_some();
         self.steps += entries.len();
         for (key, value) in entries {
-            let inner = || format!("{path}.{}", cut(key));
-            match properties.and_then(|properties| properties.get(*key)) {
-                Some(property) => self.value(property, *value, &inner(), depth + 1, found),
+            let inner = Place::Entry(&place, key);
+            match properties.and_then(|properties| entry(properties, key)) {
+                Some(property) => self.value(property, *value, inner, depth + 1, found),
                 None if has_patterns => {}
                 None if additional == Some(&Value::Bool(false)) => {
                     let names = properties.into_iter().flat_map(Map::keys);
                     let count = properties.map_or(0, Map::len).min(MAX_COMPARED);
                     self.steps += count * COMPARING;
-                    found.push(misfit(path, unknown_name(key, names)));
+                    found.push(misfit(place, unknown_name(key, names)));
                 }
                 None => {
                     if let Some(additional) = additional {
-                        self.value(additional, *value, &inner(), depth + 1, found);
+                        self.value(additional, *value, inner, depth + 1, found);
                     }
                 }
             }
@@ -219,23 +223,30 @@ impl<'a> Check<'a> {
         &mut self,
         schema: &'a Map<String, Value>,
         entries: &[(&str, Part<'_>)],
-        path: &str,
+        place: Place<'_>,
         found: &mut Vec<Misfit>,
     ) {
-        let Some(required) = schema.get("required").and_then(Value::as_array) else { return };
+        let Some(required) = entry(schema, "required").and_then(Value::as_array) else { return };
         self.steps += required.len();
         if self.steps > MAX_STEPS {
             return;
         }
-        let given: HashSet<&str> = entries.iter().map(|(key, _)| *key).collect();
-        let properties = schema.get("properties").and_then(Value::as_object);
+        let many: Option<HashSet<&str>> =
+            (entries.len() > FEW).then(|| entries.iter().map(|(key, _)| *key).collect());
+        let is_given = |name: &str| match &many {
+            Some(given) => given.contains(name),
+            None => entries.iter().any(|(key, _)| *key == name),
+        };
+        let properties = entry(schema, "properties").and_then(Value::as_object);
         // Some servers list as required what they fill in themselves.
         let has_default = |name: &str| {
-            properties.and_then(|all| all.get(name)).is_some_and(|it| it.get("default").is_some())
+            properties
+                .and_then(|all| entry(all, name))
+                .is_some_and(|it| it.get("default").is_some())
         };
         for name in required.iter().filter_map(Value::as_str) {
-            if !given.contains(name) && !has_default(name) {
-                found.push(misfit(path, format!("'{}' is missing", cut(name))));
+            if !is_given(name) && !has_default(name) {
+                found.push(misfit(place, format!("'{}' is missing", cut(name))));
             }
         }
     }
@@ -244,26 +255,26 @@ impl<'a> Check<'a> {
         &mut self,
         schema: &'a Map<String, Value>,
         items: &[Part<'_>],
-        path: &str,
+        place: Place<'_>,
         depth: usize,
         found: &mut Vec<Misfit>,
     ) {
         let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
-        let bound = |keyword| schema.get(keyword).and_then(Value::as_u64);
+        let bound = |keyword| entry(schema, keyword).and_then(Value::as_u64);
         if let Some(least) = bound("minItems").filter(|least| count < *least) {
-            found.push(misfit(path, format!("has {count} items, at least {least} are needed")));
+            found.push(misfit(place, format!("has {count} items, at least {least} are needed")));
         }
         if let Some(most) = bound("maxItems").filter(|most| count > *most) {
-            found.push(misfit(path, format!("has {count} items, at most {most} are accepted")));
+            found.push(misfit(place, format!("has {count} items, at most {most} are accepted")));
         }
         // Older drafts have the schemas of the first ones in `items` itself.
-        let first = schema.get("prefixItems").and_then(Value::as_array);
-        let first = first.or_else(|| schema.get("items").and_then(Value::as_array));
-        let each = schema.get("items");
+        let first = entry(schema, "prefixItems").and_then(Value::as_array);
+        let first = first.or_else(|| entry(schema, "items").and_then(Value::as_array));
+        let each = entry(schema, "items");
         for (index, item) in items.iter().enumerate() {
             let own = first.and_then(|first| first.get(index));
             let Some(schema) = own.or(each) else { return };
-            self.value(schema, *item, &format!("{path}[{index}]"), depth + 1, found);
+            self.value(schema, *item, Place::Item(&place, index), depth + 1, found);
             if self.steps > MAX_STEPS {
                 return;
             }
@@ -271,8 +282,8 @@ impl<'a> Check<'a> {
     }
 }
 
-fn misfit(path: &str, message: impl Into<String>) -> Misfit {
-    Misfit { path: path.to_owned(), message: message.into() }
+fn misfit(place: Place<'_>, message: impl Into<String>) -> Misfit {
+    Misfit { path: place.to_string(), message: message.into() }
 }
 
 /// Says what the forms have in common where that is why none of them fits.

@@ -10,86 +10,109 @@ const MAX_DEPTH: usize = 64;
 /// written, so no two that differ can become the same: `1` and `1.0` are different arguments,
 /// and so are integers that no float could tell apart.
 pub(super) fn canonical(json: &str) -> Option<String> {
-    let mut rest = json.trim_ascii_start();
-    let mut text = String::with_capacity(json.len());
-    take_value(&mut rest, 0, &mut text)?;
-    Some(text)
+    // Most are in order as they are, and need no list of their members.
+    Writer::default()
+        .write(json)
+        .or_else(|| Writer { sorts: true, ..Writer::default() }.write(json))
 }
 
-fn take_value(rest: &mut &str, depth: usize, text: &mut String) -> Option<()> {
-    match rest.as_bytes().first()? {
-        b'{' => take_object(rest, depth + 1, text),
-        b'[' => take_array(rest, depth + 1, text),
-        b'"' => {
-            text.push_str(take_string(rest)?);
-            Some(())
-        }
-        _ => {
-            let ends = |it: char| matches!(it, ',' | ']' | '}') || it.is_ascii_whitespace();
-            let (scalar, after) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
-            text.push_str(scalar);
-            *rest = after;
-            (!scalar.is_empty()).then_some(())
-        }
-    }
+#[derive(Default)]
+struct Writer {
+    /// Whether members are put in order; if not, there is no text where they are not.
+    sorts: bool,
+    text: String,
 }
 
-fn take_object(rest: &mut &str, depth: usize, text: &mut String) -> Option<()> {
-    if depth > MAX_DEPTH {
-        return None;
+impl Writer {
+    fn write(mut self, json: &str) -> Option<String> {
+        let mut rest = json.trim_ascii_start();
+        self.text.reserve(json.len());
+        self.take_value(&mut rest, 0)?;
+        Some(self.text)
     }
-    skip(rest);
-    text.push('{');
-    let start = text.len();
-    let mut members: Vec<(&str, Range<usize>)> = Vec::new();
-    while !rest.starts_with('}') {
-        if !members.is_empty() {
-            text.push(',');
+
+    fn take_value(&mut self, rest: &mut &str, depth: usize) -> Option<()> {
+        match rest.as_bytes().first()? {
+            b'{' => self.take_object(rest, depth + 1),
+            b'[' => self.take_array(rest, depth + 1),
+            b'"' => {
+                self.text.push_str(take_string(rest)?);
+                Some(())
+            }
+            _ => {
+                let ends = |it: char| matches!(it, ',' | ']' | '}') || it.is_ascii_whitespace();
+                let (scalar, after) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
+                self.text.push_str(scalar);
+                *rest = after;
+                (!scalar.is_empty()).then_some(())
+            }
         }
-        let (name, begin) = (take_string(rest)?, text.len());
-        text.push_str(name);
-        text.push(':');
-        skip_space(rest);
-        // The colon.
+    }
+
+    fn take_object(&mut self, rest: &mut &str, depth: usize) -> Option<()> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
         skip(rest);
-        take_value(rest, depth, text)?;
-        members.push((name, begin..text.len()));
-        skip_space(rest);
-        if rest.starts_with(',') {
+        self.text.push('{');
+        let start = self.text.len();
+        let mut last = "";
+        let mut members: Vec<(&str, Range<usize>)> = Vec::new();
+        while !rest.starts_with('}') {
+            if self.text.len() > start {
+                self.text.push(',');
+            }
+            let (name, begin) = (take_string(rest)?, self.text.len());
+            if !self.sorts && name < last {
+                return None;
+            }
+            last = name;
+            self.text.push_str(name);
+            self.text.push(':');
+            skip_space(rest);
+            // The colon.
             skip(rest);
+            self.take_value(rest, depth)?;
+            if self.sorts {
+                members.push((name, begin..self.text.len()));
+            }
+            skip_space(rest);
+            if rest.starts_with(',') {
+                skip(rest);
+            }
         }
+        skip_one(rest);
+        if self.sorts {
+            // Stable: of members with the same name it is the order that counts.
+            members.sort_by_key(|(name, _)| *name);
+            let sorted: Vec<_> =
+                members.into_iter().filter_map(|(_, member)| self.text.get(member)).collect();
+            let sorted = sorted.join(",");
+            self.text.truncate(start);
+            self.text.push_str(&sorted);
+        }
+        self.text.push('}');
+        Some(())
     }
-    skip_one(rest);
-    if !members.is_sorted_by_key(|(name, _)| *name) {
-        // Stable: of members with the same name it is the order that counts.
-        members.sort_by_key(|(name, _)| *name);
-        let sorted: Vec<_> =
-            members.into_iter().filter_map(|(_, member)| text.get(member)).collect();
-        let sorted = sorted.join(",");
-        text.truncate(start);
-        text.push_str(&sorted);
-    }
-    text.push('}');
-    Some(())
-}
 
-fn take_array(rest: &mut &str, depth: usize, text: &mut String) -> Option<()> {
-    if depth > MAX_DEPTH {
-        return None;
-    }
-    skip(rest);
-    text.push('[');
-    while !rest.starts_with(']') {
-        take_value(rest, depth, text)?;
-        skip_space(rest);
-        if rest.starts_with(',') {
-            text.push(',');
-            skip(rest);
+    fn take_array(&mut self, rest: &mut &str, depth: usize) -> Option<()> {
+        if depth > MAX_DEPTH {
+            return None;
         }
+        skip(rest);
+        self.text.push('[');
+        while !rest.starts_with(']') {
+            self.take_value(rest, depth)?;
+            skip_space(rest);
+            if rest.starts_with(',') {
+                self.text.push(',');
+                skip(rest);
+            }
+        }
+        skip_one(rest);
+        self.text.push(']');
+        Some(())
     }
-    skip_one(rest);
-    text.push(']');
-    Some(())
 }
 
 /// A string with its quotes.
