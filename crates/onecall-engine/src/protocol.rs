@@ -56,6 +56,7 @@ mod kind {
     pub(super) const RAISED: u8 = b't';
     pub(super) const LACKS: u8 = b'l';
     pub(super) const EXAMINED: u8 = b'w';
+    pub(super) const HURRY: u8 = b'H';
     pub(super) const EXAMINE: u8 = b'W';
     pub(super) const PROGRAM: u8 = b'P';
     pub(super) const NAME: u8 = b'N';
@@ -70,6 +71,8 @@ mod kind {
 pub(crate) enum ToWorker<'a> {
     /// Run this within these limits, on a condition (see [`Condition`]).
     Program { limits: ProgramLimits, wishes: Wishes, condition: &'a str, code: &'a str },
+    /// A program is about to come, and waits for nothing but this worker.
+    Hurry,
     /// Test the walls instead of running a program.
     Examine,
     /// What a name means, as JSON: `{"parameters": […]}`, `{"blocked": true}` or
@@ -261,6 +264,7 @@ impl<'a> ToWorker<'a> {
                 let wishes = Wishes::of(wishes);
                 Ok(Self::Program { limits, wishes, condition, code: text(kind, code)? })
             }
+            kind::HURRY => Ok(Self::Hurry),
             kind::EXAMINE => Ok(Self::Examine),
             kind::NAME => Ok(Self::Name { meaning: text(kind, payload)? }),
             kind::VALUE_NOTHING => answer(|_| Answer::Nothing),
@@ -283,6 +287,7 @@ impl<'a> ToWorker<'a> {
                     [&numbers[..], &condition_length, condition.as_bytes(), code.as_bytes()];
                 put(buffer, kind::PROGRAM, &parts)
             }
+            Self::Hurry => put(buffer, kind::HURRY, &[]),
             Self::Examine => put(buffer, kind::EXAMINE, &[]),
             Self::Name { meaning } => put(buffer, kind::NAME, &[meaning.as_bytes()]),
             Self::Answer { id, answer } => {
@@ -392,6 +397,7 @@ mod tests {
                 code: "print('é')",
             },
             ToWorker::Program { limits, wishes, condition: "numpy\npandas", code: "" },
+            ToWorker::Hurry,
             ToWorker::Examine,
             ToWorker::Name { meaning: r#"{"blocked":true}"# },
             ToWorker::Answer { id: 1, answer: Answer::Nothing },

@@ -198,8 +198,19 @@ impl Worker {
         self.turn = turn;
     }
 
-    /// Waits until the worker has warmed up and locked itself in.
+    /// Waits until the worker has locked itself in, and has it warm up no more if it is not there
+    /// yet.
     pub(crate) async fn ready(&mut self) -> Result<(), String> {
+        tokio::select! {
+            biased;
+            ready = self.said_ready() => return ready,
+            () = std::future::ready(()) => {}
+        }
+        self.connection.send(&ToWorker::Hurry).map_err(|error| error.to_string())?;
+        self.said_ready().await
+    }
+
+    async fn said_ready(&mut self) -> Result<(), String> {
         self.frame(|frame| match frame {
             FromWorker::Ready => Some(Ok(())),
             FromWorker::Raised { traceback, .. } => Some(Err(traceback.to_owned())),

@@ -24,8 +24,8 @@ REQUEST = struct.Struct("<cQ")
 EXIT = struct.Struct("<cQi")
 
 # Runs in the zygote until the interpreter has made of its code what it makes of code that runs
-# often, and in every worker before its program arrives: the first touch of shared memory is
-# not the program's to pay for.
+# often, and in every worker that has the time before its program arrives: the first touch of
+# shared memory is not the program's to pay for.
 WARM_UP = """
 import asyncio, collections, datetime, json, math, re
 async def double(x):
@@ -45,6 +45,10 @@ assert [point.x for point in map(Point, {1, 2})] and math.floor(1.5) == 1
 answers = await asyncio.gather(*(mcp__stage__prompt(line=n) for n in range(2)))
 assert await mcp__stage__prompt(line=2) == {} and answers == [{}, {}]
 """
+
+# A worker that is not needed for so many milliseconds has the time. Where programs follow each
+# other closely, or many come at once, all that a rehearsal costs would be waited for.
+LEISURE = 15
 
 # The gateway never takes that long to kill a worker whose program is over.
 LAST_WAIT = 60
@@ -125,7 +129,7 @@ def become_worker(control, woken, waker, connection):
     os.close(connection)
     os.setsid()
     try:
-        failure = rehearse()
+        failure = rehearse() if has_leisure() else None
         wire.attach()
         if failure is not None:
             wire.finish("", *_onecall_program.told(failure))
@@ -146,6 +150,13 @@ def become_worker(control, woken, waker, connection):
     except Exception as error:
         wire.finish("", "{}", f"{type(error).__name__}: {error}".removesuffix(": "))
     os._exit(0)
+
+
+def has_leisure():
+    """Whether the gateway has nothing to say yet."""
+    stdin = select.poll()
+    stdin.register(0, select.POLLIN)
+    return not stdin.poll(LEISURE)
 
 
 def next_after(outcome):

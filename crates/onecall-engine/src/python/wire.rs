@@ -96,7 +96,7 @@ mod native {
                     _ = examine(&socket);
                     std::process::exit(0);
                 }
-                ToWorker::Name { .. } | ToWorker::Answer { .. } => None,
+                ToWorker::Hurry | ToWorker::Name { .. } | ToWorker::Answer { .. } => None,
             })?;
             if let Some(Some((limits, wishes, code, condition))) = program {
                 cell::limit(limits).map_err(|error| io_error(&error, vm))?;
@@ -187,7 +187,7 @@ mod native {
             let received = receive(None, vm, |frame| match frame {
                 ToWorker::Name { meaning } => Ok(json::parse(meaning, vm)),
                 ToWorker::Answer { id, answer } => Err(Some(event(id, answer, vm))),
-                ToWorker::Program { .. } | ToWorker::Examine => Err(None),
+                ToWorker::Program { .. } | ToWorker::Hurry | ToWorker::Examine => Err(None),
             })?;
             match received {
                 Some(Ok(meaning)) => {
@@ -216,7 +216,10 @@ mod native {
         let mut answers = Vec::new();
         let take = |frame: ToWorker<'_>| match frame {
             ToWorker::Answer { id, answer } => Some(event(id, answer, vm)),
-            ToWorker::Name { .. } | ToWorker::Program { .. } | ToWorker::Examine => None,
+            ToWorker::Name { .. }
+            | ToWorker::Program { .. }
+            | ToWorker::Hurry
+            | ToWorker::Examine => None,
         };
         if let Some(Some(first)) = receive(deadline, vm, take)? {
             answers.push(first?);

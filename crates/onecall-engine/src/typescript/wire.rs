@@ -89,7 +89,7 @@ pub(super) fn next_program() -> io::Result<(String, u64)> {
                 _ = examine(socket);
                 std::process::exit(0);
             }
-            ToWorker::Name { .. } | ToWorker::Answer { .. } => None,
+            ToWorker::Hurry | ToWorker::Name { .. } | ToWorker::Answer { .. } => None,
         })?;
         if let Some(Some((limits, code))) = program {
             cell::limit(limits)?;
