@@ -92,7 +92,8 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// Measures every contender once a round, after one round that does not count.
+/// Measures every contender once a round, after one round that does not count. Every other round
+/// goes backwards: a processor that has just been busy is faster, so nobody is always second.
 pub fn interleave(
     rounds: usize,
     mut contenders: Vec<Contender<'_>>,
@@ -100,7 +101,11 @@ pub fn interleave(
     let mut measured: Vec<_> =
         contenders.iter().map(|contender| (contender.name, Samples::default())).collect();
     for round in 0..=rounds {
-        for (contender, (name, samples)) in contenders.iter_mut().zip(&mut measured) {
+        let mut turns: Vec<_> = contenders.iter_mut().zip(&mut measured).collect();
+        if round % 2 == 1 {
+            turns.reverse();
+        }
+        for (contender, (name, samples)) in turns {
             thread::sleep(SETTLE);
             let value = (contender.measure)().map_err(|error| format!("{name}: {error}"))?;
             if round > 0 {

@@ -54,7 +54,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     } else {
         section.note("The server has no `search_tools` yet, so its promise is not measured.");
     }
-    section.add_times(interleave(subject.rounds(15), contenders)?);
+    section.add_times(interleave(subject.rounds(40), contenders)?);
     section.compare(LIST, LIST_FEW);
     section.compare(HELLO_MANY, HELLO_FEW);
     let three = section.compare(THREE_MANY, THREE_FEW);
