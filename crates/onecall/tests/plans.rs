@@ -302,6 +302,24 @@ fn a_failure_names_the_node_and_what_was_done() {
 }
 
 #[test]
+fn arguments_may_have_any_name() {
+    let (mut gateway, received) = Gateway::recorded(&json!({}));
+    for name in ["node", "self", "arguments", "class", "__debug__", "a-b", "1st", "é", "ﬁ", ""] {
+        let inner = json!({ "value": name, name: 1 });
+        let plan = json!({
+            "target_tool": "echo",
+            "tool_args": { name: [2], "value": { "__tool__": "echo", "args": inner } },
+        });
+        assert_eq!(answered(&mut gateway, plan), json!(name).to_string());
+        let sent = received.messages();
+        let sent = sent.iter().filter(|message| message["params"]["name"] == "echo");
+        let sent: Vec<&Value> = sent.map(|message| &message["params"]["arguments"]).collect();
+        let expected = [&inner, &json!({ name: [2], "value": name })];
+        assert_eq!(sent[sent.len() - 2..], expected, "{name}");
+    }
+}
+
+#[test]
 fn a_transform_cannot_call_a_tool_by_the_back_door() {
     let (mut gateway, received) = Gateway::recorded(&json!({}));
     let forge = |name: &str| {
