@@ -16,6 +16,9 @@ const MAX_HELD: usize = 1024;
 /// Bytes of arguments held likewise.
 const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
 
+/// No tool has a longer name.
+pub(crate) const LONGEST_NAME: usize = 4 * 1024;
+
 /// A call's id and how it ended.
 type Answered = (u64, Result<ToolValue, ToolError>);
 
@@ -25,6 +28,8 @@ pub(crate) struct Calls<'a> {
     running: FuturesUnordered<Abortable<BoxFuture<'a, Answered>>>,
     held: HashMap<u64, Held>,
     held_bytes: usize,
+    /// The name that was called last; it is often the next one, too.
+    last_name: Option<CallableName>,
 }
 
 struct Held {
@@ -50,13 +55,16 @@ impl<'a> Calls<'a> {
         if self.held.contains_key(&id) {
             return Err("a call with the id of another");
         }
+        if name.len() > LONGEST_NAME {
+            return Err("a call of a name that no tool has");
+        }
         let bytes = name.len() + arguments.len();
         if !arguments.trim_ascii_start().starts_with('{') {
             return Err("arguments that are not a JSON object");
         }
         let arguments = RawValue::from_string(arguments.to_owned())
             .map_err(|_| "arguments that are not JSON")?;
-        let (name, form) = (CallableName::new(name), AnswerForm::Value);
+        let (name, form) = (self.name(name), AnswerForm::Value);
         let call = ToolCall { id, name, arguments, form, caller: None, freshness };
         let future: BoxFuture<'a, Answered> = Box::pin(async move { (id, host.call(call).await) });
         let (abort, registration) = AbortHandle::new_pair();
@@ -64,6 +72,13 @@ impl<'a> Calls<'a> {
         self.held.insert(id, Held { abort, bytes });
         self.held_bytes += bytes;
         Ok(())
+    }
+
+    fn name(&mut self, name: &str) -> CallableName {
+        match &self.last_name {
+            Some(last) if last.as_str() == name => last.clone(),
+            _ => self.last_name.insert(CallableName::new(name)).clone(),
+        }
     }
 
     /// Gives a call up.

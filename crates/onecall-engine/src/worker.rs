@@ -18,7 +18,7 @@ use tokio::net::UnixStream;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tracing::{Instrument, info_span};
 
-use crate::calls::Calls;
+use crate::calls::{Calls, LONGEST_NAME};
 use crate::connection::Connection;
 use crate::examination::{Attempt, Examination};
 use crate::pool::{Engine, MAX_AT_ONCE};
@@ -38,9 +38,6 @@ const SESSION_CPU: Duration = Duration::from_secs(60 * 60);
 
 /// Bytes of the class and the message of an error that are kept.
 const LONGEST_SUMMARY: usize = 64 * 1024;
-
-/// A longer name is no tool's, and not worth a copy.
-const LONGEST_NAME: usize = 4 * 1024;
 
 /// How long to wait for the zygote's word on how a worker died.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);

@@ -104,9 +104,7 @@ wait()
 
 # %% a name of 65535 bytes
 send(call(1, b"x" * 65535))
-import _onecall
-[(number, succeeded, value)] = _onecall.wait(1.0)
-print(number, succeeded, len(value), value[-40:])
+wait()
 
 # %% a cancel of nothing
 send(frame("x", struct.pack("<Q", 12345)) * 1000)
