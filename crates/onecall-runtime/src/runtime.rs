@@ -17,7 +17,7 @@ use crate::capture::Capture;
 use crate::directory::{Directory, Resolved};
 use crate::file::save;
 use crate::layers::{
-    Cache, CacheControl, Cached, Discovery, Measured, Observed, Parallel, Quota, Recorded, Reused,
+    Cache, CacheControl, Cached, Discovery, Measured, Observed, Parallel, Quota, Reused,
 };
 use crate::plan::PlanHost;
 use crate::record::{Counting, Origin, Recorder, Recording};
@@ -199,10 +199,10 @@ impl Runtime {
         };
         let parallel = Parallel::new(host, limits.max_parallel_calls);
         let quota = Quota::new(&parallel, limits.max_tool_calls);
-        let observed =
-            Observed::new(&quota, observer, program.detail).with_reused(cached.map(Cached::reused));
-        let recorded = Recorded::new(&observed, recording);
-        let measured = Measured::new(&recorded, account);
+        let observed = Observed::new(&quota, observer, program.detail)
+            .with_reused(cached.map(Cached::reused))
+            .with_recording(recording);
+        let measured = Measured::new(&observed, account);
         let control = CacheControl::new(&measured, cached);
         let discovery = Discovery::new(&control, directory);
         let mut alone = Session::default();
@@ -260,11 +260,12 @@ impl Runtime {
             Program { engine: Some(EngineChoice::Python), ..Program::new(plan.program()) };
         let parallel = Parallel::new(host, self.limits.max_parallel_calls);
         let quota = Quota::new(&parallel, self.limits.max_tool_calls);
-        let observed = Observed::new(&quota, observer, program.detail).with_reused(reused);
         let (id, recording) = self.recording(&program, "plan", observer);
-        let recorded = Recorded::new(&observed, recording.as_ref());
+        let observed = Observed::new(&quota, observer, program.detail)
+            .with_reused(reused)
+            .with_recording(recording.as_ref());
         let account = Account::open(&self.metrics, observer, id);
-        let measured = Measured::new(&recorded, &account);
+        let measured = Measured::new(&observed, &account);
         let nodes = PlanHost::new(&measured, plan);
         let mut alone = Session::default();
         let run = self.run_on(&nodes, &program, &self.limits, &mut alone, &observed, observer);

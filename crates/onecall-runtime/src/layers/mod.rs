@@ -10,7 +10,6 @@ mod offerings;
 mod parallel;
 mod policy;
 mod quota;
-mod recorded;
 mod template;
 
 pub(crate) use cache::{Cache, CacheControl, Cached, Reused, SystemClock};
@@ -24,4 +23,3 @@ pub(crate) use offerings::function;
 pub use parallel::Parallel;
 pub use policy::Policy;
 pub use quota::Quota;
-pub(crate) use recorded::Recorded;

@@ -1,22 +1,20 @@
-//! Tells an observer of each call, keeps a record of it, and says to the layers below
-//! whom it is made for.
+//! Tells an observer of each call, notes it for the answer and for the record of its run, and
+//! says to the layers below whom it is made for.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use onecall_core::{
-    BoxFuture, CallEnd, CallRecord, CallableName, Caller, Calls, Detail, Observation, Resolving,
-    ToolCall, ToolError, ToolHost, ToolValue,
+    BoxFuture, CallEnd, CallRecord, CallableName, Caller, Calls, Detail, Observation, Resolution,
+    Resolving, ToolCall, ToolError, ToolHost, ToolValue,
 };
 
 use crate::Observer;
 use crate::layers::Reused;
+use crate::record::Recording;
 
 /// Calls that are recorded; later ones are only counted.
 const MAX_RECORDS: usize = 10_000;
-
-/// A longer name is no tool's.
-const LONGEST_NAME: usize = 1024;
 
 /// Bytes of arguments that a brief record keeps.
 const BRIEF_ARGUMENTS: usize = 200;
@@ -31,6 +29,7 @@ pub struct Observed<'a> {
     caller: Option<Arc<dyn Caller>>,
     detail: Detail,
     reused: Option<&'a Reused>,
+    recording: Option<&'a Recording>,
     begun: Instant,
     log: Mutex<Log>,
 }
@@ -45,12 +44,18 @@ impl<'a> Observed<'a> {
     /// Reports calls to `inner` to `observer`, and records them in as much `detail`.
     pub fn new(inner: &'a dyn ToolHost, observer: &'a dyn Observer, detail: Detail) -> Self {
         let (caller, begun) = (observer.caller(), Instant::now());
-        Self { inner, observer, caller, detail, reused: None, begun, log: Mutex::default() }
+        let (reused, recording, log) = (None, None, Mutex::default());
+        Self { inner, observer, caller, detail, reused, recording, begun, log }
     }
 
     /// The same, with somebody who knows which calls were answered from a cache.
     pub(crate) fn with_reused(self, reused: Option<&'a Reused>) -> Self {
         Self { reused, ..self }
+    }
+
+    /// The same, with the record that is made of the run.
+    pub(crate) fn with_recording(self, recording: Option<&'a Recording>) -> Self {
+        Self { recording, ..self }
     }
 
     /// The calls so far.
@@ -63,10 +68,10 @@ impl<'a> Observed<'a> {
     }
 
     /// Begins a record; where it is, if there is room for it.
-    fn record(&self, call: &ToolCall) -> Option<usize> {
+    fn record(&self, call: &ToolCall, now: Instant) -> Option<usize> {
         let arguments = call.arguments.get();
         let mut log = self.log();
-        if log.calls.records.len() == MAX_RECORDS || call.name.as_str().len() > LONGEST_NAME {
+        if log.calls.records.len() == MAX_RECORDS {
             log.calls.unrecorded += 1;
             return None;
         }
@@ -82,14 +87,20 @@ impl<'a> Observed<'a> {
             arguments: kept.to_owned(),
             is_whole: kept.len() == arguments.len(),
             harmless: false,
-            started: self.begun.elapsed(),
+            started: now.saturating_duration_since(self.begun),
             cached: false,
             end: None,
         });
         Some(log.calls.records.len() - 1)
     }
 
-    fn conclude(&self, id: u64, place: Option<usize>, result: &Result<ToolValue, ToolError>) {
+    fn conclude(
+        &self,
+        id: u64,
+        place: Option<usize>,
+        result: &Result<ToolValue, ToolError>,
+        now: Instant,
+    ) {
         let cached = self.reused.is_some_and(|reused| reused.take(id));
         let mut log = self.log();
         log.calls.completed += u64::from(result.is_ok());
@@ -110,7 +121,7 @@ impl<'a> Observed<'a> {
             Err(error) => Err(error.to_string()),
         };
         let sent = matches!(result, Ok(_) | Err(ToolError::Failed { .. }));
-        let duration = self.begun.elapsed().saturating_sub(record.started);
+        let duration = now.saturating_duration_since(self.begun).saturating_sub(record.started);
         record.cached = cached;
         record.end = Some(CallEnd { duration, answer, sent });
         log.bytes += kept;
@@ -127,17 +138,32 @@ fn size_of(value: &ToolValue) -> usize {
 
 impl ToolHost for Observed<'_> {
     fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
-        self.inner.resolve(name)
+        let Some(recording) = self.recording else { return self.inner.resolve(name) };
+        self.inner.resolve(name).map(|resolution| {
+            if let Resolution::Callable(spec) = &resolution {
+                recording.met(spec);
+            }
+            resolution
+        })
     }
 
     fn call(&self, mut call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
         Box::pin(async move {
             let (id, name) = (call.id, call.name.clone());
-            let place = self.record(&call);
+            let began = Instant::now();
+            let place = self.record(&call, began);
+            let noted = self.recording.and_then(|recording| {
+                let place = recording.call_began(&call, began)?;
+                Some((recording, place))
+            });
             call.caller = self.caller.clone();
             self.observer.call_started(&call);
             let result = self.inner.call(call).await;
-            self.conclude(id, place, &result);
+            let ended = Instant::now();
+            self.conclude(id, place, &result, ended);
+            if let Some((recording, place)) = noted {
+                recording.call_ended(place, &result, ended);
+            }
             self.observer.call_ended(&name, &result);
             result
         })

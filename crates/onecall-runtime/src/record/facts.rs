@@ -9,10 +9,11 @@ use onecall_store::{CallFacts, RunDetail, RunRecord, RunSummary};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::note::{Depth, Note};
+use super::note::{Depth, Note, Notes};
 use super::recording::Finished;
 use super::redactor::Redactor;
 use super::savings::Worth;
+use super::texts::Excerpt;
 
 /// Bytes of a program, and of what an error says, that are kept.
 const LONGEST_PROGRAM: usize = 1024 * 1024;
@@ -28,7 +29,7 @@ pub(super) fn record(
     (tokens, of_calls): Worth,
 ) -> RunRecord {
     let about = &run.about;
-    let clean = |text: &str, limit: usize| redactor.clean(beginning(text, limit));
+    let clean = |text: &str, limit: usize| clean(redactor, text, limit);
     let cached: HashSet<u64> = run.cached.iter().copied().collect();
     let spec_of = |name: &str| run.specs.get(name).or_else(|| tools.get(name).copied());
     let calls: Vec<CallFacts> = run
@@ -44,7 +45,7 @@ pub(super) fn record(
             },
             cached: cached.contains(&note.id),
             tokens: of_calls.get(place).copied(),
-            ..call_facts(note, depth, redactor)
+            ..call_facts(&run.notes, note, depth, redactor)
         })
         .collect();
     let failed = calls.iter().filter(|call| call.error.is_some()).count();
@@ -68,7 +69,7 @@ pub(super) fn record(
         outcome: outcome_name(&run.result).to_owned(),
         error,
         duration: run.duration,
-        output_bytes: whole(run.output.bytes),
+        output_bytes: whole(run.notes.output.bytes),
         output_truncated: run.output_truncated,
         call_count: whole(calls.len()).saturating_add(run.notes.more),
         failed_calls: whole(failed),
@@ -80,32 +81,39 @@ pub(super) fn record(
     RunRecord {
         run: summary,
         program: clean(&about.code, LONGEST_PROGRAM),
-        output: is_full.then(|| redactor.clean(run.output.text.clone())),
+        output: is_full.then(|| redactor.clean(run.notes.text(run.notes.output).text.to_owned())),
         tools: is_full.then(|| definitions(run, &spec_of)),
         calls,
     }
 }
 
-fn call_facts(note: &Note, depth: Depth, redactor: &Redactor) -> CallFacts {
-    let hash = note.hash.unwrap_or_else(|| Sha256::digest(&note.arguments.text).into());
-    let is_full = depth == Depth::Full;
-    let end = note.end.as_ref().map(|end| &end.result);
-    let kept = end.and_then(|result| result.as_ref().ok());
-    let error = end.and_then(|result| result.as_ref().err());
-    let result = kept.filter(|(_, kept)| is_full && kept.is_whole());
+fn call_facts(notes: &Notes, note: &Note, depth: Depth, redactor: &Redactor) -> CallFacts {
+    let arguments = notes.text(note.arguments);
+    let hash = match &note.hash {
+        Some(hash) => **hash,
+        None => Sha256::digest(arguments.text).into(),
+    };
+    let full = |text: Excerpt<'_>| {
+        let is_kept = depth == Depth::Full && text.is_whole();
+        is_kept.then(|| redactor.clean(text.text.to_owned()))
+    };
+    let (result, error) = match note.end.as_ref().map(|end| end.result) {
+        Some(Ok((kind, place))) => (Some((kind, notes.text(place))), None),
+        Some(Err(place)) => (None, Some(notes.text(place))),
+        None => (None, None),
+    };
     CallFacts {
         name: String::new(),
         server: String::new(),
         arguments_hash: hexadecimal(&hash),
-        arguments_bytes: whole(note.arguments.bytes),
-        result_bytes: whole(kept.map_or(0, |(_, kept)| kept.bytes)),
+        arguments_bytes: whole(arguments.bytes),
+        result_bytes: whole(result.map_or(0, |(_, text)| text.bytes)),
         started: note.started,
         duration: note.end.as_ref().map(|end| end.duration),
-        error: error.map(|error| redactor.clean(beginning(error, LONGEST_ERROR))),
+        error: error.map(|error| clean(redactor, error.text, LONGEST_ERROR)),
         cached: false,
-        arguments: (is_full && note.arguments.is_whole())
-            .then(|| redactor.clean(note.arguments.text.clone())),
-        result: result.map(|(kind, kept)| ((*kind).to_owned(), redactor.clean(kept.text.clone()))),
+        arguments: full(arguments),
+        result: result.and_then(|(kind, text)| Some((kind.to_owned(), full(text)?))),
         tokens: None,
     }
 }
@@ -160,8 +168,12 @@ fn server_in(name: &str) -> String {
     inside.map_or("", |(server, _)| server).to_owned()
 }
 
-fn beginning(text: &str, limit: usize) -> String {
-    text.get(..text.floor_char_boundary(limit)).unwrap_or_default().to_owned()
+/// The beginning of a text, without secrets. They are taken out first: one that was cut in two
+/// would not be known.
+fn clean(redactor: &Redactor, text: &str, limit: usize) -> String {
+    let mut text = redactor.clean(text.to_owned());
+    text.truncate(text.floor_char_boundary(limit));
+    text
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -174,4 +186,16 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 fn whole(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_at_the_cut_is_taken_out() {
+        let redactor = Redactor::new(["swordfish-1"]);
+        let text = format!("{}swordfish-1 and more", "x".repeat(15));
+        assert_eq!(clean(&redactor, &text, 20), "xxxxxxxxxxxxxxx[reda");
+    }
 }

@@ -11,6 +11,7 @@ mod recorder;
 mod recording;
 mod redactor;
 mod savings;
+mod texts;
 mod tokenizer;
 
 pub(crate) use recorder::Origin;

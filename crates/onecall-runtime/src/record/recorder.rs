@@ -33,9 +33,6 @@ const SETTLED: Duration = Duration::from_secs(1);
 /// Or when so many runs have ended.
 const MOST_ESTIMATED: usize = 8;
 
-/// Bytes of output that a full record keeps.
-const FULL_OUTPUT: usize = 4 * 1024 * 1024;
-
 /// Where the tools of a run came from, for those who count what their definitions take.
 #[derive(Clone)]
 pub(crate) enum Origin {
@@ -59,7 +56,6 @@ impl Origin {
 
 /// Records runs, and counts what they were worth.
 pub struct Recorder {
-    records: Records,
     /// Whether agents are told what a program saved.
     tells: bool,
     state: Arc<State>,
@@ -120,7 +116,7 @@ impl Recorder {
         let queue = Mutex::new(started.is_ok().then_some(queue));
         let finished = Mutex::new(finished);
         let underway = Mutex::default();
-        Some(Arc::new(Self { records, tells, state, queue, finished, underway }))
+        Some(Arc::new(Self { tells, state, queue, finished, underway }))
     }
 
     /// What agents are shown of us, as JSON: a part of what they spend.
@@ -135,11 +131,6 @@ impl Recorder {
 
     pub(super) fn depth(&self) -> Depth {
         self.state.depth()
-    }
-
-    /// How much of a program's output is kept.
-    pub(super) fn output_room(&self) -> usize {
-        if self.records == Records::Full { FULL_OUTPUT } else { 0 }
     }
 
     /// Has a run recorded. What it was worth comes back if agents are told.

@@ -11,15 +11,12 @@ use onecall_core::{
 use onecall_store::{RunId, Timestamp};
 use tokio::sync::oneshot;
 
-use super::note::{Kept, Notes};
+use super::note::Notes;
 use super::recorder::{Origin, Recorder};
 use crate::Observer;
 
 /// How long an answer waits for the count of what it saved.
 const COUNTING: Duration = Duration::from_secs(3);
-
-/// Bytes of an answer that its tokens are estimated from.
-const ANSWER_SAMPLE: usize = 64 * 1024;
 
 /// Notes the calls of a program, and turns them into a record when it has ended. One that
 /// is dropped before was cancelled.
@@ -60,10 +57,7 @@ pub(super) struct Finished {
     pub(super) about: About,
     pub(super) duration: Duration,
     pub(super) result: Result<(), Failure>,
-    /// The kept text of its output, and the answer as its agent reads it.
-    pub(super) output: Kept,
     pub(super) output_truncated: bool,
-    pub(super) answer: Kept,
     pub(super) notes: Notes,
     /// Which calls were answered from the cache.
     pub(super) cached: Vec<u64>,
@@ -110,15 +104,19 @@ impl Recording {
     }
 
     /// Where the note of a call is, if there is room for one.
-    pub(crate) fn call_began(&self, call: &ToolCall) -> Option<usize> {
-        let started = self.run.begun.elapsed();
+    pub(crate) fn call_began(&self, call: &ToolCall, now: Instant) -> Option<usize> {
+        let started = now.saturating_duration_since(self.run.begun);
         self.run.log().notes.begin(call, started)
     }
 
-    pub(crate) fn call_ended(&self, place: Option<usize>, result: &Result<ToolValue, ToolError>) {
-        let Some(place) = place else { return };
-        let now = self.run.begun.elapsed();
-        self.run.log().notes.end(place, now, result);
+    pub(crate) fn call_ended(
+        &self,
+        place: usize,
+        result: &Result<ToolValue, ToolError>,
+        now: Instant,
+    ) {
+        let ended = now.saturating_duration_since(self.run.begun);
+        self.run.log().notes.end(place, ended, result);
     }
 
     /// Hands the run over. What it was worth can be waited for if agents are told so.
@@ -130,15 +128,12 @@ impl Recording {
         origin: Origin,
     ) -> Option<Counting> {
         let cached = outcome.calls.records.iter().filter(|call| call.cached).map(|call| call.id);
-        let output = &outcome.stdout;
-        let room = self.recorder.output_room();
         let mut run = self.run.hand_over()?;
         run.about.engine = engine;
+        run.notes.conclude(&outcome.stdout.text, &answer());
         let finished = Finished {
             result: outcome.result.clone(),
-            output: Kept::new(&output.text, room),
-            output_truncated: output.truncated,
-            answer: Kept::new(&answer(), ANSWER_SAMPLE),
+            output_truncated: outcome.stdout.truncated,
             cached: cached.collect(),
             origin,
             ..run
@@ -157,9 +152,7 @@ impl Underway {
             about,
             duration: self.begun.elapsed(),
             result: Err(Failure::Cancelled),
-            output: Kept::default(),
             output_truncated: false,
-            answer: Kept::default(),
             notes,
             cached: Vec::new(),
             specs: std::mem::take(&mut log.specs),

@@ -47,7 +47,7 @@ impl Redactor {
         Self::new(values.into_iter().map(Secret::reveal))
     }
 
-    fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(super) fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut secrets = Vec::new();
         for value in values {
             let value = value.trim();

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use onecall_core::{CallableName, Tokens, ToolSpec};
 use serde_json::json;
 
-use super::note::{Kept, Note, RESULT_SAMPLE};
+use super::note::{Note, Notes};
 use super::recording::Finished;
+use super::texts::Excerpt;
 use super::tokenizer::Tokenizer;
 
 /// The tokenizer is forgotten when nobody has needed it for this long.
@@ -81,14 +82,16 @@ impl Counter {
             let tokens = self.meter(usize::MAX).whole(own_definitions);
             self.own = (own_definitions.to_owned(), tokens);
         }
+        let notes = &run.notes;
         let mut meter = self.meter(COUNTED);
-        let calls: Vec<u64> = run.notes.calls.iter().map(|note| meter.call(note)).collect();
+        let calls: Vec<u64> = notes.calls.iter().map(|note| meter.call(notes, note)).collect();
         let noted: u64 = calls.iter().sum();
         // Those that were too many to note are taken to be like the others.
         let count = u64::try_from(calls.len()).unwrap_or(u64::MAX).max(1);
-        let more = run.notes.more.saturating_mul(noted / count);
+        let more = notes.more.saturating_mul(noted / count);
         let mut ours = self.meter(usize::MAX);
-        let onecall = self.own.1 + ours.whole(&run.about.code) + ours.text(&run.answer);
+        let onecall =
+            self.own.1 + ours.whole(&run.about.code) + ours.text(notes.text(notes.answer));
         let tokens = Tokens {
             direct: definitions.tokens.saturating_add(noted).saturating_add(more),
             onecall,
@@ -160,10 +163,10 @@ struct Meter<'t> {
 
 impl Meter<'_> {
     fn whole(&mut self, text: &str) -> u64 {
-        self.text(&Kept::new(text, usize::MAX))
+        self.text(Excerpt::whole(text))
     }
 
-    fn call(&mut self, note: &Note) -> u64 {
+    fn call(&mut self, notes: &Notes, note: &Note) -> u64 {
         let name = match self.names.get(&note.name) {
             Some(tokens) => *tokens,
             None => {
@@ -172,22 +175,20 @@ impl Meter<'_> {
                 tokens
             }
         };
-        let asked = name.saturating_add(self.text(&note.arguments));
+        let asked = name.saturating_add(self.text(notes.text(note.arguments)));
         let answered = match note.end.as_ref().map(|end| &end.result) {
-            Some(Ok((_, kept))) => self.text(kept),
-            Some(Err(error)) => self.text(&Kept::new(error, RESULT_SAMPLE)),
+            Some(Ok((_, place)) | Err(place)) => self.text(notes.text(*place)),
             None => 0,
         };
         asked.saturating_add(answered)
     }
 
-    fn text(&mut self, kept: &Kept) -> u64 {
-        let end = kept.text.floor_char_boundary(self.room.min(kept.text.len()));
-        let sample = kept.text.get(..end).unwrap_or_default();
+    fn text(&mut self, text: Excerpt<'_>) -> u64 {
+        let sample = text.within(self.room).text;
         let tokens = self.tokenizer.map_or(0, |tokenizer| tokenizer.count(sample));
         self.room -= sample.len();
         let as_count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
-        let (sampled, all) = (as_count(sample.len()), as_count(kept.bytes));
+        let (sampled, all) = (as_count(sample.len()), as_count(text.bytes));
         self.counted_bytes += sampled;
         self.counted_tokens += tokens;
         if sampled == all {
@@ -217,11 +218,11 @@ mod tests {
         let mut meter = counter.meter(usize::MAX);
         let exact = meter.whole(&text);
         assert!(!meter.estimated);
-        let estimated = meter.text(&Kept::new(&text, 2_600));
+        let estimated = meter.text(Excerpt::whole(&text).within(2_600));
         assert!(meter.estimated);
         assert!(estimated.abs_diff(exact) * 100 < exact, "{estimated} instead of {exact}");
         // Nothing of it was kept: the others tell.
-        let unseen = meter.text(&Kept::new(&text, 0));
+        let unseen = meter.text(Excerpt::whole(&text).within(0));
         assert!(unseen.abs_diff(exact) * 100 < exact, "{unseen} instead of {exact}");
     }
 
