@@ -104,3 +104,32 @@ fn large_values_travel_whole() {
     let expected: u64 = (0..20_000).map(|number| number * 13 % 19 + 1).sum();
     assert_eq!(Gateway::new().prints(code), format!("True\n20000000\n20000 {expected} 20000\n"));
 }
+
+/// Keys and short strings that come again are made once; nothing may be taken for another.
+#[test]
+fn tables_come_back_as_they_are() {
+    let code = "
+        import json, random
+        pick = random.Random(7)
+        words = ['', 'a', 'é', 'north', 'ключ', 'x' * 32, 'x' * 33, '5', 'null']
+        def text():
+            return pick.choice([*words, f'value {pick.randrange(3_000)}'])
+        def scalar():
+            number = pick.randrange(10 ** pick.randrange(1, 25))
+            return pick.choice([text(), number, -number, number / 7, None, True])
+        def row(keys):
+            return {key: scalar() if pick.random() < 0.9 else row(keys[::-1][:2]) for key in keys}
+        few = ['id', 'region', 'Ünïcode', '', 'date']
+        many = [f'key {number}' for number in range(400)]
+        tables = [
+            [row(few) for _ in range(3_000)],
+            [row(pick.sample(few, 4)) for _ in range(1_000)],
+            [row(many) for _ in range(10)],
+            [text() for _ in range(5_000)],
+        ]
+        for table in tables:
+            back = await mcp__fixture__echo(value=table)
+            print(json.dumps(back) == json.dumps(table))
+    ";
+    assert_eq!(Gateway::new().prints(code), "True\n".repeat(4));
+}

@@ -4,7 +4,7 @@
 //! large, or a moment later at the latest. Threads of a program may print while
 //! another waits.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::Shutdown;
 use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,9 +12,11 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
 
-use crate::protocol::{Answer, FromWorker, ToWorker, frame_length};
+use crate::protocol::{Answer, FromWorker, ToWorker, announced_length, frame_length};
 
 /// How long a busy program's frames wait for more of them.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(20);
@@ -25,6 +27,9 @@ const SPIN: Duration = Duration::from_micros(100);
 
 /// The flusher needs next to no stack.
 const FLUSHER_STACK: usize = 64 * 1024;
+
+/// The least room offered to a read.
+const LEAST_READ: usize = 16 * 1024;
 
 /// Output that has grown to this size leaves at once.
 const FLUSH_SIZE: usize = 32 * 1024;
@@ -204,7 +209,7 @@ impl Socket {
         match wait_for_any(&mut polled, deadline) {
             Ok(0) => return Ok(Waited::Woken),
             Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok(Waited::Woken),
+            Err(Errno::INTR) => return Ok(Waited::Woken),
             Err(error) => return Err(error.into()),
         }
         let [stream, wakeup] = polled;
@@ -214,17 +219,13 @@ impl Socket {
             }
             return Ok(Waited::Woken);
         }
-        let filled = buffer.len();
-        // Large answers arrive in few large reads.
-        let room = filled.clamp(16 * 1024, 1024 * 1024);
-        buffer.resize(filled + room, 0);
-        let received = (&self.stream).read(buffer.get_mut(filled..).unwrap_or_default());
-        buffer.truncate(filled + received.as_ref().map_or(0, |received| *received));
-        match received {
+        let missing = announced_length(buffer).saturating_sub(buffer.len());
+        buffer.reserve_exact(missing.max(LEAST_READ));
+        match rustix::io::read(&self.stream, spare_capacity(buffer)) {
             Ok(0) => Ok(Waited::Closed),
             Ok(_) => Ok(Waited::More),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Waited::Woken),
-            Err(error) => Err(error),
+            Err(Errno::INTR) => Ok(Waited::Woken),
+            Err(error) => Err(error.into()),
         }
     }
 }

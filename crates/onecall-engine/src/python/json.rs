@@ -3,7 +3,6 @@
 //! Integers of any size survive, strings stay Unicode, and a Python value that
 //! JSON cannot carry unchanged is an error that names the place in the value.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::str::FromStr;
 
@@ -12,12 +11,10 @@ use malachite_bigint::BigInt;
 use rustpython_vm::builtins::{PyDict, PyFloat, PyInt, PyList, PyStr, PyTuple};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine};
 
+use super::shared::{Keys, Values};
+
 /// Deeper nesting than this is refused both ways, long before the stack ends.
 const MAX_DEPTH: usize = 900;
-
-/// Rows of a table repeat their keys, so the first few hundred distinct keys are
-/// made once and shared.
-const SHARED_KEYS: usize = 256;
 
 /// Why text did not become a value.
 #[derive(Debug)]
@@ -36,7 +33,8 @@ impl From<JiterError> for ParseError {
 
 /// Parses one JSON document.
 pub(super) fn parse(text: &str, vm: &VirtualMachine) -> Result<PyObjectRef, ParseError> {
-    let mut parser = Parser { source: Jiter::new(text.as_bytes()), keys: HashMap::new(), vm };
+    let source = Jiter::new(text.as_bytes());
+    let mut parser = Parser { source, keys: Keys::default(), values: Values::of(text.len()), vm };
     let first = parser.source.peek()?;
     let value = parser.value(first, 0)?;
     parser.source.finish()?;
@@ -45,7 +43,8 @@ pub(super) fn parse(text: &str, vm: &VirtualMachine) -> Result<PyObjectRef, Pars
 
 struct Parser<'a> {
     source: Jiter<'a>,
-    keys: HashMap<String, PyRef<PyStr>>,
+    keys: Keys,
+    values: Values,
     vm: &'a VirtualMachine,
 }
 
@@ -61,7 +60,7 @@ impl Parser<'_> {
                 context.none()
             }
             Peek::True | Peek::False => context.new_bool(self.source.known_bool(peek)?).into(),
-            Peek::String => context.new_str(self.source.known_str()?).into(),
+            Peek::String => self.values.get(self.source.known_str()?, self.vm).into(),
             Peek::Array => self.array(depth)?,
             Peek::Object => self.object(depth)?,
             _ => self.number(peek)?,
@@ -75,18 +74,16 @@ impl Parser<'_> {
             error_type: jiter::JiterErrorType::JsonError(jiter::JsonErrorType::InvalidNumber),
             index: start,
         };
-        let digits = str::from_utf8(digits).map_err(|_| invalid())?;
         let context = &self.vm.ctx;
+        if let Some(small) = small_integer(digits) {
+            return Ok(context.new_int(small).into());
+        }
+        let digits = str::from_utf8(digits).map_err(|_| invalid())?;
         if digits.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
             return Ok(context.new_float(digits.parse().map_err(|_| invalid())?).into());
         }
-        match digits.parse::<i64>() {
-            Ok(small) => Ok(context.new_int(small).into()),
-            Err(_) => {
-                let big = BigInt::from_str(digits).map_err(|_| invalid())?;
-                Ok(context.new_bigint(&big).into())
-            }
-        }
+        let big = BigInt::from_str(digits).map_err(|_| invalid())?;
+        Ok(context.new_bigint(&big).into())
     }
 
     fn array(&mut self, depth: usize) -> Result<PyObjectRef, ParseError> {
@@ -102,7 +99,7 @@ impl Parser<'_> {
     fn object(&mut self, depth: usize) -> Result<PyObjectRef, ParseError> {
         let dict = self.vm.ctx.new_dict();
         let mut next = match self.source.known_object()? {
-            Some(key) => Some(shared_key(&mut self.keys, key, self.vm)),
+            Some(key) => Some(self.keys.get(key, self.vm)),
             None => None,
         };
         while let Some(key) = next {
@@ -110,7 +107,7 @@ impl Parser<'_> {
             let value = self.value(peek, depth + 1)?;
             dict.inner_setitem(&*key, value, self.vm).map_err(ParseError::Python)?;
             next = match self.source.next_key()? {
-                Some(key) => Some(shared_key(&mut self.keys, key, self.vm)),
+                Some(key) => Some(self.keys.get(key, self.vm)),
                 None => None,
             };
         }
@@ -118,19 +115,19 @@ impl Parser<'_> {
     }
 }
 
-fn shared_key(
-    keys: &mut HashMap<String, PyRef<PyStr>>,
-    key: &str,
-    vm: &VirtualMachine,
-) -> PyRef<PyStr> {
-    if let Some(known) = keys.get(key) {
-        return known.clone();
+/// An integer of up to 18 digits.
+fn small_integer(number: &[u8]) -> Option<i64> {
+    let (sign, digits) = match number.strip_prefix(b"-") {
+        Some(digits) => (-1, digits),
+        None => (1, number),
+    };
+    if digits.len() > 18 {
+        return None;
     }
-    let made = vm.ctx.new_str(key);
-    if keys.len() < SHARED_KEYS {
-        keys.insert(key.to_owned(), made.clone());
-    }
-    made
+    let value = digits.iter().try_fold(0_i64, |value, digit| {
+        digit.is_ascii_digit().then(|| value * 10 + i64::from(digit - b'0'))
+    });
+    value.map(|value| sign * value)
 }
 
 /// Writes `value` as JSON, or raises `TypeError`/`ValueError` naming the place.

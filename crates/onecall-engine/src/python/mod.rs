@@ -3,6 +3,7 @@
 
 mod imports;
 mod json;
+mod shared;
 mod wire;
 
 use std::io::{self, Write};
