@@ -21,6 +21,14 @@ pub struct StoredAnswer {
     pub expires_at: Timestamp,
 }
 
+/// What had been written at some moment, by whomever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Who looked: others count differently.
+    pub(crate) observer: u64,
+    pub(crate) count: i64,
+}
+
 /// What the answers of one tool take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerSize {
@@ -44,6 +52,16 @@ pub trait Answers: Send + Sync {
     /// # Errors
     /// If the store cannot be read.
     fn answer(&self, key: &AnswerKey, now: Timestamp) -> Result<Option<StoredAnswer>, StoreError>;
+
+    /// What has been written so far.
+    ///
+    /// # Errors
+    /// If nobody can tell.
+    fn version(&self) -> Result<Version, StoreError>;
+
+    /// Whether nothing has been written since. It blocks nobody: where that cannot be told at
+    /// once, it is not so.
+    fn is_still(&self, version: Version) -> bool;
 
     /// Keeps an answer in place of an earlier one. The names are what
     /// [`forget_answers`](Self::forget_answers) will know it by.

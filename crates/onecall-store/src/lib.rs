@@ -13,7 +13,7 @@ mod store;
 mod time;
 mod writer;
 
-pub use answer::{AnswerKey, AnswerSize, Answers, MAX_ANSWER_BYTES, StoredAnswer};
+pub use answer::{AnswerKey, AnswerSize, Answers, MAX_ANSWER_BYTES, StoredAnswer, Version};
 pub use error::StoreError;
 pub use run::{
     CallFacts, Found, Retention, RunDetail, RunFilter, RunId, RunRecord, RunSummary, Runs,

@@ -354,6 +354,36 @@ fn answers_hold_until_they_expire() {
 }
 
 #[test]
+fn whoever_writes_makes_another_version() {
+    let place = Place::new();
+    let (store, other) = (place.open(), place.open());
+    let put = |store: &dyn Store| {
+        let kept = answer(ToolValue::Nothing, 1, 2);
+        store.put_answer(&[7; 32], "s", "t", &kept).unwrap();
+    };
+    let look = || (found(store.as_ref(), 7, 1), found(other.as_ref(), 7, 1));
+    put(store.as_ref());
+    look();
+    let (version, seen_by_other) = (store.version().unwrap(), other.version().unwrap());
+    look();
+    assert!(store.is_still(version) && other.is_still(seen_by_other));
+    // What one saw says nothing to another.
+    assert_ne!(version, seen_by_other);
+    assert!(!other.is_still(version));
+
+    for writer in [&store, &other] {
+        let version = store.version().unwrap();
+        put(writer.as_ref());
+        assert!(!store.is_still(version));
+        assert!(store.is_still(store.version().unwrap()));
+    }
+    let version = store.version().unwrap();
+    fs::remove_file(place.file()).unwrap();
+    assert!(!store.is_still(version));
+    assert_ne!(store.version().unwrap(), version);
+}
+
+#[test]
 fn the_oldest_answers_make_room() {
     let place = Place::new();
     let store = place.open();

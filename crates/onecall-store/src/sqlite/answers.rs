@@ -1,12 +1,15 @@
 //! Answers in SQLite.
 
+use std::time::Duration;
+
 use onecall_core::ToolValue;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::value::RawValue;
 
+use super::connection::Link;
 use super::{SqliteStore, count, whole};
 use crate::{
-    AnswerKey, AnswerSize, Answers, MAX_ANSWER_BYTES, StoreError, StoredAnswer, Timestamp,
+    AnswerKey, AnswerSize, Answers, MAX_ANSWER_BYTES, StoreError, StoredAnswer, Timestamp, Version,
 };
 
 /// Answers that are removed in one go.
@@ -25,6 +28,16 @@ impl Answers for SqliteStore {
                 Ok(None)
             }
         }
+    }
+
+    fn version(&self) -> Result<Version, StoreError> {
+        self.with(&self.watching, version)
+    }
+
+    fn is_still(&self, before: Version) -> bool {
+        let Ok(link) = self.watching.try_lock() else { return false };
+        let link = link.as_ref().filter(|link| link.is_at(&self.path));
+        link.is_some_and(|link| version(link).is_ok_and(|now| now == before))
     }
 
     fn put_answer(
@@ -128,6 +141,13 @@ impl Answers for SqliteStore {
     }
 }
 
+fn version(link: &Link) -> rusqlite::Result<Version> {
+    link.connection.busy_timeout(Duration::ZERO)?;
+    let mut statement = link.connection.prepare_cached("PRAGMA data_version")?;
+    let count = statement.query_row([], |row| row.get(0))?;
+    Ok(Version { observer: link.number, count })
+}
+
 /// What is found under a key.
 enum Entry {
     None,
@@ -137,26 +157,13 @@ enum Entry {
 }
 
 fn find(connection: &Connection, key: &AnswerKey, now: Timestamp) -> rusqlite::Result<Entry> {
-    // The length comes first: what is too long is never read.
-    let size = connection
-        .query_row(
-            "SELECT length(CAST(value AS BLOB)) FROM answers WHERE key = ?1",
-            params![key],
-            |row| row.get::<_, i64>(0),
-        )
-        .optional()?;
-    match size.map(count) {
-        None => return Ok(Entry::None),
-        Some(size) if size > MAX_ANSWER_BYTES as u64 => return Ok(Entry::Spoilt),
-        Some(_) => {}
-    }
-    let found = connection
-        .query_row(
-            "SELECT kind, value, stored_ms, expires_ms FROM answers WHERE key = ?1",
-            params![key],
-            |row| Ok(read(row, now)),
-        )
-        .optional()?;
+    // What is too long is never read, and looks like no answer.
+    let mut statement = connection.prepare_cached(
+        "SELECT kind, iif(length(CAST(value AS BLOB)) <= ?2, value, NULL), stored_ms, expires_ms
+         FROM answers WHERE key = ?1",
+    )?;
+    let longest = i64::try_from(MAX_ANSWER_BYTES).unwrap_or(i64::MAX);
+    let found = statement.query_row(params![key, longest], |row| Ok(read(row, now))).optional()?;
     Ok(found.unwrap_or(Entry::None))
 }
 

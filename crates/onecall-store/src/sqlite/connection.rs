@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,8 @@ impl FileId {
 pub(super) struct Link {
     pub(super) connection: Connection,
     pub(super) file: FileId,
+    /// No other one of this process has it.
+    pub(super) number: u64,
 }
 
 /// Why there is no connection.
@@ -67,7 +70,8 @@ impl Link {
             Refused::Sqlite(source) => trouble(path, file, source),
         })?;
         keep_private(path).map_err(unusable)?;
-        Ok(Self { connection, file })
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        Ok(Self { connection, file, number: COUNT.fetch_add(1, Ordering::Relaxed) })
     }
 
     /// Whether its file is still where it was.
@@ -93,7 +97,10 @@ fn ready(path: &Path) -> Result<Connection, Refused> {
 fn prepared(path: &Path) -> Result<Connection, Refused> {
     let connection = connect(path)?;
     // Nothing is done to a file before it is known to be ours.
-    migrations::version(&connection)?;
+    if migrations::version(&connection)? == 0 {
+        // Only a file without tables takes it; any other would be written for nothing.
+        connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL;")?;
+    }
     settle(&connection)?;
     migrations::migrate(&connection)?;
     Ok(connection)
@@ -159,7 +166,6 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
 
 /// What lasts in the file, and how it is written.
 fn settle(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL;")?;
     // Where the file system cannot do it, the older journal serves as well.
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     // The last runs may be lost when the power fails, and nothing else.

@@ -27,11 +27,13 @@ pub fn open(path: PathBuf) -> Arc<dyn Store> {
     Arc::new(SqliteStore::new(path))
 }
 
-/// Two connections, so that who reads never waits for who writes.
+/// Several connections, so that who reads never waits for who writes.
 struct SqliteStore {
     path: PathBuf,
     reading: Mutex<Option<Link>>,
     writing: Mutex<Option<Link>>,
+    /// To see whether something was written; nothing else is done with it.
+    watching: Mutex<Option<Link>>,
     /// Why nothing more is tried.
     disabled: OnceLock<String>,
 }
@@ -42,6 +44,7 @@ impl SqliteStore {
             path,
             reading: Mutex::default(),
             writing: Mutex::default(),
+            watching: Mutex::default(),
             disabled: OnceLock::new(),
         }
     }
@@ -50,7 +53,7 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        self.with(&self.reading, work)
+        self.with(&self.reading, |link| work(&link.connection))
     }
 
     /// Does everything in `work` or nothing.
@@ -58,10 +61,10 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        self.with(&self.writing, |connection| {
+        self.with(&self.writing, |link| {
             // Immediate, so that it waits for others at its beginning and nowhere else.
             let transaction =
-                Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+                Transaction::new_unchecked(&link.connection, TransactionBehavior::Immediate)?;
             let done = work(&transaction)?;
             transaction.commit()?;
             Ok(done)
@@ -71,7 +74,7 @@ impl SqliteStore {
     fn with<T>(
         &self,
         place: &Mutex<Option<Link>>,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&Link) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         if let Some(reason) = self.disabled.get() {
             return Err(StoreError::Disabled { reason: reason.clone() });
@@ -87,7 +90,7 @@ impl SqliteStore {
         let Some(open) = link.as_ref() else {
             return Err(StoreError::Disabled { reason: "it is not open".to_owned() });
         };
-        let (done, file) = (work(&open.connection), open.file);
+        let (done, file) = (work(open), open.file);
         match done {
             Err(source) if connection::is_damage(&source) => {
                 *link = None;
@@ -164,7 +167,7 @@ mod tests {
         };
         let pages = |count: i64| {
             let limit = format!("PRAGMA max_page_count = {count}");
-            store.with(&store.writing, |connection| connection.execute_batch(&limit)).unwrap();
+            store.with(&store.writing, |link| link.connection.execute_batch(&limit)).unwrap();
         };
         put("a", 1).unwrap();
         pages(1);

@@ -127,9 +127,9 @@ impl Runs for SqliteStore {
         }
         if pruned > 0 {
             // Gives the disk back what is free, in steps that hold nobody up.
-            self.with(&self.writing, |connection| {
+            self.with(&self.writing, |link| {
                 // Each step frees a page.
-                let mut statement = connection.prepare("PRAGMA incremental_vacuum(4096)")?;
+                let mut statement = link.connection.prepare("PRAGMA incremental_vacuum(4096)")?;
                 let mut steps = statement.query([])?;
                 while steps.next()?.is_some() {}
                 Ok(())

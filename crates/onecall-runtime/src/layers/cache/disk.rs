@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::eras::Eras;
 use super::key::Key;
+use super::near::{Copied, Near};
 use super::place::Ticket;
 use super::{largest, size_of};
 
@@ -46,6 +47,7 @@ pub(super) struct Disk {
     /// When a server last changed something: older answers are none, even if the store has
     /// not been told.
     changed: Mutex<HashMap<ServerName, SystemTime>>,
+    near: Mutex<Near>,
     unwritten_hits: Mutex<HashMap<AnswerKey, u64>>,
     unchecked_bytes: AtomicU64,
 }
@@ -61,6 +63,7 @@ impl Disk {
             max_bytes: config.max_bytes,
             largest: largest(config),
             changed: Mutex::default(),
+            near: Mutex::default(),
             unwritten_hits: Mutex::default(),
             // The first answer has the old ones looked through.
             unchecked_bytes: AtomicU64::new(config.max_bytes),
@@ -73,24 +76,56 @@ impl Disk {
         self.ask(move |store| read_mark(store, &key, now.into())).await
     }
 
-    pub(super) async fn get(
+    /// What was read before, if the store still says so.
+    pub(super) fn at_hand(
         &self,
         key: &Key,
-        spec: &ToolSpec,
+        spec: &Arc<ToolSpec>,
+        now: SystemTime,
+        ttl: Duration,
+    ) -> Option<ToolValue> {
+        let mut near = self.near();
+        if !self.writer.store().is_still(near.version()?) {
+            near.clear();
+            return None;
+        }
+        let Copied { answer, hash, .. } = near.get(key, spec)?;
+        if !self.holds(key, answer, now.into(), ttl) {
+            return None;
+        }
+        self.count_hit(*hash);
+        Some(answer.value.clone())
+    }
+
+    pub(super) async fn get(
+        &self,
+        key: &Arc<Key>,
+        spec: &Arc<ToolSpec>,
         now: SystemTime,
         ttl: Duration,
     ) -> Option<ToolValue> {
         let hash = key.hash(spec);
-        let stored = self.ask(move |store| store.answer(&hash, now.into())).await??;
-        let changed = self.changed().get(key.server()).copied().map(Timestamp::from);
-        let is_current = changed.is_none_or(|changed| stored.stored_at > changed);
-        // Whoever stored it may have had more time in mind.
-        let holds = Timestamp::from(now).since(stored.stored_at) < ttl;
-        if !is_current || !holds {
-            return None;
-        }
+        let found = self.ask(move |store| {
+            // What is written after this makes a copy worthless.
+            let version = store.version().ok();
+            Ok((version, store.answer(&hash, now.into())?))
+        });
+        let (version, answer) = found.await?;
+        let answer = answer.filter(|answer| self.holds(key, answer, now.into(), ttl))?;
         self.count_hit(hash);
-        Some(stored.value)
+        let value = answer.value.clone();
+        if let Some(version) = version {
+            self.near().put(version, key, Copied { spec: Arc::clone(spec), hash, answer });
+        }
+        Some(value)
+    }
+
+    fn holds(&self, key: &Key, answer: &StoredAnswer, now: Timestamp, ttl: Duration) -> bool {
+        let changed = self.changed().get(key.server()).copied().map(Timestamp::from);
+        let is_current = changed.is_none_or(|changed| answer.stored_at > changed);
+        // Whoever stored it may have had more time in mind.
+        let is_young = answer.stored_at <= now && now.since(answer.stored_at) < ttl;
+        is_current && is_young && now < answer.expires_at
     }
 
     pub(super) async fn put(
@@ -177,6 +212,10 @@ impl Disk {
                 hits.iter().try_for_each(|(key, hits)| store.count_hits(key, *hits))
             });
         }
+    }
+
+    fn near(&self) -> MutexGuard<'_, Near> {
+        self.near.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn changed(&self) -> MutexGuard<'_, HashMap<ServerName, SystemTime>> {

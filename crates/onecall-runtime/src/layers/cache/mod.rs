@@ -14,6 +14,7 @@ mod flights;
 mod identities;
 mod key;
 mod memory;
+mod near;
 mod place;
 mod questioned;
 mod reused;
@@ -223,7 +224,7 @@ impl Cached {
     ) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
         let now = self.clock.now();
         if call.freshness != Freshness::New
-            && let Some(value) = self.holdings.place.at_hand(&key, &spec, now)
+            && let Some(value) = self.holdings.place.at_hand(&key, &spec, now, ttl)
         {
             self.count_hit(call.id);
             return Box::pin(ready(Ok(value)));

@@ -41,18 +41,19 @@ impl Place {
         key: &Key,
         spec: &Arc<ToolSpec>,
         now: SystemTime,
+        ttl: Duration,
     ) -> Option<ToolValue> {
         match self {
             Self::Memory(memory) => memory.get(key, spec, now),
-            Self::Disk(_) => None,
+            Self::Disk(disk) => disk.at_hand(key, spec, now, ttl),
         }
     }
 
     /// The same where it takes a while to find one.
     pub(super) async fn far_off(
         &self,
-        key: &Key,
-        spec: &ToolSpec,
+        key: &Arc<Key>,
+        spec: &Arc<ToolSpec>,
         now: SystemTime,
         ttl: Duration,
     ) -> Option<ToolValue> {

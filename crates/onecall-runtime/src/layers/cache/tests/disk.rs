@@ -174,6 +174,42 @@ async fn answers_that_were_tampered_with_are_asked_for_again() {
     assert_eq!(ask(&program, "s__read_a", "{}").await, "3");
 }
 
+/// What is at hand was read from the store, and holds as long as that says the same.
+#[tokio::test]
+async fn what_is_at_hand_is_what_the_store_says() {
+    let machine = Machine::new(Server::default());
+    let (one, other) = (machine.process(), machine.process());
+    let program = one.program();
+    let call = call_of("s__read_a", "{}");
+    let Resolution::Callable(spec) = program.resolve(&call.name).await else { unreachable!() };
+    let at_hand = || {
+        let key = program.key(&spec, &call).unwrap();
+        let (place, now) = (&program.holdings.place, machine.clock.now());
+        place.at_hand(&key, &spec, now, Duration::from_secs(300)).map(|value| text(Ok(value)))
+    };
+    let told = async |expected: &str| assert_eq!(ask(&program, "s__read_a", "{}").await, expected);
+
+    told("1").await;
+    assert_eq!(at_hand(), None);
+    told("1").await;
+    assert_eq!(at_hand().as_deref(), Some("1"));
+    assert_eq!(at_hand().as_deref(), Some("1"));
+    // Another process has something written, be it about something else.
+    assert_eq!(other.ask("s__read_b").await, "2");
+    assert_eq!(at_hand(), None);
+    told("1").await;
+    assert_eq!(at_hand().as_deref(), Some("1"));
+    // It may be something that makes a difference.
+    assert_eq!(other.ask("s__write").await, "3");
+    assert_eq!(at_hand(), None);
+    machine.later();
+    told("4").await;
+    told("4").await;
+    assert_eq!(at_hand().as_deref(), Some("4"));
+    machine.clock.set(1_000_302);
+    assert_eq!(at_hand(), None);
+}
+
 #[tokio::test]
 async fn a_store_that_cannot_be_used_stops_nobody() {
     let machine = Machine::new(Server::default());
