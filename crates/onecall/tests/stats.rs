@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::{Gateway, Home, PATIENCE, finish, fixture};
-use testkit::process::wait_until;
+use testkit::process::{Process, wait_until};
 
 fn gateway(more: Value) -> Gateway {
     let mut config = json!({ "servers": [fixture("fixture", &[])] });
@@ -47,6 +47,18 @@ fn tokens_are_estimated_and_then_counted() {
     assert_eq!(tokens["saved"], direct - ours);
     // Twenty results of five rows, and thirty-five definitions, against one program.
     assert!(direct > 4_000 && ours < 1_500 && ours > 300, "{tokens}");
+}
+
+#[test]
+fn counting_tokens_takes_memory_within_bounds() {
+    let mut gateway = gateway(json!({}));
+    gateway.prints(PROGRAM);
+    let pid = gateway.pid();
+    let peak = || Process::read(pid).unwrap().peak_bytes().unwrap() >> 20;
+    let before = peak();
+    counted(&gateway.home);
+    let grown = peak() - before;
+    assert!(grown < 90, "{grown} MiB for the tokenizer");
 }
 
 #[test]
