@@ -19,7 +19,7 @@ const RECORDED: &str = "recorded, `records: metadata`";
 const UNRECORDED: &str = "not recorded, `records: off`";
 
 /// The difference is less than that between two runs of the same, so it takes many.
-const ROUNDS: usize = 400;
+const ROUNDS: usize = 1_000;
 
 pub fn measure(subject: &Subject) -> Result<Section, String> {
     let gateway = |records: &str| {
