@@ -73,8 +73,10 @@ pub(crate) fn hashes(lines: &[String], indent: &str) -> String {
 /// `"""…"""` with a line break after it; nothing for no lines.
 pub(crate) fn docstring(lines: &[String], indent: &str) -> String {
     let safe = |line: &String| line.replace('\\', "\\\\").replace("\"\"", "\\\"\\\"");
+    // Two backslashes are one that is meant, and escape nothing.
+    let is_escaped = |start: &str| (start.len() - start.trim_end_matches('\\').len()) % 2 == 1;
     let last = |line: &str| match line.strip_suffix('"') {
-        Some(start) if !line.ends_with("\\\"") => format!("{start}\\\""),
+        Some(start) if !is_escaped(start) => format!("{start}\\\""),
         _ => line.to_owned(),
     };
     match lines {
@@ -109,6 +111,7 @@ mod tests {
         );
         assert_eq!(docstring(&lines("say \"hi\""), ""), "\"\"\"say \"hi\\\"\"\"\"\n");
         assert_eq!(docstring(&lines("\"\""), ""), "\"\"\"\\\"\\\"\"\"\"\n");
+        assert_eq!(docstring(&lines(r#"a \""#), ""), format!("{}\n", r#""""a \\\"""""#));
         assert_eq!(hashes(&text, ""), "# a */ b\\u{2028}c\n#\n# \"\"\"d\\\\u{202e}\"\n");
     }
 
