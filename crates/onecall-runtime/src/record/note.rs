@@ -25,8 +25,9 @@ const FULL: usize = 32 * 1024 * 1024;
 /// Bytes of output that a full record keeps.
 const FULL_OUTPUT: usize = 4 * 1024 * 1024;
 
-/// Bytes of an error that are kept even if there is no more room.
-const SHORTEST_ERROR: usize = 256;
+/// Bytes of an error that are kept even if there is no more room: more than is recorded, so
+/// that a secret in it is whole when it is looked for.
+const SHORTEST_ERROR: usize = 4 * 1024;
 
 /// Calls of one run that are noted; later ones are counted.
 const MAX_NOTES: usize = 10_000;
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn errors_are_kept_where_results_no_longer_are() {
         let mut notes = Notes::new(Depth::Sample);
-        let failure = || ToolError::failed(&CallableName::new("mcp__s__t"), "no ".repeat(1_000));
+        let failure = || ToolError::failed(&CallableName::new("mcp__s__t"), "no ".repeat(2_000));
         let written = failure().to_string().len();
         for _ in 0..200 {
             noted(&mut notes, "{}", Ok(ToolValue::Text("y".repeat(10_000))));
