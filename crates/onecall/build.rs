@@ -1,6 +1,8 @@
-//! Notes what a binary was built from, for `onecall --version` and `onecall doctor`.
+//! Notes what a binary was built from, for `onecall --version` and `onecall doctor`, and has it need
+//! no library but glibc.
 
 use std::env;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
@@ -15,6 +17,25 @@ fn main() {
     println!("cargo::rustc-env=ONECALL_PROFILE={profile}");
     println!("cargo::rustc-env=ONECALL_TARGET={target}");
     println!("cargo::rustc-env=ONECALL_COMMIT={}", commit.unwrap_or_default());
+    let is_for_this_machine = target == variable("HOST");
+    // Zig, with which `cargo xtask dist` links, always links its own unwinder statically.
+    let is_linked_by_zig = variable("RUSTC_LINKER").contains("zig");
+    if let Some(archive) = unwinder().filter(|_| is_for_this_machine && !is_linked_by_zig) {
+        println!(
+            "cargo::rustc-link-arg-bins=-Wl,--whole-archive,{},--no-whole-archive",
+            archive.display()
+        );
+    }
+}
+
+/// The library that unwinds stacks, for linking it statically. Images with glibc alone lack
+/// `libgcc_s.so.1`, which Rust's own libraries ask for; it is not needed where this comes before it.
+fn unwinder() -> Option<PathBuf> {
+    let compiler = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output().ok()?;
+    let path = String::from_utf8(compiler.stdout).ok()?;
+    // A name without a path is one that the compiler does not know.
+    let path = Path::new(path.trim());
+    (path.is_absolute() && path.exists()).then(|| path.to_path_buf())
 }
 
 fn commit() -> Option<String> {

@@ -27,6 +27,14 @@ pub fn run(mut command: Command) -> Result<(), String> {
     }
 }
 
+/// Builds the binaries that tests run, which is not a test's business.
+pub fn build_binaries() -> Result<(), String> {
+    let mut build = cargo("build");
+    // All of the workspace, as for the tests: a part of it would be built with other features.
+    build.args(["--workspace", "--bins"]);
+    run(build)
+}
+
 /// The top of the workspace.
 pub fn root() -> PathBuf {
     let xtask = PathBuf::from(env!("CARGO_MANIFEST_DIR"));

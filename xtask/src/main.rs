@@ -1,5 +1,5 @@
-//! The commands of this repository: `cargo xtask demo | test | interop | conformance | fuzz |
-//! bench | soak | tokens`.
+//! The commands of this repository: `cargo xtask demo | test | interop | side-by-side | conformance |
+//! containers | container-profile | fuzz | bench | soak | tokens | deny | licences | sbom | dist`.
 
 #![expect(
     clippy::print_stderr,
@@ -11,27 +11,44 @@ mod bench;
 mod cargo;
 mod client;
 mod conformance;
+mod container_profile;
+mod containers;
 mod demo;
+mod deny;
+mod dependencies;
+mod dist;
 mod fuzz;
 mod interop;
+mod licences;
 mod node;
+mod sbom;
+mod side_by_side;
 mod soak;
 mod test;
 mod tokens;
+#[cfg(test)]
+mod workflows;
 
 use std::process::ExitCode;
 
 const HELP: &str = "\
 Usage: cargo xtask <COMMAND>
 
-  demo         build onecall and show its main job on built-in data
-  test         run the whole test suite, formatting and lints aside
-  interop      run the part of it that needs published MCP servers and clients
-  conformance  run the part of it that is the MCP conformance suite, against both of our sides
-  fuzz         look for input that breaks a property, for ten minutes (see fuzz --help)
-  bench        measure onecall against bare calls and its peers, in one run (see bench --help)
-  soak         load it for minutes while things break, and say what broke (see soak --help)
-  tokens       count what a model reads with direct calls and with onecall (see tokens --help)
+  demo               build onecall and show its main job on built-in data
+  test               run the whole test suite, formatting and lints aside
+  interop            run the part of it that needs published MCP servers and clients
+  side-by-side       run the part of it that compares programs with an in-process server (see --help)
+  conformance        run the part of it that is the MCP conformance suite, against both of our sides
+  containers         run every attack in emulations of a container, as root and as an ordinary user
+  container-profile  write packaging/container/seccomp.json
+  fuzz               look for input that breaks a property, for ten minutes (see fuzz --help)
+  bench              measure onecall against bare calls and its peers, in one run (see bench --help)
+  soak               load it for minutes while things break, and say what broke (see soak --help)
+  tokens             count what a model reads with direct calls and with onecall (see tokens --help)
+  deny               check licences, sources and known vulnerabilities of the dependencies (deny.toml)
+  licences           write the licences of everything in the binary to THIRD-PARTY.txt
+  sbom               write what is in the binary as a CycloneDX bill of materials
+  dist               build and pack what is handed out: .deb, wheel, npm, .tar.gz (see dist --help)
 ";
 
 fn main() -> ExitCode {
@@ -44,12 +61,19 @@ fn main() -> ExitCode {
         "demo" => demo::run(),
         "test" => test::run(rest),
         "interop" => interop::run(rest),
+        "side-by-side" => side_by_side::run(rest),
         "conformance" => test::conformance(),
         "conformance-client" => conformance::client(rest),
+        "containers" => containers::run(rest),
+        "container-profile" => container_profile::run(),
         "fuzz" => fuzz::run(rest),
         "bench" => bench::run(rest),
         "soak" => soak::run(rest),
         "tokens" => tokens::run(rest),
+        "deny" => deny::run(rest),
+        "licences" => licences::run(rest),
+        "sbom" => sbom::run(rest),
+        "dist" => dist::run(rest),
         "--help" | "-h" | "help" => {
             eprint!("{HELP}");
             Ok(())

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use crate::cargo::{self, cargo, output};
 use crate::client;
 use crate::conformance;
+use crate::dist;
 use crate::interop;
 
 /// Tests of behaviour that is the same on every engine, run on the system's Python too.
@@ -24,7 +25,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
              are compared with CPython's stored output"
         );
     }
-    build()?;
+    cargo::build_binaries()?;
     let mut test = cargo("test");
     test.args(["--workspace", "--no-fail-fast", "--"]).args(arguments);
     if let Some(packages) = has_python.then(packages).flatten() {
@@ -34,6 +35,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     cargo::run(test)?;
     if arguments.is_empty() {
         client::test()?;
+        dist::test()?;
         conformance::run()?;
     }
     if !has_python {
@@ -51,16 +53,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 
 /// The MCP conformance suite alone.
 pub fn conformance() -> Result<(), String> {
-    build()?;
+    cargo::build_binaries()?;
     conformance::run()
-}
-
-/// The tests run these binaries, and building them is not a test's business.
-fn build() -> Result<(), String> {
-    let mut build = cargo("build");
-    // All of the workspace, as for the tests: a part of it would be built with other features.
-    build.args(["--workspace", "--bins"]);
-    cargo::run(build)
 }
 
 fn has_recent_python() -> bool {

@@ -35,6 +35,14 @@ class Binary(unittest.IsolatedAsyncioTestCase):
                 del os.environ["ONECALL_BIN"]
                 self.assertEqual(find_binary(), on_path)
 
+    def test_a_binary_beside_this_python(self):
+        with tempfile.TemporaryDirectory() as folder:
+            installed = script(folder, "onecall", "")
+            with mock.patch.dict(os.environ, {"PATH": "/nowhere"}):
+                os.environ.pop("ONECALL_BIN", None)
+                with mock.patch("sysconfig.get_path", return_value=folder):
+                    self.assertEqual(find_binary(), installed)
+
     def test_a_missing_binary_is_named(self):
         with mock.patch.dict(os.environ, {"PATH": "/nowhere"}):
             os.environ.pop("ONECALL_BIN", None)

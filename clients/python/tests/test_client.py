@@ -57,6 +57,22 @@ class Programs(unittest.IsolatedAsyncioTestCase):
         with self.assertRaisesRegex(ValueError, "two tools are named 'add'"):
             Client(tools=[add, add])
 
+    async def test_values_are_as_annotated(self):
+        def rows() -> list:
+            return "[1, 2]"
+
+        def text() -> str:
+            return "[1, 2]"
+
+        def plain():
+            return "[1, 2]"
+
+        async with Client(tools=[rows, text, plain]) as client:
+            outcome = await client.run("[tools.rows(), await tools.async_text(), await plain()]")
+            self.assertEqual(outcome.return_value, [[1, 2], "[1, 2]", "[1, 2]"])
+            signature = await client.run("tools.search('rows')[0]['signature']")
+            self.assertEqual(signature.return_value, "await rows() -> list")
+
     async def test_environments_are_routed_by_prefix(self):
         async def deep(name, arguments):
             return ["deep", name]

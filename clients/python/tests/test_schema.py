@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Union
 
 import support  # noqa: F401  (finds the package)
 from onecall_client import Tool
-from onecall_client.schema import input_schema, type_schema
+from onecall_client.schema import input_schema, output_schema, type_schema
 
 
 class Colour(enum.Enum):
@@ -82,6 +82,34 @@ class Schemas(unittest.TestCase):
             },
         }
         self.assertEqual(Tool.of(find).definition(), expected)
+
+    def test_results(self):
+        class Lamp(enum.Enum):
+            OUT = object()
+
+        def unknown() -> "Nowhere":  # noqa: F821
+            pass
+
+        def lamp() -> Lamp:
+            return Lamp.OUT
+
+        def nothing() -> None:
+            pass
+
+        def points() -> List[Point]:
+            return []
+
+        point = type_schema(Point)
+        cases = [
+            (points, {"type": "array", "items": point}),
+            (nothing, {"type": "null"}),
+            (unknown, None),
+            (lamp, None),
+            (print, None),
+        ]
+        for function, expected in cases:
+            with self.subTest(function.__name__):
+                self.assertEqual(output_schema(function), expected)
 
     def test_what_cannot_be_passed_by_keyword(self):
         def many(*things):

@@ -23,7 +23,7 @@ enum State {
     Nobody,
     Expected,
     Several,
-    One(Arc<dyn Caller>),
+    One(Arc<Caller>),
 }
 
 impl Default for Audience {
@@ -47,7 +47,7 @@ impl Audience {
 
     /// The client that was expected has come. One of several is not introduced: what it
     /// can be asked goes with its calls.
-    pub fn introduce(&self, client: Arc<dyn Caller>) {
+    pub fn introduce(&self, client: Arc<Caller>) {
         self.0.send_if_modified(|state| match state {
             State::Several => false,
             _ => {
@@ -68,12 +68,12 @@ impl Audience {
         match &*self.0.borrow() {
             State::Nobody => Abilities::default(),
             State::Expected | State::Several => Abilities::all(),
-            State::One(client) => client.abilities(),
+            State::One(client) => client.abilities.clone(),
         }
     }
 
     /// The only client there is.
-    pub(crate) async fn only_client(&self) -> Option<Arc<dyn Caller>> {
+    pub(crate) async fn only_client(&self) -> Option<Arc<Caller>> {
         self.settle(QUESTION_PATIENCE).await;
         match &*self.0.borrow() {
             State::One(client) => Some(Arc::clone(client)),

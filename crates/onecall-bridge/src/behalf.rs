@@ -8,11 +8,11 @@ use onecall_core::{CallableName, Caller};
 #[derive(Clone, Debug)]
 pub(crate) struct Behalf {
     pub name: CallableName,
-    pub caller: Arc<dyn Caller>,
+    pub caller: Arc<Caller>,
 }
 
 impl Behalf {
-    pub fn of(name: &CallableName, caller: Option<&Arc<dyn Caller>>) -> Option<Self> {
+    pub fn of(name: &CallableName, caller: Option<&Arc<Caller>>) -> Option<Self> {
         caller.map(|caller| Self { name: name.clone(), caller: Arc::clone(caller) })
     }
 }

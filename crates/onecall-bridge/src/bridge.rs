@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use onecall_catalog::{Catalog, ToolDefinition, name_prefix};
+use onecall_catalog::{Alias, Catalog, ToolDefinition, may_name_tool_of, name_prefix};
 use onecall_config::{LocalTool, ServerConfig};
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, Resolving, ServerName, ToolAnnotations, ToolCall,
-    ToolError, ToolHost, ToolName, ToolSpec, ToolValue,
+    Answer, BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolvedCall, Resolving,
+    ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver, ToolSpec,
 };
 use serde_json::json;
 use tokio::sync::{Notify, watch};
@@ -49,13 +49,20 @@ enum Found {
 }
 
 impl Found {
-    /// The tool; one in quarantine too, whose calls say what is the matter with it.
-    fn into_spec(self) -> Arc<ToolSpec> {
+    /// The tool. Calls of one in quarantine say what is the matter with it.
+    fn resolution(self, name: &CallableName) -> Resolution {
         match self {
-            Self::Tool(spec, _) | Self::Local(spec, _) => spec,
-            Self::Quarantined(tool) => tool.spec,
+            Self::Tool(spec, _) | Self::Local(spec, _) => Resolution::Callable(spec),
+            Self::Quarantined(tool) => {
+                let error = quarantined(name, &tool);
+                Resolution::Unavailable { spec: tool.spec, error }
+            }
         }
     }
+}
+
+fn quarantined(name: &CallableName, tool: &Quarantined) -> ToolError {
+    ToolError::Quarantined { name: name.clone(), why: tool.to_string() }
 }
 
 impl Bridge {
@@ -68,8 +75,8 @@ impl Bridge {
         Self::start_in(servers, Vec::new(), guard, Setting::default())
     }
 
-    /// The same for servers that may ask and send as much as `setting` says, and with tools
-    /// that need no server.
+    /// Starts a bridge whose servers start when `setting` says, and may ask and send as much as it
+    /// says. Beside their tools there are those of `local`, which need no server.
     pub fn start_in(
         servers: Vec<ServerConfig>,
         local: Vec<LocalTool>,
@@ -99,7 +106,8 @@ impl Bridge {
         fleet.servers().for_each(|server| server.look_at_pins());
         // At once, so that no call looks for a server in a fleet that is no more.
         let before = self.known();
-        self.snapshot.send_replace(Snapshot::of(Arc::new(fleet), &before));
+        let taken = Snapshot::of(Arc::new(fleet), &before);
+        self.snapshot.send_modify(|snapshot| snapshot.replace(taken));
         change
     }
 
@@ -110,10 +118,19 @@ impl Bridge {
         self.settled(|_| false).await.catalog
     }
 
-    /// The same, but of the lazy servers only those start that may have this tool.
-    pub async fn catalog_for(&self, name: &str) -> Arc<Catalog> {
-        self.need(name);
-        self.settled(|_| false).await.catalog
+    /// Waits until no server is being installed for the first time whose name is meant, as it stands
+    /// in the names of its tools.
+    pub async fn installed(&self, is_meant: impl Fn(&str) -> bool) {
+        let is_awaited = |server: &&Arc<Server>| {
+            let prefix = name_prefix(server.name());
+            server.is_installing() && is_meant(prefix.trim_start_matches("mcp__").trim_matches('_'))
+        };
+        let (mut snapshot, mut stop) = (self.snapshot.subscribe(), self.stop.subscribe());
+        // Neither can close: we hold the other ends.
+        tokio::select! {
+            _ = snapshot.wait_for(|now| !now.fleet.servers().any(|it| is_awaited(&it))) => {}
+            _ = stop.wait_for(|stop| *stop) => {}
+        }
     }
 
     /// What the server of a tool says about it for people to see.
@@ -122,14 +139,6 @@ impl Bridge {
         let fleet = self.fleet();
         let server = fleet.get(&spec.server);
         server.map(|server| server.face(&spec.tool)).unwrap_or_default()
-    }
-
-    /// Starts the lazy servers for which `is_needed`, given what the names of all their
-    /// tools begin with.
-    pub fn need_where(&self, is_needed: impl Fn(&str) -> bool) {
-        let fleet = self.fleet();
-        let meant = fleet.servers().filter(|server| is_needed(&name_prefix(server.name())));
-        meant.for_each(|server| server.need());
     }
 
     /// Waits for servers that are connecting, but no longer than this, then gives the
@@ -212,6 +221,19 @@ impl Bridge {
         self.fleet().local().map(|local| local.problems()).unwrap_or_default()
     }
 
+    /// A line for each name that several tools would have, with what they are called instead.
+    pub fn name_collisions(&self) -> Vec<String> {
+        let catalog = self.watch().now().catalog;
+        let tool = |spec: &&ToolSpec| {
+            format!("'{}' of '{}' is called {}", spec.tool, spec.server, spec.callable)
+        };
+        let line = |(name, tools): (String, Vec<&ToolSpec>)| {
+            let tools: Vec<String> = tools.iter().map(tool).collect();
+            format!("several tools would have the name {name}: {}", tools.join(", "))
+        };
+        catalog.collisions().into_iter().map(line).collect()
+    }
+
     /// Stops every server and returns when all are gone.
     pub async fn shutdown(&self) {
         self.stop();
@@ -232,20 +254,18 @@ impl Bridge {
             return Some(found);
         }
         self.need(name.as_str());
-        let snapshot = self.settled(|snapshot| found(snapshot, name).is_some()).await;
+        let is_known = |snapshot: &Snapshot| {
+            found(snapshot, name).is_some()
+                || !matches!(snapshot.catalog.alias(name.as_str()), Alias::Unknown)
+                || snapshot
+                    .awaits_only_other_installs(|server| may_name_tool_of(name.as_str(), server))
+        };
+        let snapshot = self.settled(is_known).await;
         found(&snapshot, name)
     }
 
-    /// Starts the servers that may have this tool.
-    fn need(&self, name: &str) {
-        let fleet = self.fleet();
-        let idle = fleet.servers().filter(|server| !server.is_needed());
-        idle.filter(|server| name.starts_with(&name_prefix(server.name())))
-            .for_each(|server| server.need());
-    }
-
     /// Waits until every server that is needed was tried, or there is enough.
-    async fn settled(&self, is_enough: impl Fn(&Snapshot) -> bool) -> Snapshot {
+    pub(crate) async fn settled(&self, is_enough: impl Fn(&Snapshot) -> bool) -> Snapshot {
         let (mut snapshot, mut stop) = (self.snapshot.subscribe(), self.stop.subscribe());
         // Neither can close: we hold the other ends.
         tokio::select! {
@@ -259,7 +279,7 @@ impl Bridge {
     /// The server that may have this tool and could not tell.
     fn unheard(&self, name: &CallableName) -> Option<Arc<Server>> {
         let may_have = |server: &&Arc<Server>| {
-            name.as_str().starts_with(&name_prefix(server.name())) && server.is_unheard()
+            may_name_tool_of(name.as_str(), server.name()) && server.is_unheard()
         };
         self.fleet().servers().find(may_have).cloned()
     }
@@ -275,7 +295,25 @@ impl Bridge {
         }
     }
 
-    fn fleet(&self) -> Arc<Fleet> {
+    /// Where a call goes: to the tool that its name meant, or if tools have changed since then, to
+    /// the one of that name.
+    async fn target(&self, call: &ResolvedCall) -> Result<Found, ToolError> {
+        let spec = call.tool.as_ref().map_err(Clone::clone)?;
+        {
+            let snapshot = self.snapshot.borrow();
+            if snapshot.number == call.revision
+                && let Some(found) = owned(&snapshot, spec)
+            {
+                return Ok(found);
+            }
+        }
+        self.find(&spec.callable).await.ok_or_else(|| {
+            let message = self.absence(&spec.callable);
+            ToolError::NeverSent { name: call.name.clone(), message }
+        })
+    }
+
+    pub(crate) fn fleet(&self) -> Arc<Fleet> {
         Arc::clone(&self.snapshot.borrow().fleet)
     }
 
@@ -285,15 +323,20 @@ impl Bridge {
 }
 
 fn found(snapshot: &Snapshot, name: &CallableName) -> Option<Found> {
-    if let Some(spec) = snapshot.catalog.get(name.as_str()) {
-        if spec.server.as_str() == LocalTool::SERVER {
-            let local = snapshot.fleet.local()?;
-            return Some(Found::Local(Arc::clone(spec), Arc::clone(local)));
-        }
-        let server = snapshot.fleet.get(&spec.server)?;
-        return Some(Found::Tool(Arc::clone(spec), Arc::clone(server)));
+    match snapshot.catalog.get(name.as_str()) {
+        Some(spec) => owned(snapshot, spec),
+        None => snapshot.quarantine.get(name).cloned().map(Found::Quarantined),
     }
-    snapshot.quarantine.get(name).cloned().map(Found::Quarantined)
+}
+
+/// A tool of the catalog, with the server that has it.
+fn owned(snapshot: &Snapshot, spec: &Arc<ToolSpec>) -> Option<Found> {
+    if spec.server.as_str() == LocalTool::SERVER {
+        let local = snapshot.fleet.local()?;
+        return Some(Found::Local(Arc::clone(spec), Arc::clone(local)));
+    }
+    let server = snapshot.fleet.get(&spec.server)?;
+    Some(Found::Tool(Arc::clone(spec), Arc::clone(server)))
 }
 
 impl Drop for Bridge {
@@ -302,47 +345,58 @@ impl Drop for Bridge {
     }
 }
 
-impl ToolHost for Bridge {
+impl ToolResolver for Bridge {
     fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         if let Some(found) = found(&self.snapshot.borrow(), name) {
-            return Resolving::now(Resolution::Callable(found.into_spec()));
+            return Resolving::now(found.resolution(name));
         }
         Resolving::later(async move {
             if let Some(found) = self.find(name).await {
-                return Resolution::Callable(found.into_spec());
+                return found.resolution(name);
             }
-            match self.unheard(name) {
-                Some(server) => Resolution::Callable(Arc::new(stand_in(name, server.name()))),
-                None => {
-                    let catalog = Arc::clone(&self.snapshot.borrow().catalog);
-                    Resolution::Unknown { nearest: catalog.nearest(name.as_str(), SUGGESTIONS) }
-                }
+            let catalog = Arc::clone(&self.snapshot.borrow().catalog);
+            let reason = Some(self.absence(name));
+            match catalog.alias(name.as_str()) {
+                // Its own name is the one that is called.
+                Alias::Of(spec) => return Resolution::Callable(Arc::clone(spec)),
+                Alias::Ambiguous(nearest) => return Resolution::Unknown { nearest, reason },
+                Alias::Unknown => {}
             }
+            if let Some(server) = self.unheard(name) {
+                let message = server.not_running();
+                let error = ToolError::NeverSent { name: name.clone(), message };
+                let spec = Arc::new(stand_in(name, server.name()));
+                return Resolution::Unavailable { spec, error };
+            }
+            let nearest = self.usual_catalog().await.nearest(name.as_str(), SUGGESTIONS);
+            Resolution::Unknown { nearest, reason }
         })
     }
 
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+    fn revision(&self) -> u64 {
+        self.snapshot.borrow().number
+    }
+}
+
+impl CallHandler for Bridge {
+    fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         Box::pin(async move {
-            let (spec, server) = match self.find(&call.name).await {
-                Some(Found::Tool(spec, server)) => (spec, server),
-                Some(Found::Local(spec, local)) => {
+            let value = match self.target(&call).await? {
+                Found::Tool(spec, server) => {
+                    server.call(&spec, &call).await.map_err(|error| match error {
+                        CallError::Failed(message) => ToolError::failed(&call.name, message),
+                        CallError::NeverLeft(message) => {
+                            ToolError::NeverSent { name: call.name.clone(), message }
+                        }
+                    })
+                }
+                Found::Local(spec, local) => {
                     let value = local.call(&spec, &call.arguments, call.form).await;
-                    return value.map_err(|message| ToolError::failed(&call.name, message));
+                    value.map_err(|message| ToolError::failed(&call.name, message))
                 }
-                Some(Found::Quarantined(tool)) => {
-                    return Err(ToolError::Quarantined { name: call.name, why: tool.to_string() });
-                }
-                None => {
-                    let message = self.absence(&call.name);
-                    return Err(ToolError::NeverSent { name: call.name, message });
-                }
+                Found::Quarantined(tool) => Err(quarantined(&call.name, &tool)),
             };
-            server.call(&spec, &call).await.map_err(|error| match error {
-                CallError::Failed(message) => ToolError::failed(&call.name, message),
-                CallError::NeverLeft(message) => {
-                    ToolError::NeverSent { name: call.name.clone(), message }
-                }
-            })
+            value.map(Answer::live)
         })
     }
 }
@@ -357,7 +411,7 @@ fn stand_in(name: &CallableName, server: &ServerName) -> ToolSpec {
         server: server.clone(),
         tool: ToolName::new(name.as_str()),
         description: None,
-        input_schema: json!({ "type": "object", "properties": properties }),
+        input_schema: json!({ "type": "object", "properties": properties }).into(),
         output_schema: None,
         annotations: ToolAnnotations::default(),
     }

@@ -62,6 +62,15 @@ impl Connection {
         })
     }
 
+    /// Says how the connection began, for the log.
+    pub fn beginning(&self) -> String {
+        match self {
+            Self::Stdio(connection) => format!("started as process {}", connection.process()),
+            Self::Http(_) => "connecting over HTTP".to_owned(),
+            Self::Sse(_) => "connecting over HTTP with SSE".to_owned(),
+        }
+    }
+
     /// Who to talk to.
     pub fn peer(&self) -> &Arc<Peer> {
         match self {

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use onecall_catalog::ToolDefinition;
+use onecall_core::Schema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -29,12 +30,15 @@ impl Part {
     /// This part of a definition as text that is the same whenever it means the same.
     pub(crate) fn canonical(self, tool: &ToolDefinition) -> String {
         match self {
-            Self::Description => json!(tool.description).to_string(),
+            Self::Description => json!(tool.description.as_deref()).to_string(),
             // The order of the properties is the order of positional arguments.
             Self::InputSchema => {
-                json!([parameters(&tool.input_schema), sorted(&tool.input_schema)]).to_string()
+                let schema = tool.input_schema.value();
+                json!([tool.input_schema.property_names(), sorted(&schema)]).to_string()
             }
-            Self::OutputSchema => json!(tool.output_schema.as_ref().map(sorted)).to_string(),
+            Self::OutputSchema => {
+                json!(tool.output_schema.as_ref().map(|it| sorted(&it.value()))).to_string()
+            }
             Self::Annotations => json!(tool.annotations).to_string(),
         }
     }
@@ -43,10 +47,11 @@ impl Part {
     #[must_use]
     pub fn readable(self, tool: &ToolDefinition) -> String {
         match self {
-            Self::Description => tool.description.clone().unwrap_or_default(),
-            Self::InputSchema => format!("{:#}", tool.input_schema),
+            Self::Description => tool.description.as_deref().unwrap_or_default().to_owned(),
+            Self::InputSchema => format!("{:#}", tool.input_schema.value()),
             Self::OutputSchema => {
-                tool.output_schema.as_ref().map_or(String::new(), |schema| format!("{schema:#}"))
+                let readable = |schema: &Schema| format!("{:#}", schema.value());
+                tool.output_schema.as_ref().map_or(String::new(), readable)
             }
             Self::Annotations => match json!(tool.annotations) {
                 Value::Object(hints) if hints.is_empty() => String::new(),
@@ -79,15 +84,10 @@ pub(crate) fn listed(parts: &[Part]) -> String {
 
 /// The parts in which two definitions differ.
 pub(crate) fn differences(old: &ToolDefinition, new: &ToolDefinition) -> Vec<Part> {
-    if old == new && parameters(&old.input_schema) == parameters(&new.input_schema) {
+    if old == new {
         return Vec::new();
     }
     Part::ALL.into_iter().filter(|part| part.canonical(old) != part.canonical(new)).collect()
-}
-
-fn parameters(schema: &Value) -> Vec<&str> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    properties.map(|it| it.keys().map(String::as_str).collect()).unwrap_or_default()
 }
 
 /// The same value with the keys of every object in order.
@@ -113,8 +113,8 @@ mod tests {
     fn tool(description: &str, schema: Value) -> ToolDefinition {
         ToolDefinition {
             tool: ToolName::new("t"),
-            description: Some(description.to_owned()),
-            input_schema: schema,
+            description: Some(description.into()),
+            input_schema: schema.into(),
             output_schema: None,
             annotations: Default::default(),
         }
@@ -128,7 +128,7 @@ mod tests {
         let moved = tool("d", json!({ "properties": { "b": {}, "a": {} }, "type": "object" }));
         assert_eq!(differences(&old, &moved), [Part::InputSchema]);
         let mut other = tool("e", json!({}));
-        other.output_schema = Some(json!({}));
+        other.output_schema = Some(json!({}).into());
         other.annotations.read_only_hint = Some(true);
         let parts = differences(&old, &other);
         assert_eq!(parts, Part::ALL);

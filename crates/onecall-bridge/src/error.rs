@@ -21,6 +21,13 @@ pub(crate) enum StartError {
          or give its full path"
     )]
     CommandNotFound { command: String },
+    #[error(
+        "command '{command}' was not found; 'command' is the program alone: write \
+         'command: {program}' and move the rest to 'args'"
+    )]
+    CommandLine { command: String, program: String },
+    #[error("command '{command}' is a folder; give the path of a program in it")]
+    Folder { command: String },
     #[error("command '{command}' may not be executed; check its permissions")]
     NotExecutable { command: String },
     #[error("its working directory '{}' does not exist; check 'cwd'", path.display())]
@@ -31,6 +38,8 @@ pub(crate) enum StartError {
     NoClient { detail: String },
     #[error("{first}; tried as an older HTTP+SSE server: {second}")]
     NeitherTransport { first: Box<StartError>, second: Box<StartError> },
+    #[error("no MCP server was found. {}: {first}. {}: {second}", urls[0], urls[1])]
+    NeitherAddress { urls: [String; 2], first: Box<StartError>, second: Box<StartError> },
     #[error("did not answer within {}s", limit.as_secs_f64())]
     TimedOut { limit: Duration, last_words: String },
     #[error("{ending} during the handshake")]
@@ -53,8 +62,8 @@ impl StartError {
     /// What kind of trouble it is.
     pub fn trouble(&self) -> Trouble {
         match self {
-            Self::CommandNotFound { .. } => Trouble::NoCommand,
-            Self::NotExecutable { .. } => Trouble::NotExecutable,
+            Self::CommandNotFound { .. } | Self::CommandLine { .. } => Trouble::NoCommand,
+            Self::NotExecutable { .. } | Self::Folder { .. } => Trouble::NotExecutable,
             Self::NoWorkingDirectory { .. } => Trouble::NoDirectory,
             Self::TimedOut { .. } => Trouble::TooSlow,
             Self::Ended { .. } => Trouble::Ended,
@@ -103,6 +112,15 @@ impl StartError {
         lacks_scope || self.needs_login()
     }
 
+    /// Whether something answered our first message that is not MCP, so that the server may be at
+    /// another address of the same host and port.
+    pub fn may_be_other_address(&self) -> bool {
+        match self {
+            Self::Request { source: RequestError::Http(error), .. } => error.is_not_mcp(),
+            _ => false,
+        }
+    }
+
     /// Whether the server refused our first message in the way that one with the
     /// older HTTP transport does.
     pub fn may_be_older_transport(&self) -> bool {
@@ -125,7 +143,7 @@ pub(crate) enum RequestError {
     NoAnswer { limit: Duration },
     #[error("the answer is larger than {} MiB", limit_bytes / (1024 * 1024))]
     TooLarge { limit_bytes: usize },
-    #[error("the server gave it up")]
+    #[error("the server cancelled the request")]
     Cancelled,
     #[error("the answer is not valid JSON: {detail}")]
     NotJson { detail: String },

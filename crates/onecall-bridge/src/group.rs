@@ -25,6 +25,11 @@ impl Group {
         Self { leader, guard, ended: false }
     }
 
+    /// The process that leads the group.
+    pub fn leader(&self) -> Pid {
+        self.leader
+    }
+
     /// Sends `signal` to every process of the group.
     pub fn signal(&self, signal: Signal) {
         // Fails if the group is gone, which is what a signal is for here.

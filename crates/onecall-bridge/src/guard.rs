@@ -25,12 +25,14 @@ const POLL: Duration = Duration::from_millis(20);
 pub struct Guard(Arc<Mutex<Option<ChildStdin>>>);
 
 impl Guard {
-    /// Starts the guard. `command` must end up in [`run_guard`].
+    /// Starts the guard, with an empty environment. `command` must end up in [`run_guard`].
     ///
     /// # Errors
     /// If the process cannot be started.
     pub fn spawn(mut command: Command) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        // It needs nothing of the environment, and servers could read it there.
+        command.env_clear();
         let mut child = command.spawn()?;
         let stdin = child.stdin.take();
         if let Some(pipe) = &stdin {

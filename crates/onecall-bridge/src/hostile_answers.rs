@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use onecall_core::{ServerName, ToolValue};
+use onecall_core::{OutputForm, ServerName, ToolValue};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -23,8 +23,9 @@ use tokio::io::{AsyncRead, ReadBuf};
 use crate::error::{RequestError, SendError};
 use crate::incoming::{self, Message, answered_id};
 use crate::lines::{Edges, Line, read_lines};
+use crate::reply::Reply;
 use crate::request::Request;
-use crate::result::tool_value;
+use crate::result;
 use crate::rpc::{Outgoing, Outlet, Peer};
 use crate::setting::Setting;
 use contract::{Meaning, meaning};
@@ -43,7 +44,17 @@ fn seen(value: &ToolValue) -> Value {
         ToolValue::Text(text) => {
             serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()))
         }
+        ToolValue::WithContent { value, .. } => seen(value),
     }
+}
+
+/// The value of an answer of a tool with this output schema.
+fn declared_value(result: &RawValue, output: Option<OutputForm>) -> Result<ToolValue, String> {
+    result::tool_value(Reply::new(result, None), output).map(|decoded| decoded.value)
+}
+
+fn tool_value(result: &RawValue) -> Result<ToolValue, String> {
+    declared_value(result, None)
 }
 
 fn raw(json: String) -> Box<RawValue> {
@@ -142,6 +153,33 @@ proptest! {
         match tool_value(&raw(result)) {
             Ok(ToolValue::Json(json)) => {
                 prop_assert_eq!(json.get(), format!(r#"{{"a":{structured}}}"#));
+            }
+            other => prop_assert!(false, "{:?}", other),
+        }
+    }
+
+    /// Whatever else the answer holds.
+    #[test]
+    fn a_declared_result_is_what_is_inside_to_the_letter(
+        value in exact_json(),
+        (mut answer, style) in (result(), any::<Index>()),
+        is_text in any::<bool>(),
+    ) {
+        let form = if is_text { OutputForm::WrappedText } else { OutputForm::Wrapped };
+        let Some(fields) = answer.as_object_mut() else { return Ok(()) };
+        fields.remove("structuredContent");
+        let before = tool_value(&raw(written(&answer, style)));
+        if before.is_err() {
+            return Ok(());
+        }
+        let rest = written(&answer, style);
+        let more = rest.trim_start().strip_prefix('{').unwrap();
+        let comma = if more.trim_start().starts_with('}') { "" } else { "," };
+        let answer = format!(r#"{{"structuredContent":{{"result":{value}}}{comma}{more}"#);
+        match declared_value(&raw(answer), Some(form)) {
+            Ok(answer) => {
+                let (kind, text) = answer.without_content().written();
+                prop_assert_eq!((kind, &*text), ("json", &*value));
             }
             other => prop_assert!(false, "{:?}", other),
         }

@@ -7,12 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use onecall_config::{
-    CommandInput, LocalTool, LocalWork, Piece, RemoteTransport, Secret, ServerConfig, Template,
-    Transport,
+    CommandInput, LocalTool, LocalWork, Piece, RemoteTransport, Secret, ServerConfig,
+    StdioTransport, Template, Transport,
 };
 use sha2::{Digest, Sha256};
 
-use crate::child::base_environment;
+use crate::environment::{OF_LOGIN_SESSION, identifying_environment};
 use crate::remote::LoginMark;
 
 /// Tells a server with its account from any other. It is a hash, of secrets too, and says
@@ -31,20 +31,25 @@ impl Identity {
         let mut hash = Fields::new("server");
         hash.add(server.name.as_str());
         hash.add_path(server.pins.as_deref());
-        let login = match &server.transport {
-            Transport::Stdio(transport) => {
-                hash.add("stdio");
-                hash.add(&transport.command);
-                hash.add(&transport.args.len().to_string());
-                transport.args.iter().for_each(|argument| hash.add(argument));
-                hash.add_child(&transport.env, transport.cwd.as_deref());
-                None
-            }
-            Transport::Auto(remote) => hash.add_remote("auto", remote),
-            Transport::Http(remote) => hash.add_remote("http", remote),
-            Transport::Sse(remote) => hash.add_remote("sse", remote),
-        };
+        let login = hash.add_transport(&server.transport, |hash, transport| {
+            hash.add_child(&transport.env, transport.cwd.as_deref());
+        });
         Self { entry: hash.finish(), login }
+    }
+
+    /// Identifies a server by its entry in the configuration alone: logins and the environment of
+    /// onecall do not count. The working directory counts only if the entry names something in it: such an
+    /// entry means another server elsewhere.
+    #[must_use]
+    pub fn of_entry(server: &ServerConfig) -> [u8; 32] {
+        let mut hash = Fields::new("entry");
+        hash.add(server.name.as_str());
+        hash.add_transport(&server.transport, |hash, transport| {
+            hash.add_environment(&transport.env);
+            let here = env::current_dir().ok().filter(|here| names_file_in(here, transport));
+            hash.add_path(transport.cwd.as_deref().or(here.as_deref()));
+        });
+        hash.finish()
     }
 
     /// Of the tools that need no server, all together.
@@ -97,8 +102,8 @@ impl Fields {
         self.add(path.unwrap_or(Path::new("")));
     }
 
-    fn add_secrets(&mut self, secrets: &BTreeMap<String, Secret>) {
-        self.add(&secrets.len().to_string());
+    fn add_secrets<'s>(&mut self, secrets: impl Iterator<Item = (&'s String, &'s Secret)> + Clone) {
+        self.add(&secrets.clone().count().to_string());
         for (name, value) in secrets {
             self.add(name);
             self.add(value.reveal());
@@ -117,10 +122,45 @@ impl Fields {
         }
     }
 
+    /// How a server is reached; `add_child` adds what a child process sees besides its arguments.
+    fn add_transport(
+        &mut self,
+        transport: &Transport,
+        add_child: impl FnOnce(&mut Self, &StdioTransport),
+    ) -> Option<LoginMark> {
+        match transport {
+            Transport::Stdio(transport) => {
+                self.add("stdio");
+                self.add(&transport.command);
+                self.add(&transport.args.len().to_string());
+                transport.args.iter().for_each(|argument| self.add(argument));
+                add_child(self, transport);
+                None
+            }
+            Transport::Auto(remote) => self.add_remote("auto", remote),
+            Transport::Either { http, sse } => {
+                self.add(&sse.url);
+                self.add_remote("either", http)
+            }
+            Transport::Http(remote) => self.add_remote("http", remote),
+            Transport::Sse(remote) => self.add_remote("sse", remote),
+            Transport::Unresolved(_) => {
+                self.add("unresolved");
+                None
+            }
+        }
+    }
+
+    /// The variables that an entry sets, without those that name no account.
+    fn add_environment(&mut self, env: &BTreeMap<String, Secret>) {
+        let is_lasting = |name: &str| !OF_LOGIN_SESSION.contains(&name);
+        self.add_secrets(env.iter().filter(|(name, _)| is_lasting(name)));
+    }
+
     /// What a child process sees besides its arguments.
     fn add_child(&mut self, env: &BTreeMap<String, Secret>, cwd: Option<&Path>) {
-        self.add_secrets(env);
-        for (name, value) in base_environment() {
+        self.add_environment(env);
+        for (name, value) in identifying_environment() {
             self.add(name);
             self.add(&value);
         }
@@ -132,7 +172,7 @@ impl Fields {
     fn add_remote(&mut self, transport: &str, remote: &RemoteTransport) -> Option<LoginMark> {
         self.add(transport);
         self.add(&remote.url);
-        self.add_secrets(&remote.headers);
+        self.add_secrets(remote.headers.iter());
         LoginMark::of(remote)
     }
 
@@ -141,11 +181,21 @@ impl Fields {
     }
 }
 
+/// Whether the command or an argument of a server is the path of something in this folder.
+fn names_file_in(folder: &Path, transport: &StdioTransport) -> bool {
+    let is_there = |word: &str| !Path::new(word).is_absolute() && folder.join(word).exists();
+    let is_command = transport.command.contains('/') && is_there(&transport.command);
+    // `--config=servers.json` names a file, too.
+    let words = transport.args.iter().flat_map(|argument| {
+        [argument.as_str(), argument.split_once('=').map_or("", |(_, value)| value)]
+    });
+    is_command || words.filter(|word| !word.is_empty()).any(is_there)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use onecall_config::StdioTransport;
     use onecall_core::ServerName;
 
     use super::*;
@@ -155,8 +205,8 @@ mod tests {
         Identity::of(&ServerConfig {
             name: ServerName::new("s"),
             transport,
-            connect_timeout: second,
-            call_timeout: second,
+            connect_timeout: Some(second),
+            call_timeout: Some(second),
             lazy: false,
             pins: None,
         })
@@ -186,6 +236,7 @@ mod tests {
             stdio(&["a", "b"], &[]),
             stdio(&[], &[("KEY", "one")]),
             stdio(&[], &[("KEY", "two")]),
+            stdio(&[], &[("SSH_AUTH_SOCK_OF_SERVER", "/tmp/one")]),
             remote("http://localhost/a", &[]),
             remote("http://localhost/b", &[]),
             remote("http://localhost/a", &[("Authorization", "Bearer one")]),
@@ -195,5 +246,7 @@ mod tests {
             assert!(!all.iter().take(position).any(|other| other == identity), "{position}");
         }
         assert_eq!(stdio(&["a"], &[("KEY", "one")]), stdio(&["a"], &[("KEY", "one")]));
+        // A socket of this login session is no account.
+        assert_eq!(stdio(&[], &[]), stdio(&[], &[("SSH_AUTH_SOCK", "/tmp/agent.1")]));
     }
 }

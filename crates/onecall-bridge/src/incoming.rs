@@ -45,8 +45,22 @@ struct ErrorBody {
     message: String,
 }
 
+/// What one line holds.
+pub(crate) enum Messages<'a> {
+    One(Message<'a>),
+    Batch(Vec<Message<'a>>),
+}
+
+/// Takes a line apart: a message, or a JSON array of messages.
+pub(crate) fn read(line: &[u8]) -> Result<Messages<'_>, serde_json::Error> {
+    match line.trim_ascii_start().starts_with(b"[") {
+        true => batch(line).map(Messages::Batch),
+        false => one(line).map(Messages::One),
+    }
+}
+
 /// Takes a batch apart, a JSON array of messages.
-pub(crate) fn batch(json: &[u8]) -> Result<Vec<Message<'_>>, serde_json::Error> {
+fn batch(json: &[u8]) -> Result<Vec<Message<'_>>, serde_json::Error> {
     let batch: Vec<&RawValue> = serde_json::from_slice(json)?;
     let messages = batch.into_iter().map(|message| one(message.get().as_bytes()));
     Ok(messages.map(|message| message.unwrap_or(Message::Nonsense)).collect())
@@ -191,10 +205,11 @@ mod tests {
 
     /// A message in short, for comparing.
     fn kind(line: &str) -> String {
-        let line = line.as_bytes();
-        let messages =
-            if line.starts_with(b"[") { batch(line) } else { one(line).map(|one| vec![one]) };
-        let Ok(messages) = messages else { return "not JSON".to_owned() };
+        let messages = match read(line.as_bytes()) {
+            Ok(Messages::One(message)) => vec![message],
+            Ok(Messages::Batch(batch)) => batch,
+            Err(_) => return "not JSON".to_owned(),
+        };
         let kinds: Vec<String> = messages
             .into_iter()
             .map(|message| match message {

@@ -69,7 +69,7 @@ impl InputRequired {
     pub async fn answered(
         self,
         server: &ServerName,
-        caller: Option<&dyn Caller>,
+        caller: Option<&Caller>,
     ) -> Result<Input, String> {
         if self.requests.len() > MAX_QUESTIONS {
             return Err(format!("the tool asks more than {MAX_QUESTIONS} questions at once"));
@@ -90,7 +90,7 @@ impl InputRequired {
 
 async fn ask(
     server: &ServerName,
-    caller: Option<&dyn Caller>,
+    caller: Option<&Caller>,
     request: &RawValue,
 ) -> Result<Box<RawValue>, String> {
     let request: WireRequest = serde_json::from_str(request.get())

@@ -5,6 +5,7 @@
 //! of the call concerned, never in a panic, a hang or memory without bound.
 //! Values pass through as text; only the program that asked for them parses them.
 
+mod admitted;
 mod audience;
 mod backoff;
 mod behalf;
@@ -12,7 +13,10 @@ mod bridge;
 mod child;
 mod connection;
 mod definition;
+mod demand;
 mod difference;
+mod downloads;
+mod environment;
 mod error;
 mod face;
 mod fleet;
@@ -27,6 +31,7 @@ mod input;
 mod lines;
 mod listing;
 mod local;
+mod log_message;
 mod offering;
 mod parameters;
 mod pins;
@@ -34,6 +39,7 @@ mod plain;
 mod progress;
 mod question;
 mod remote;
+mod reply;
 mod request;
 mod result;
 mod rpc;
@@ -44,12 +50,17 @@ mod status;
 mod stderr;
 mod stdio;
 mod subscription;
+mod system;
 mod trace;
 mod writer;
 
+pub use admitted::{AdmittedTools, local_definitions};
 pub use audience::Audience;
 pub use bridge::Bridge;
+pub use demand::ServerStart;
 pub use difference::Part;
+pub use downloads::Downloads;
+pub use environment::{HELPFUL_VARIABLES, base_environment, is_passed_on};
 pub use face::ToolFace;
 pub use fleet::FleetChange;
 pub use guard::{Guard, run_guard};
@@ -57,7 +68,10 @@ pub use handshake::KNOWN_VERSIONS as KNOWN_PROTOCOLS;
 pub use identity::Identity;
 pub use offering::Shelf;
 pub use pins::{PinError, PinState, Pins, Quarantined};
-pub use remote::{Granted, LoggedOut, LoginError, http_client, log_in, log_out};
+pub use remote::{Granted, LoggedOut, LoginError, PendingLogin, Trust, http_client, log_out};
 pub use setting::Setting;
 pub use snapshot::{ToolWatch, Tools};
-pub use status::{NextStart, ServerState, ServerStatus, Trouble};
+pub use status::{
+    AVAILABILITY_LOG_TARGET, LIFE_LOG_TARGET, ListingCut, ListingLimit, NextStart,
+    SERVER_LOG_TARGET, ServerState, ServerStatus, Trouble,
+};

@@ -17,6 +17,7 @@ use crate::face::{Faces, ToolFace};
 use crate::plain::plain;
 use crate::request::Request;
 use crate::rpc::Peer;
+use crate::status::{ListingCut, ListingLimit};
 
 /// All pages together.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -50,6 +51,8 @@ struct Entry {
 pub(crate) struct Listed {
     pub tools: Vec<ToolDefinition>,
     pub faces: Faces,
+    /// Set if there are more tools.
+    pub cut: Option<ListingCut>,
 }
 
 /// A tool, and its face if anybody wants to see it.
@@ -64,20 +67,23 @@ struct Entries {
 
 /// Asks for all tools of the server. Takes no longer than whoever awaits it allows.
 pub(crate) async fn list(peer: &Peer, server: &ServerName) -> Result<Listed, StartError> {
-    let mut listing = Listing::new(*peer.limits());
+    let limits = *peer.limits();
+    let mut listing = Listing::new(limits);
     let mut cursor: Option<String> = None;
     loop {
         let request = Request::ListTools { cursor: cursor.as_deref() };
         let method = request.method();
-        let answer = peer.request(request, None, read_page).await;
+        let answer = peer.request(request, None, move |page| read_page(page, &limits)).await;
         let page = answer
             .map_err(|source: RequestError| StartError::Request { method, source })?
             .map_err(|detail| StartError::InvalidAnswer { method, detail })?;
         match listing.add(page) {
             Next::Page(next) => cursor = Some(next),
             Next::Done => break,
-            Next::Stop(why) => {
-                warn!(%server, "the list of tools was cut short: {why}");
+            Next::Stop(limit) => {
+                let cut = ListingCut { kept: listing.tools.len(), limit };
+                warn!(%server, "the list of tools was cut: {cut}");
+                listing.cut = Some(cut);
                 break;
             }
         }
@@ -88,7 +94,9 @@ pub(crate) async fn list(peer: &Peer, server: &ServerName) -> Result<Listed, Sta
     if listing.left_out > listing.problems.len() {
         warn!(%server, "{} broken tools were left out in all", listing.left_out);
     }
-    Ok(Listed { tools: listing.tools, faces: listing.faces })
+    let Listing { mut tools, faces, cut, .. } = listing;
+    tools.shrink_to_fit();
+    Ok(Listed { tools, faces, cut })
 }
 
 /// What has been listed so far.
@@ -103,13 +111,14 @@ struct Listing {
     bytes: usize,
     left_out: usize,
     problems: Vec<String>,
+    cut: Option<ListingCut>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     Page(String),
     Done,
-    Stop(&'static str),
+    Stop(ListingLimit),
 }
 
 impl Listing {
@@ -123,11 +132,11 @@ impl Listing {
         for tool in page.tools {
             match tool {
                 Ok(_) if self.tools.len() == self.limits.max_tools => {
-                    return Next::Stop("too many tools");
+                    return Next::Stop(ListingLimit::Tools(self.limits.max_tools));
                 }
                 Ok((tool, face)) if self.names.insert(tool.tool.clone()) => {
                     self.faces.extend(face.map(|face| (tool.tool.clone(), face)));
-                    self.tools.push(definition::within(tool, &self.limits));
+                    self.tools.push(tool);
                 }
                 Ok((tool, _)) => {
                     self.leave_out(format!("'{}' was listed twice", plain(tool.tool.as_str(), 100)))
@@ -140,13 +149,13 @@ impl Listing {
             return Next::Done;
         };
         if !self.cursors.insert(cursor.clone()) {
-            return Next::Stop("the server repeated a cursor");
+            return Next::Stop(ListingLimit::Circle);
         }
         if self.pages >= self.limits.max_pages {
-            return Next::Stop("too many pages");
+            return Next::Stop(ListingLimit::Pages(self.limits.max_pages));
         }
         if self.bytes >= MAX_BYTES {
-            return Next::Stop("too many bytes");
+            return Next::Stop(ListingLimit::Bytes(MAX_BYTES));
         }
         Next::Page(cursor)
     }
@@ -159,7 +168,7 @@ impl Listing {
     }
 }
 
-fn read_page(result: &RawValue) -> Result<Entries, String> {
+fn read_page(result: &RawValue, limits: &ServerLimits) -> Result<Entries, String> {
     if !result.get().starts_with('{') {
         return Err("it is not an object".to_owned());
     }
@@ -168,14 +177,14 @@ fn read_page(result: &RawValue) -> Result<Entries, String> {
         tools: page
             .tools
             .into_iter()
-            .map(|raw| Ok((read_tool(raw)?, ToolFace::read(raw))))
+            .map(|raw| Ok((read_tool(raw, limits)?, ToolFace::read(raw))))
             .collect(),
         next_cursor: page.next_cursor,
         bytes: result.get().len(),
     })
 }
 
-fn read_tool(raw: &RawValue) -> Result<ToolDefinition, String> {
+fn read_tool(raw: &RawValue, limits: &ServerLimits) -> Result<ToolDefinition, String> {
     let shown = || plain(raw.get(), 100);
     if !raw.get().starts_with('{') {
         return Err(format!("it is not an object: {}", shown()));
@@ -195,12 +204,15 @@ fn read_tool(raw: &RawValue) -> Result<ToolDefinition, String> {
     annotations.title = annotations.title.or(entry.title.and_then(text));
     Ok(ToolDefinition {
         tool: ToolName::new(entry.name),
-        description: entry.description.and_then(text),
-        input_schema: definition::schema(&entry.input_schema),
+        description: entry
+            .description
+            .and_then(text)
+            .map(|text| definition::description(&text, limits)),
+        input_schema: definition::schema(&entry.input_schema, limits),
         output_schema: entry
             .output_schema
-            .map(|it| definition::schema(&it))
-            .filter(Value::is_object),
+            .filter(|it| it.get().starts_with('{'))
+            .map(|it| definition::schema(&it, limits)),
         annotations,
     })
 }
@@ -217,7 +229,8 @@ mod tests {
     use super::*;
 
     fn page(json: &str) -> Entries {
-        read_page(&RawValue::from_string(json.to_owned()).unwrap()).unwrap()
+        read_page(&RawValue::from_string(json.to_owned()).unwrap(), &ServerLimits::default())
+            .unwrap()
     }
 
     fn names(listing: &Listing) -> Vec<&str> {
@@ -236,11 +249,8 @@ mod tests {
         let [tool] = &*listing.tools else { panic!("one tool") };
         assert_eq!(tool.tool.as_str(), "a-b");
         assert_eq!(tool.description.as_deref(), Some("d"));
-        assert_eq!(
-            tool.input_schema.to_string(),
-            r#"{"type":"object","properties":{"z":{},"a":{}}}"#
-        );
-        assert_eq!(tool.output_schema, Some(serde_json::json!({"type": "object"})));
+        assert_eq!(tool.input_schema.text(), r#"{"type":"object","properties":{"z":{},"a":{}}}"#);
+        assert_eq!(tool.output_schema, Some(serde_json::json!({"type": "object"}).into()));
         assert_eq!(
             tool.annotations,
             ToolAnnotations {
@@ -276,7 +286,7 @@ mod tests {
         let one = r#"{"tools":[{"name":"a","inputSchema":{}}],"nextCursor":"x"}"#;
         let two = r#"{"tools":[{"name":"b","inputSchema":{}}],"nextCursor":"x"}"#;
         assert_eq!(listing.add(page(one)), Next::Page("x".to_owned()));
-        assert_eq!(listing.add(page(two)), Next::Stop("the server repeated a cursor"));
+        assert_eq!(listing.add(page(two)), Next::Stop(ListingLimit::Circle));
         assert_eq!(names(&listing), ["a", "b"]);
         assert_eq!(listing.add(page(r#"{"tools":[],"nextCursor":""}"#)), Next::Done);
     }
@@ -289,7 +299,8 @@ mod tests {
             pages += 1;
             let next = listing.add(page(&format!(r#"{{"tools":[],"nextCursor":"{pages}"}}"#)));
             if let Next::Stop(why) = next {
-                assert_eq!((pages, why), (ServerLimits::default().max_pages, "too many pages"));
+                let most = ServerLimits::default().max_pages;
+                assert_eq!((pages, why), (most, ListingLimit::Pages(most)));
                 break;
             }
         }
@@ -299,7 +310,7 @@ mod tests {
     fn a_page_without_tools_is_not_valid() {
         for broken in ["{}", "[]", "null", r#"{"tools":{}}"#, r#"{"tools":[],"nextCursor":5}"#] {
             let raw = RawValue::from_string(broken.to_owned()).unwrap();
-            assert!(read_page(&raw).is_err(), "{broken}");
+            assert!(read_page(&raw, &ServerLimits::default()).is_err(), "{broken}");
         }
     }
 }

@@ -58,6 +58,7 @@ impl LocalTools {
             transport: "local",
             state,
             quarantined: Vec::new(),
+            cut: None,
         }
     }
 
@@ -106,12 +107,13 @@ impl LocalTools {
     }
 }
 
-fn definition(tool: &LocalTool) -> ToolDefinition {
+/// A local tool as its entry in the configuration describes it.
+pub(crate) fn definition(tool: &LocalTool) -> ToolDefinition {
     match &tool.work {
         LocalWork::Command(command) => ToolDefinition {
             tool: tool.name.clone(),
-            description: tool.description.clone(),
-            input_schema: command.input_schema.clone(),
+            description: tool.description.as_deref().map(Into::into),
+            input_schema: command.input_schema.clone().into(),
             output_schema: None,
             annotations: tool.annotations.clone(),
         },

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use onecall_config::ServerLimits;
-use onecall_core::{ServerName, ToolCall, ToolValue};
+use onecall_core::{ResolvedCall, ServerName, ToolValue};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -53,9 +53,9 @@ impl Bridge {
         &self,
         server: &ServerName,
         shelf: Shelf,
-        call: &ToolCall,
+        call: &ResolvedCall,
     ) -> Result<Vec<Map<String, Value>>, String> {
-        let behalf = Behalf::of(&call.name, call.caller.as_ref());
+        let behalf = Behalf::of(&call.name, call.run.caller.as_ref());
         let server = self.server(server).ok_or("there is no such server")?;
         let mut listing = Listing::new(self.setting().limits);
         let pages = async {
@@ -79,9 +79,9 @@ impl Bridge {
         &self,
         server: &ServerName,
         uri: &str,
-        call: &ToolCall,
+        call: &ResolvedCall,
     ) -> Result<ToolValue, String> {
-        let behalf = Behalf::of(&call.name, call.caller.as_ref());
+        let behalf = Behalf::of(&call.name, call.run.caller.as_ref());
         let server = self.server(server).ok_or("there is no such server")?;
         let request = Request::ReadResource { uri, behalf: behalf.as_ref() };
         let read = server.offered(request, resource_value).await?;
@@ -94,9 +94,9 @@ impl Bridge {
         server: &ServerName,
         name: &str,
         arguments: Option<&RawValue>,
-        call: &ToolCall,
+        call: &ResolvedCall,
     ) -> Result<ToolValue, String> {
-        let behalf = Behalf::of(&call.name, call.caller.as_ref());
+        let behalf = Behalf::of(&call.name, call.run.caller.as_ref());
         let server = self.server(server).ok_or("there is no such server")?;
         let request = Request::GetPrompt { name, arguments, behalf: behalf.as_ref() };
         let got = server.offered(request, prompt_value).await?;

@@ -27,7 +27,7 @@ struct Parameter {
 impl Parameters {
     /// Takes in what a tool has marked; an error says what is wrong with it.
     pub fn add(&mut self, tool: &ToolDefinition) -> Result<(), String> {
-        let found = marked(&tool.input_schema)?;
+        let found = marked(&tool.input_schema.value())?;
         if !found.is_empty() {
             self.0.insert(tool.tool.clone(), found);
         }
@@ -139,7 +139,7 @@ mod tests {
         ToolDefinition {
             tool: ToolName::new("t"),
             description: None,
-            input_schema: schema,
+            input_schema: schema.into(),
             output_schema: None,
             annotations: Default::default(),
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use onecall_catalog::{ToolDefinition, natural_name};
-use onecall_config::replace_private_file;
+use onecall_config::{read_private_file, replace_private_file};
 use onecall_core::{CallableName, ServerName, ToolAnnotations, ToolName, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -30,7 +30,7 @@ pub enum PinError {
         reason: io::Error,
     },
     /// They are not what we once wrote.
-    #[error("its pins in '{path}' are damaged; remove the file to begin anew", path = path.display())]
+    #[error("its pins in '{path}' are damaged; remove the file, and the tools are pinned again when they are next seen", path = path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -80,7 +80,7 @@ impl Pins {
     /// # Errors
     /// If the file is there and cannot be used.
     pub fn read(path: &Path) -> Result<Option<Self>, PinError> {
-        match std::fs::read(path) {
+        match read_private_file(path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .map(Some)
                 .map_err(|_| PinError::Damaged { path: path.to_path_buf() }),
@@ -101,9 +101,9 @@ impl Pins {
     /// Remembers a tool as it is now.
     pub fn accept(&mut self, tool: &ToolDefinition) {
         let pin = Pin {
-            description: tool.description.clone(),
-            input_schema: tool.input_schema.clone(),
-            output_schema: tool.output_schema.clone(),
+            description: tool.description.as_deref().map(str::to_owned),
+            input_schema: (*tool.input_schema.value()).clone(),
+            output_schema: tool.output_schema.as_ref().map(|it| (*it.value()).clone()),
             annotations: tool.annotations.clone(),
             hashes: Part::ALL.into_iter().map(|part| (part, hash(part, tool))).collect(),
         };
@@ -125,9 +125,9 @@ impl Pins {
         let pin = self.tools.get(tool.as_str())?;
         Some(ToolDefinition {
             tool: tool.clone(),
-            description: pin.description.clone(),
-            input_schema: pin.input_schema.clone(),
-            output_schema: pin.output_schema.clone(),
+            description: pin.description.as_deref().map(Into::into),
+            input_schema: pin.input_schema.clone().into(),
+            output_schema: pin.output_schema.clone().map(Into::into),
             annotations: pin.annotations.clone(),
         })
     }
@@ -174,9 +174,30 @@ pub(crate) fn examine(
         Ok(None) => first_sight(server, file, tools),
         Err(error) => Err(error),
     };
+    take_apart(server, &pins, tools)
+}
+
+/// Takes the tools of a pinned server apart as [`examine`] does, and remembers none: where the
+/// server has not been seen yet, all of them are usable.
+pub(crate) fn compare(
+    server: &ServerName,
+    file: &Path,
+    tools: &[ToolDefinition],
+) -> (Vec<ToolDefinition>, Vec<Quarantined>) {
+    match Pins::read(file).transpose() {
+        Some(pins) => take_apart(server, &pins, tools),
+        None => (tools.to_vec(), Vec::new()),
+    }
+}
+
+fn take_apart(
+    server: &ServerName,
+    pins: &Result<Pins, PinError>,
+    tools: &[ToolDefinition],
+) -> (Vec<ToolDefinition>, Vec<Quarantined>) {
     let (mut usable, mut quarantined) = (Vec::new(), Vec::new());
     for tool in tools {
-        let (known, why) = match &pins {
+        let (known, why) = match pins {
             Ok(pins) => match pins.state(tool) {
                 PinState::Same => {
                     usable.push(tool.clone());
@@ -210,7 +231,7 @@ fn known_as(server: &ServerName, tool: &ToolName, known: Option<ToolDefinition>)
     let known = known.unwrap_or_else(|| ToolDefinition {
         tool: tool.clone(),
         description: None,
-        input_schema: json!({ "properties": unnamed_parameters() }),
+        input_schema: json!({ "properties": unnamed_parameters() }).into(),
         output_schema: None,
         annotations: ToolAnnotations::default(),
     });

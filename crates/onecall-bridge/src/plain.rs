@@ -1,39 +1,30 @@
-//! Text from a server made safe for a person's terminal: nothing in it can move
-//! the cursor, change colours or reorder what is read.
+//! A line of a server for logs, messages and progress reports.
 
-/// Copies at most `limit` characters of `text`. Colour sequences vanish, every
-/// other control or bidirectional character becomes visible.
+use onecall_core::text::{marked, push_code};
+
+/// Copies at most `limit` characters of `text` as one line. Colour sequences vanish, every
+/// other character that cannot be seen is written as its code: see [`onecall_core::text`].
 pub(crate) fn plain(text: &str, limit: usize) -> String {
     let mut safe = String::with_capacity(text.len().min(limit));
     let mut kept = 0;
-    let mut rest = text.chars().peekable();
-    while let Some(character) = rest.next() {
+    let mut rest = marked(text).peekable();
+    while let Some((character, is_visible)) = rest.next() {
         if kept == limit {
             safe.push('…');
             break;
         }
         kept += 1;
-        if character == '\u{1b}' && rest.peek() == Some(&'[') {
-            rest.next();
+        if character == '\u{1b}' && rest.next_if(|(next, _)| *next == '[').is_some() {
             // A control sequence: parameters, then one final character.
-            while rest.next_if(|next| matches!(next, ' '..='?')).is_some() {}
-            rest.next_if(|next| matches!(next, '@'..='~'));
-        } else if character != '\t' && (character.is_control() || reorders(character)) {
-            safe.extend(character.escape_unicode());
-        } else {
+            while rest.next_if(|(next, _)| matches!(next, ' '..='?')).is_some() {}
+            rest.next_if(|(next, _)| matches!(next, '@'..='~'));
+        } else if is_visible || character == '\t' {
             safe.push(character);
+        } else {
+            push_code(&mut safe, character);
         }
     }
     safe
-}
-
-/// Marks that make text read in another order than it is written, and line
-/// separators that are not control characters.
-fn reorders(character: char) -> bool {
-    matches!(
-        character,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-    )
 }
 
 #[cfg(test)]
@@ -44,7 +35,7 @@ mod tests {
     fn colours_vanish_and_other_controls_become_visible() {
         assert_eq!(plain("\u{1b}[1;32mok\u{1b}[0m\tdone", 100), "ok\tdone");
         assert_eq!(plain("a\u{1b}]0;title\u{7}b", 100), "a\\u{1b}]0;title\\u{7}b");
-        assert_eq!(plain("a\rb\u{202e}c", 100), "a\\u{d}b\\u{202e}c");
+        assert_eq!(plain("a\rb\u{202e}c\n", 100), "a\\u{d}b\\u{202e}c\\u{a}");
     }
 
     #[test]

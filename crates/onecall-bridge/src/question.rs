@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onecall_core::{Abilities, Caller, Question, Refusal, ServerName, Subject};
+use onecall_catalog::clean_schema;
+use onecall_core::text::visible;
+use onecall_core::{Caller, Question, Refusal, ServerName, Subject};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -42,7 +44,7 @@ pub(crate) struct Asked {
 /// Who is to answer.
 #[derive(Debug)]
 pub(crate) enum Addressee {
-    Caller(Arc<dyn Caller>),
+    Caller(Arc<Caller>),
     /// The client itself, if there is only one: it is about no call.
     OnlyClient,
 }
@@ -73,7 +75,8 @@ pub(crate) fn read(
     }
     let params = match subject {
         Subject::Elicitation => signed(server, json),
-        Subject::Sampling | Subject::Roots => RawValue::from_string(json.to_owned()),
+        Subject::Sampling => readable_sampling(json),
+        Subject::Roots => RawValue::from_string(json.to_owned()),
     };
     let invalid = |_| Refusal::Refused { code: INVALID_PARAMS, message: "no JSON".to_owned() };
     Ok(Question { server: server.clone(), subject, params: params.map_err(invalid)? })
@@ -87,15 +90,42 @@ fn signed(server: &ServerName, json: &str) -> serde_json::Result<Box<RawValue>> 
         message.lines().take(MAX_LINES).map(|line| plain(line, MAX_LINE)).collect();
     let message = format!("The MCP server '{server}' asks: {}", lines.join("\n"));
     params.insert("message".to_owned(), message.into());
+    if let Some(schema) = params.get_mut("requestedSchema") {
+        clean_schema(schema);
+    }
     to_raw_value(&params)
 }
 
+/// What a server wants the client's model to read, with nothing invisible in it.
+fn readable_sampling(json: &str) -> serde_json::Result<Box<RawValue>> {
+    let mut params: serde_json::Map<String, Value> = serde_json::from_str(json)?;
+    if let Some(prompt) = params.get_mut("systemPrompt") {
+        show(prompt);
+    }
+    let messages = params.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten();
+    for content in messages.filter_map(|message| message.get_mut("content")) {
+        match content {
+            Value::Array(blocks) => {
+                blocks.iter_mut().filter_map(|it| it.get_mut("text")).for_each(show)
+            }
+            block => block.get_mut("text").into_iter().for_each(show),
+        }
+    }
+    to_raw_value(&params)
+}
+
+fn show(value: &mut Value) {
+    if let Value::String(text) = value {
+        *text = visible(text).into_owned();
+    }
+}
+
 /// Answers questions forever; `reply` sends a line to the server. One that takes longer
-/// than `limit` is given up.
+/// than `limit`, if there is one, is given up.
 pub(crate) async fn answer_forever<T>(
     mut events: mpsc::Receiver<Event>,
     audience: Audience,
-    limit: Duration,
+    limit: Option<Duration>,
     reply: impl Fn(Vec<u8>),
 ) -> T {
     let mut open = JoinSet::new();
@@ -126,7 +156,7 @@ pub(crate) async fn answer_forever<T>(
     }
 }
 
-async fn answer(asked: Asked, audience: Audience, limit: Duration) -> (String, Vec<u8>) {
+async fn answer(asked: Asked, audience: Audience, limit: Option<Duration>) -> (String, Vec<u8>) {
     let Asked { id, question, addressee } = asked;
     let subject = question.subject;
     let answered = async {
@@ -136,7 +166,11 @@ async fn answer(asked: Asked, audience: Audience, limit: Duration) -> (String, V
         };
         put(caller.as_ref(), question).await
     };
-    let answered = timeout(limit, answered).await.unwrap_or(Err(Refusal::TimedOut));
+    let answered = match limit {
+        Some(limit) => timeout(limit, answered).await.unwrap_or(Err(Refusal::TimedOut)),
+        // The client's answer is waited for no longer than the program runs.
+        None => answered.await,
+    };
     let line = line(&id, subject, answered);
     (id.get().to_owned(), line)
 }
@@ -164,9 +198,8 @@ pub(crate) fn withdrawn(params: &RawValue) -> Option<Box<RawValue>> {
 }
 
 /// Puts a question to a client that can answer it.
-pub(crate) async fn put(caller: &dyn Caller, question: Question) -> Result<Box<RawValue>, Refusal> {
-    let abilities: Abilities = caller.abilities();
-    if !abilities.permit(question.subject, &question.params) {
+pub(crate) async fn put(caller: &Caller, question: Question) -> Result<Box<RawValue>, Refusal> {
+    if !caller.abilities.permit(question.subject, &question.params) {
         return Err(Refusal::Unsupported(question.subject.method()));
     }
     caller.ask(question).await
@@ -203,7 +236,7 @@ pub(crate) fn line(
 
 #[cfg(test)]
 mod tests {
-    use onecall_core::{BoxFuture, CallableName, ClientId, ToolName};
+    use onecall_core::{Abilities, CallableName, ClientId, ToolName};
     use tokio::sync::mpsc::UnboundedSender;
     use tokio::sync::mpsc::unbounded_channel;
 
@@ -216,27 +249,13 @@ mod tests {
     use crate::setting::Setting;
 
     /// A client that answers with its own number.
-    #[derive(Debug)]
-    struct Client(u64);
-
-    impl Caller for Client {
-        fn client(&self) -> ClientId {
-            ClientId(self.0)
-        }
-
-        fn wants_progress(&self) -> bool {
-            false
-        }
-
-        fn progress(&self, _: &CallableName, _: &str) {}
-
-        fn abilities(&self) -> Abilities {
-            Abilities::all()
-        }
-
-        fn ask(&self, _: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {
-            let answer = to_raw_value(&self.0).map_err(|_| NOBODY);
-            Box::pin(std::future::ready(answer))
+    fn client(id: u64) -> Caller {
+        Caller {
+            abilities: Abilities::all(),
+            questions: Arc::new(move |_| {
+                Box::pin(std::future::ready(to_raw_value(&id).map_err(|_| NOBODY)))
+            }),
+            ..Caller::silent(ClientId(id))
         }
     }
 
@@ -259,7 +278,7 @@ mod tests {
         let (tool, arguments) = (ToolName::new("t"), to_raw_value(&json!({})).unwrap());
         let behalves: Vec<Behalf> = clients
             .iter()
-            .map(|id| Behalf { name: CallableName::new("c"), caller: Arc::new(Client(*id)) })
+            .map(|id| Behalf { name: CallableName::new("c"), caller: Arc::new(client(*id)) })
             .collect();
         let mut calls = JoinSet::new();
         let peer = Arc::new(peer);
@@ -282,7 +301,7 @@ mod tests {
         peer.receive_during(during, Line::Whole(ask));
         tokio::select! {
             line = sent.recv() => line.unwrap(),
-            never = peer.answer_questions::<String>(Duration::from_secs(60)) => never,
+            never = peer.answer_questions::<String>(None) => never,
         }
     }
 

@@ -2,6 +2,7 @@
 //! answers come in its response (streamable HTTP) or on one long stream beside it
 //! (HTTP+SSE, the older transport). What both share is in the files beside theirs.
 
+mod confinement;
 mod endpoint;
 mod events;
 mod failure;
@@ -15,7 +16,7 @@ mod tasks;
 
 pub use endpoint::client as http_client;
 pub(crate) use failure::HttpError;
-pub use oauth::{Granted, LoggedOut, LoginError, log_in, log_out};
+pub use oauth::{Granted, LoggedOut, LoginError, PendingLogin, Trust, log_out};
 pub(crate) use oauth::{Login, LoginMark};
 pub(crate) use sse::SseConnection;
 pub(crate) use streamable::StreamableConnection;

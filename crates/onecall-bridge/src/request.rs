@@ -166,7 +166,7 @@ impl Request<'_> {
     /// What is said about the request itself, if anything is.
     fn meta(&self, line: &mut Line, id: u64, era: Era, trace: Option<&TraceContext>) {
         let behalf = self.behalf();
-        let wants_progress = behalf.is_some_and(|behalf| behalf.caller.wants_progress());
+        let wants_progress = behalf.is_some_and(|behalf| behalf.caller.progress.is_some());
         if era == Era::Handshake && !wants_progress && trace.is_none() {
             return;
         }
@@ -184,7 +184,8 @@ impl Request<'_> {
         if era == Era::Stateless {
             line.raw(if wants_progress || trace.is_some() { "," } else { "" });
             line.raw(r#""io.modelcontextprotocol/protocolVersion":"#).text(STATELESS_VERSION);
-            let abilities = behalf.map(|behalf| behalf.caller.abilities()).unwrap_or_default();
+            let abilities =
+                behalf.map(|behalf| behalf.caller.abilities.clone()).unwrap_or_default();
             line.raw(r#","io.modelcontextprotocol/clientCapabilities":"#).raw(&abilities.to_json());
             line.raw(r#","io.modelcontextprotocol/clientInfo":"#).raw(CLIENT_INFO);
         }

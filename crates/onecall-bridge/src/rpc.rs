@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use onecall_config::ServerLimits;
-use onecall_core::{Caller, Refusal, ServerName, Subject, TraceContext};
+use onecall_core::{Caller, ProgressReport, Refusal, ServerName, Subject, TraceContext};
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::{debug, warn};
@@ -17,11 +17,13 @@ use tracing::{debug, warn};
 use crate::audience::Audience;
 use crate::behalf::Behalf;
 use crate::error::{RequestError, SendError};
-use crate::incoming::{self, Message};
+use crate::incoming::{self, Message, Messages};
 use crate::lines::{Edges, Line};
+use crate::log_message;
 use crate::plain::plain;
 use crate::progress;
 use crate::question::{self, Addressee, Asked, Event};
+use crate::reply::{self, Original, Reply};
 use crate::request::{self, Era, Request};
 use crate::setting::Setting;
 use crate::trace::Traced;
@@ -36,6 +38,11 @@ pub(crate) trait Outlet: Send + Sync {
 
     /// Gives up a request that the server must not be told about.
     fn abandon(&self, _id: u64) {}
+
+    /// Whether the server may have seen a request that was handed over.
+    fn has_left(&self, _id: u64) -> bool {
+        true
+    }
 
     /// Learns what the handshake came to: the revision to speak from now on, or
     /// why there is none.
@@ -66,7 +73,7 @@ pub(crate) enum Purpose<'a> {
 
 /// Takes the answer on the reader's task, where it can still be read in place,
 /// and passes what it made of it on to the one who waits.
-type Waiter = Box<dyn FnOnce(Result<&RawValue, RequestError>) + Send>;
+type Waiter = Box<dyn FnOnce(Result<Reply<'_>, RequestError>) + Send>;
 
 /// Our end of the conversation with one server.
 pub(crate) struct Peer {
@@ -134,7 +141,18 @@ impl Peer {
         &self,
         request: Request<'_>,
         limit: Option<Duration>,
-        decode: fn(&RawValue) -> T,
+        decode: impl FnOnce(&RawValue) -> T + Send + 'static,
+    ) -> Result<T, RequestError> {
+        self.request_reply(request, limit, |reply| decode(reply.result)).await
+    }
+
+    /// Sends `request` like [`request`](Self::request), for a `decode` that also reads numbers
+    /// which JSON does not have.
+    pub async fn request_reply<T: Send + 'static>(
+        &self,
+        request: Request<'_>,
+        limit: Option<Duration>,
+        decode: impl FnOnce(Reply<'_>) -> T + Send + 'static,
     ) -> Result<T, RequestError> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let mut traced = Traced::begin(&self.server, &request, id);
@@ -149,7 +167,7 @@ impl Peer {
         request: Request<'_>,
         limit: Option<Duration>,
         trace: Option<&TraceContext>,
-        decode: fn(&RawValue) -> T,
+        decode: impl FnOnce(Reply<'_>) -> T + Send + 'static,
     ) -> Result<T, RequestError> {
         let line = request.line_within(id, self.era_of(&request), trace);
         let (sender, receiver) = oneshot::channel();
@@ -282,7 +300,7 @@ impl Peer {
     }
 
     /// Passes the server's questions on, forever. Each has at most this long.
-    pub async fn answer_questions<T>(&self, limit: Duration) -> T {
+    pub async fn answer_questions<T>(&self, limit: Option<Duration>) -> T {
         let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(unanswered) = unanswered else { return std::future::pending().await };
         let reply = |line| self.forward(line);
@@ -312,17 +330,9 @@ impl Peer {
     pub fn receive_during(&self, during: Option<u64>, line: Line<'_>) {
         match line {
             Line::Whole(line) if line.trim_ascii().is_empty() => {}
-            Line::Whole(line) if line.trim_ascii_start().starts_with(b"[") => {
-                match incoming::batch(line) {
-                    Ok(messages) => {
-                        messages.into_iter().for_each(|message| self.handle(during, message))
-                    }
-                    Err(error) => self.receive_unreadable(line, &error),
-                }
-            }
-            Line::Whole(line) => match incoming::one(line) {
-                Ok(message) => self.handle(during, message),
-                Err(error) => self.receive_unreadable(line, &error),
+            Line::Whole(line) => match incoming::read(line) {
+                Ok(messages) => self.handle_all(during, messages, None),
+                Err(error) => self.receive_repaired(during, line, &error),
             },
             Line::TooLong(Edges { head, tail }) => {
                 self.noise("a line that is too long", &head);
@@ -330,6 +340,31 @@ impl Peer {
                     let limit_bytes = self.limits().max_message_bytes;
                     self.fail(id, RequestError::TooLarge { limit_bytes });
                 }
+            }
+        }
+    }
+
+    /// Takes in a line that is JSON but for NaN and infinities.
+    fn receive_repaired(&self, during: Option<u64>, line: &[u8], error: &serde_json::Error) {
+        let repaired = reply::repaired(line);
+        match repaired.as_deref().map(|repaired| (repaired, incoming::read(repaired.as_bytes()))) {
+            Some((repaired, Ok(messages))) => {
+                self.handle_all(during, messages, Original::new(line, repaired));
+            }
+            _ => self.receive_unreadable(line, error),
+        }
+    }
+
+    fn handle_all(
+        &self,
+        during: Option<u64>,
+        messages: Messages<'_>,
+        original: Option<Original<'_>>,
+    ) {
+        match messages {
+            Messages::One(message) => self.handle(during, message, original),
+            Messages::Batch(batch) => {
+                batch.into_iter().for_each(|message| self.handle(during, message, original));
             }
         }
     }
@@ -342,15 +377,19 @@ impl Peer {
         let reason: Arc<str> = reason.into();
         *pending = Pending::Closed(Arc::clone(&reason));
         drop(pending);
-        for expected in waiting.into_values() {
-            (expected.waiter)(Err(RequestError::Closed { reason: Arc::clone(&reason) }));
+        for (id, expected) in waiting {
+            let reason = Arc::clone(&reason);
+            (expected.waiter)(Err(match self.outlet.has_left(id) {
+                true => RequestError::Closed { reason },
+                false => RequestError::NeverLeft { reason },
+            }));
         }
     }
 
-    fn handle(&self, during: Option<u64>, message: Message<'_>) {
+    fn handle(&self, during: Option<u64>, message: Message<'_>, original: Option<Original<'_>>) {
         match message {
             Message::Answer { id, outcome } => match self.take(id) {
-                Some(waiter) => waiter(outcome),
+                Some(waiter) => waiter(outcome.map(|result| Reply::new(result, original))),
                 None if id >= self.next_id.load(Ordering::Relaxed) => {
                     self.noise("an answer to a request that was never made", b"");
                 }
@@ -387,11 +426,13 @@ impl Peer {
             ) => self.tools_changed.notify_one(),
             ("notifications/progress", Some(params)) => {
                 let Some((id, report)) = progress::report(params) else { return };
-                if let Some(Behalf { name, caller }) = self.behalf(id) {
-                    caller.progress(&name, &report);
-                    caller.reported(params);
+                if let Some(Behalf { name, caller }) = self.behalf(id)
+                    && let Some(progress) = &caller.progress
+                {
+                    progress(ProgressReport { name: &name, message: &report, params });
                 }
             }
+            ("notifications/message", Some(params)) => log_message::log(&self.server, params),
             ("notifications/cancelled", Some(params)) => {
                 let id = question::withdrawn(params);
                 // Without a handshake servers make no requests: it is one of ours that ends.
@@ -437,7 +478,7 @@ impl Peer {
 
     /// Whom a question of the server is for: the one whose call it came with, else the
     /// one whose calls are under way. Never a guess between several.
-    fn caller(&self, during: Option<u64>) -> Option<Arc<dyn Caller>> {
+    fn caller(&self, during: Option<u64>) -> Option<Arc<Caller>> {
         if let Some(Behalf { caller, .. }) = during.and_then(|id| self.behalf(id)) {
             return Some(caller);
         }
@@ -445,7 +486,7 @@ impl Peer {
         let Pending::Open(waiting) = &*pending else { return None };
         let mut callers = waiting.values().filter_map(|expected| expected.behalf.as_ref());
         let first = &callers.next()?.caller;
-        callers.all(|other| other.caller.client() == first.client()).then(|| Arc::clone(first))
+        callers.all(|other| other.caller.client == first.client).then(|| Arc::clone(first))
     }
 
     /// Whom this request of ours is made for.

@@ -4,10 +4,13 @@
 
 mod call;
 mod changes;
+mod install;
 mod offer;
 
 pub(crate) use call::CallError;
+use install::Install;
 
+use std::collections::HashSet;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,6 +24,8 @@ use tracing::{debug, info, warn};
 
 use crate::backoff::Backoff;
 use crate::connection::{Connection, Route};
+use crate::demand::ServerStart;
+use crate::downloads::start_timeout;
 use crate::error::StartError;
 use crate::face::{Faces, ToolFace};
 use crate::guard::Guard;
@@ -33,7 +38,10 @@ use crate::remote::Login;
 use crate::request::Era;
 use crate::rpc::Peer;
 use crate::setting::Setting;
-use crate::status::{NextStart, ServerState, ServerStatus, Trouble};
+use crate::status::{
+    AVAILABILITY_LOG_TARGET, LIFE_LOG_TARGET, ListingCut, NextStart, ServerState, ServerStatus,
+    Trouble,
+};
 use crate::subscription;
 
 /// The least time between two listings that a server asks for. However often it
@@ -79,7 +87,11 @@ struct Now {
     faces: Arc<Faces>,
     /// Which arguments of which tools go into headers, if any do.
     parameters: Option<Arc<Parameters>>,
+    /// Set if it has more tools than it could list.
+    cut: Option<ListingCut>,
     peer: Option<Arc<Peer>>,
+    /// Tools whose answers were not what their output schemas declare.
+    breaking_schema: HashSet<ToolName>,
 }
 
 /// Whether a server is to stop, and why.
@@ -100,9 +112,20 @@ impl Stop {
         match self {
             Self::No | Self::Shutdown => "was stopped",
             Self::Removed => "was removed from the configuration",
-            Self::Replaced => "is started anew: its configuration has changed",
+            Self::Replaced => "restarts: its configuration has changed",
         }
     }
+}
+
+/// How far the first start of a server has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StartProgress {
+    /// It may still bring tools, and requests wait for it.
+    Pending,
+    /// It is being installed and may still bring tools, but requests no longer wait for it.
+    LeftBehind,
+    /// Its tools are known, or why there are none.
+    Ended,
 }
 
 /// How a server that was started came to its end.
@@ -113,18 +136,28 @@ enum Ended {
 
 impl Server {
     pub fn new(config: ServerConfig, changed: Arc<Notify>, setting: Setting) -> Self {
+        let is_idle = config.lazy || setting.start == ServerStart::OnDemand;
         let now = Now {
-            transport: routes(&config.transport).0.label(),
-            state: if config.lazy { ServerState::Idle } else { ServerState::Connecting },
+            transport: match (routes(&config.transport), &config.transport) {
+                (Some((route, _)), _) => route.label(),
+                (None, Transport::Unresolved(unresolved)) => unresolved.kind,
+                (None, _) => "",
+            },
+            state: match is_idle {
+                true => ServerState::Idle,
+                false => install::starting(&config, &setting),
+            },
             stopped: Stop::No,
             listed: Arc::default(),
             tools: Arc::default(),
             quarantined: Arc::default(),
             faces: Arc::default(),
             parameters: None,
+            cut: None,
             peer: None,
+            breaking_schema: HashSet::new(),
         };
-        let is_needed = watch::Sender::new(!config.lazy);
+        let is_needed = watch::Sender::new(!is_idle);
         let is_up = watch::Sender::new(false);
         let login = remote(&config.transport).and_then(|it| Login::new(&config.name, it));
         Self {
@@ -154,12 +187,27 @@ impl Server {
             transport: now.transport,
             state: now.state.clone(),
             quarantined: now.quarantined.to_vec(),
+            cut: now.cut.clone(),
         }
     }
 
     /// Whether it was tried, so that its tools are known if they ever will be.
     pub fn is_settled(&self) -> bool {
-        matches!(self.lock().state, ServerState::Ready { .. } | ServerState::Failed { .. })
+        self.start_progress() != StartProgress::Pending
+    }
+
+    /// How far its first start has come.
+    pub fn start_progress(&self) -> StartProgress {
+        match self.lock().state {
+            ServerState::Ready { .. } | ServerState::Failed { .. } => StartProgress::Ended,
+            ServerState::Installing { since } if self.is_left_behind(since) => {
+                StartProgress::LeftBehind
+            }
+            ServerState::Idle
+            | ServerState::Connecting
+            | ServerState::Installing { .. }
+            | ServerState::Local { .. } => StartProgress::Pending,
+        }
     }
 
     /// Whether somebody has needed it, or it does not wait for that.
@@ -170,6 +218,7 @@ impl Server {
     /// Starts it if nobody has needed it before.
     pub fn need(&self) {
         if !self.is_needed() {
+            self.leave_idle();
             self.is_needed.send_replace(true);
         }
     }
@@ -190,6 +239,13 @@ impl Server {
         Arc::clone(&self.lock().listed)
     }
 
+    /// Everything it listed last, if it has ever listed its tools.
+    pub fn last_listing(&self) -> Option<Arc<Vec<ToolDefinition>>> {
+        let now = self.lock();
+        let has_listed = matches!(now.state, ServerState::Ready { .. }) || !now.listed.is_empty();
+        has_listed.then(|| Arc::clone(&now.listed))
+    }
+
     /// What it says about a tool for people to see.
     pub fn face(&self, tool: &ToolName) -> ToolFace {
         self.lock().faces.get(tool).cloned().unwrap_or_default()
@@ -206,6 +262,18 @@ impl Server {
     /// Runs the server, and again whenever it ends, until `stop` says so; returns
     /// when it is gone.
     pub async fn live(&self, guard: Guard, mut stop: watch::Receiver<Stop>) {
+        if let Transport::Unresolved(unresolved) = &self.config.transport {
+            // A command that does not need the server has nothing to say about it.
+            if self.setting.start == ServerStart::OnDemand {
+                tokio::select! {
+                    () = self.needed() => {}
+                    why = stopped(&mut stop) => return self.become_stopped(why),
+                }
+            }
+            let (reason, trouble) = (unresolved.to_string(), Trouble::Unresolved);
+            self.become_failed(&reason, "", trouble, NextStart::AfterReload);
+            return self.become_stopped(stopped(&mut stop).await);
+        }
         tokio::select! {
             () = self.needed() => {}
             why = stopped(&mut stop) => return self.become_stopped(why),
@@ -225,7 +293,7 @@ impl Server {
     async fn needed(&self) {
         // We hold the sender, so there is no error.
         let _ = self.is_needed.subscribe().wait_for(|is_needed| *is_needed).await;
-        self.lock().state = ServerState::Connecting;
+        self.announce_install();
     }
 
     /// Starts the server in whichever way it understands; returns when it has ended.
@@ -235,19 +303,20 @@ impl Server {
         backoff: &mut Backoff,
         stop: &mut watch::Receiver<Stop>,
     ) -> Ended {
-        let (route, fallback) = routes(&self.config.transport);
+        let Some((route, fallback)) = routes(&self.config.transport) else { return Ended::Stopped };
         let first = match self.run(route, guard.clone(), backoff, stop).await {
             Ok(ended) => return ended,
             Err(error) => error,
         };
-        let error = match fallback.filter(|_| first.may_be_older_transport()) {
+        let may_fall_back = match &self.config.transport {
+            Transport::Either { .. } => first.may_be_other_address(),
+            _ => first.may_be_older_transport(),
+        };
+        let error = match fallback.filter(|_| may_fall_back) {
             None => first,
             Some(route) => match self.run(route, guard.clone(), backoff, stop).await {
                 Ok(ended) => return ended,
-                Err(second) => {
-                    let (first, second) = (Box::new(first), Box::new(second));
-                    StartError::NeitherTransport { first, second }
-                }
+                Err(second) => self.neither(first, second),
             },
         };
         if let Some(login) = self.login.as_ref().filter(|_| error.needs_login()) {
@@ -257,6 +326,18 @@ impl Server {
         let (reason, last_words) = (error.to_string(), error.last_words());
         self.become_failed(&reason, last_words, error.trouble(), NextStart::At(next_start));
         Ended::Down { next_start }
+    }
+
+    /// Why the server could be reached in neither of its two ways.
+    fn neither(&self, first: StartError, second: StartError) -> StartError {
+        let (first, second) = (Box::new(first), Box::new(second));
+        match &self.config.transport {
+            Transport::Either { http, sse } => {
+                let urls = [http.url.clone(), sse.url.clone()];
+                StartError::NeitherAddress { urls, first, second }
+            }
+            _ => StartError::NeitherTransport { first, second },
+        }
     }
 
     /// Runs the server until it ends or `stop` says so; an error if it did not
@@ -272,11 +353,19 @@ impl Server {
         if let Some(login) = &self.login {
             login.begin();
         }
+        let install = tokio::select! {
+            install = Install::expected_of(&self.config, &self.setting) => install,
+            why = stopped(stop) => {
+                self.become_stopped(why);
+                return Ok(Ended::Stopped);
+            }
+        };
         let (name, login) = (&self.config.name, self.login.clone());
         let mut connection = Connection::start(name, route, login, guard, &self.setting)?;
+        info!(target: LIFE_LOG_TARGET, server = %name, "{}", connection.beginning());
         let peer = Arc::clone(connection.peer());
         let outcome = tokio::select! {
-            outcome = self.serve(&mut connection, backoff) => outcome,
+            outcome = self.serve(&mut connection, install, backoff) => outcome,
             outcome = peer.answer_questions(self.config.call_timeout) => outcome,
             why = stopped(stop) => {
                 self.become_stopped(why);
@@ -292,11 +381,12 @@ impl Server {
     async fn serve(
         &self,
         connection: &mut Connection,
+        install: Option<Install>,
         backoff: &mut Backoff,
     ) -> Result<Ended, StartError> {
         let started = Instant::now();
         let peer = Arc::clone(connection.peer());
-        let greeting = self.greet(connection).await?;
+        let greeting = self.greet(connection, install).await?;
         let announces_changes = greeting.announces_changes;
         self.become_ready(greeting, &peer, started.elapsed());
         let ready = Instant::now();
@@ -320,10 +410,15 @@ impl Server {
         Ok(Ended::Down { next_start })
     }
 
-    async fn greet(&self, connection: &mut Connection) -> Result<Greeting, StartError> {
+    async fn greet(
+        &self,
+        connection: &mut Connection,
+        install: Option<Install>,
+    ) -> Result<Greeting, StartError> {
         let peer = Arc::clone(connection.peer());
-        let limit = self.config.connect_timeout;
-        tokio::select! {
+        let (download, turn) = Install::parts(install);
+        let limit = start_timeout(&self.config, download.as_ref());
+        let greeted = tokio::select! {
             greeting = timeout(limit, handshake::greet(&peer, &self.config.name)) => {
                 let too_late =
                     |_| Err(StartError::TimedOut { limit, last_words: connection.last_words() });
@@ -332,7 +427,12 @@ impl Server {
             ending = connection.ended() => {
                 Err(StartError::Ended { ending, last_words: connection.last_words() })
             }
+            never = install::pass_on(turn) => never,
+        };
+        if let (Ok(_), Some(download)) = (&greeted, &download) {
+            self.setting.downloads.remember(download);
         }
+        greeted
     }
 
     /// Returns when the server is of no use before somebody logs in.
@@ -346,10 +446,12 @@ impl Server {
         }
     }
 
-    /// Whether it is down and has never told which tools it has.
+    /// Whether it is down or still being installed, and has never told which tools it has.
     pub fn is_unheard(&self) -> bool {
         let now = self.lock();
-        matches!(now.state, ServerState::Failed { .. }) && now.listed.is_empty()
+        let is_down =
+            matches!(now.state, ServerState::Failed { .. } | ServerState::Installing { .. });
+        is_down && now.listed.is_empty()
     }
 
     /// Whether nothing is known about it, because nobody has logged in.
@@ -371,7 +473,7 @@ impl Server {
         let server = &self.config.name;
         loop {
             peer.forgotten().await;
-            let limit = self.config.connect_timeout;
+            let limit = self.config.usual_connect_timeout();
             let greeting = timeout(limit, handshake::greet(peer, server)).await;
             match greeting.unwrap_or_else(|_| Err(too_late(limit))) {
                 Ok(greeting) => {
@@ -391,7 +493,7 @@ impl Server {
         let server = &self.config.name;
         loop {
             peer.tools_changed().await;
-            let limit = self.config.connect_timeout;
+            let limit = self.config.usual_connect_timeout();
             let listed = timeout(limit, listing::list(peer, server)).await;
             match listed.unwrap_or_else(|_| Err(too_late(limit))) {
                 Ok(listed) => self.update_tools(listed, peer),
@@ -403,7 +505,7 @@ impl Server {
 
     fn become_ready(&self, greeting: Greeting, peer: &Arc<Peer>, took: Duration) {
         let Greeting { server_name, server_version, protocol, listed, .. } = greeting;
-        let faces = self.faces(listed.faces);
+        let (faces, cut) = (self.faces(listed.faces), listed.cut);
         let (tools, parameters) = self.with_parameters(listed.tools, peer);
         info!(
             server = %self.config.name, tools = tools.len(), took = ?took,
@@ -416,6 +518,7 @@ impl Server {
         now.take_in(admitted);
         now.faces = faces;
         now.parameters = parameters;
+        now.cut = cut;
         now.peer = Some(Arc::clone(peer));
         drop(now);
         self.is_up.send_replace(true);
@@ -423,13 +526,14 @@ impl Server {
     }
 
     fn update_tools(&self, listed: Listed, peer: &Peer) {
-        let faces = self.faces(listed.faces);
+        let (faces, cut) = (self.faces(listed.faces), listed.cut);
         let (listed, parameters) = self.with_parameters(listed.tools, peer);
         let admitted = self.admit(listed);
         let mut now = self.lock();
         now.take_in(admitted);
         now.faces = faces;
         now.parameters = parameters;
+        now.cut = cut;
         drop(now);
         self.changed.notify_one();
     }
@@ -476,13 +580,22 @@ impl Server {
             !matches!(&now.state, ServerState::Failed { reason: old, .. } if *old == reason);
         let server = &self.config.name;
         let outlook = match next_start {
-            NextStart::At(then) => format!("; it is started again in {} s", seconds_until(then)),
-            NextStart::AfterLogin | NextStart::Now | NextStart::Never => String::new(),
+            NextStart::At(then) if self.setting.start.promises_restart() => {
+                format!("; it is started again in {} s", seconds_until(then))
+            }
+            _ => String::new(),
         };
+        warn!(target: LIFE_LOG_TARGET, %server, "not available: {reason}{outlook}");
         if is_news {
-            warn!(%server, "the server is not available: {reason}{last_words}{outlook}");
+            warn!(
+                target: AVAILABILITY_LOG_TARGET, %server,
+                "the server is not available: {reason}{last_words}{outlook}"
+            );
         } else {
-            debug!(%server, "the server is still not available{outlook}");
+            debug!(
+                target: AVAILABILITY_LOG_TARGET, %server,
+                "the server is still not available{outlook}"
+            );
         }
         now.state = ServerState::Failed { reason, last_words, trouble, next_start };
         now.peer = None;
@@ -512,9 +625,13 @@ impl Server {
                 next_start: NextStart::Never,
             };
         }
+        let is_first = now.stopped == Stop::No;
         now.stopped = why;
         now.peer = None;
         drop(now);
+        if is_first && self.is_needed() {
+            info!(target: LIFE_LOG_TARGET, server = %self.config.name, "{}", why.farewell());
+        }
         self.is_up.send_replace(false);
         self.changed.notify_one();
     }
@@ -536,20 +653,25 @@ fn too_late(limit: Duration) -> StartError {
 }
 
 /// How a server is reached, and how else if it does not understand that.
-fn routes(transport: &Transport) -> (Route<'_>, Option<Route<'_>>) {
-    match transport {
+fn routes(transport: &Transport) -> Option<(Route<'_>, Option<Route<'_>>)> {
+    Some(match transport {
         Transport::Stdio(transport) => (Route::Stdio(transport), None),
         Transport::Auto(transport) => (Route::Http(transport), Some(Route::Sse(transport))),
+        Transport::Either { http, sse } => (Route::Http(http), Some(Route::Sse(sse))),
         Transport::Http(transport) => (Route::Http(transport), None),
         Transport::Sse(transport) => (Route::Sse(transport), None),
-    }
+        Transport::Unresolved(_) => return None,
+    })
 }
 
 /// The address of a server that has one.
 fn remote(transport: &Transport) -> Option<&RemoteTransport> {
     match transport {
-        Transport::Stdio(_) => None,
-        Transport::Auto(remote) | Transport::Http(remote) | Transport::Sse(remote) => Some(remote),
+        Transport::Stdio(_) | Transport::Unresolved(_) => None,
+        Transport::Auto(remote)
+        | Transport::Either { http: remote, .. }
+        | Transport::Http(remote)
+        | Transport::Sse(remote) => Some(remote),
     }
 }
 

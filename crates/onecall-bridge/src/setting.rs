@@ -1,16 +1,27 @@
 //! What every connection to a server is made with.
 
-use onecall_config::ServerLimits;
+use std::sync::Arc;
+
+use onecall_config::{ProxyPolicy, ServerLimits};
 
 use crate::audience::Audience;
+use crate::demand::ServerStart;
+use crate::downloads::Downloads;
 
 /// Who answers what servers ask, and how much is taken from each of them.
 #[derive(Clone, Default)]
 pub struct Setting {
     /// Who answers.
     pub audience: Audience,
+    /// When servers are started.
+    pub start: ServerStart,
     /// How much is taken.
     pub limits: ServerLimits,
     /// Whether anybody wants to know what servers say about tools for people to see.
     pub faces: bool,
+    /// What is known of commands that download what they run.
+    pub downloads: Downloads,
+    /// Where servers may be that a plan brought along, and whose answers are not shown unless they
+    /// are MCP; absent for servers of the configuration.
+    pub confined_to: Option<Arc<ProxyPolicy>>,
 }

@@ -10,40 +10,69 @@ use tokio::sync::{Notify, watch};
 
 use crate::fleet::Fleet;
 use crate::pins::Quarantined;
+use crate::server::{Server, StartProgress};
 
 /// What there was at one moment. Never changes.
 #[derive(Clone, Default)]
 pub(crate) struct Snapshot {
+    /// Counts the snapshots of a bridge.
+    pub number: u64,
     pub fleet: Arc<Fleet>,
     pub catalog: Arc<Catalog>,
     /// Tools that nobody may call, by the name they would be called by.
     pub quarantine: Arc<HashMap<CallableName, Quarantined>>,
-    /// Which servers may still bring tools, in the order of the fleet.
-    unsettled: Vec<bool>,
+    /// How far the first start of each server had come, in the order of the fleet.
+    progress: Vec<StartProgress>,
 }
 
 impl Snapshot {
-    /// What there is after `before`.
+    /// What there is after `before`. Its number is given when it is published.
     pub fn of(fleet: Arc<Fleet>, before: &Catalog) -> Self {
         // Counted first: a server that settles meanwhile brings its tools next time.
-        let unsettled = fleet.servers().map(|server| !server.is_settled()).collect();
+        let progress = fleet.servers().map(|server| server.start_progress()).collect();
         let tools = fleet.servers().map(|server| (server.name().clone(), server.tools()));
         let local = fleet.local().map(|it| (LocalTool::server(), it.definitions()));
         let catalog = Arc::new(before.next(tools.chain(local)));
         let quarantined = fleet.servers().flat_map(|server| server.quarantined().to_vec());
         let quarantine = quarantined.map(|tool| (tool.spec.callable.clone(), tool)).collect();
-        Self { fleet, catalog, quarantine: Arc::new(quarantine), unsettled }
+        Self { number: 0, fleet, catalog, quarantine: Arc::new(quarantine), progress }
+    }
+
+    /// Takes the place of this snapshot.
+    pub fn replace(&mut self, next: Self) {
+        *self = Self { number: self.number + 1, ..next };
     }
 
     /// Whether every server that is needed was tried.
     pub fn is_settled(&self) -> bool {
-        let mut servers = self.fleet.servers().zip(&self.unsettled);
-        !servers.any(|(server, unsettled)| *unsettled && server.is_needed())
+        !self.awaited().any(Server::is_needed)
+    }
+
+    /// The servers of which this snapshot does not show what there is to know: another one will.
+    fn awaited(&self) -> impl Iterator<Item = &Server> {
+        let servers = self.fleet.servers().zip(&self.progress);
+        servers.filter_map(|(server, progress)| {
+            let is_awaited = match progress {
+                StartProgress::Pending => true,
+                StartProgress::LeftBehind => !server.is_installing(),
+                StartProgress::Ended => false,
+            };
+            is_awaited.then_some(server.as_ref())
+        })
+    }
+
+    /// Whether there are servers whose name `is_meant`, and only others are waited for, all of which
+    /// are being installed: that may take minutes, and brings none of the tools that are meant.
+    pub fn awaits_only_other_installs(&self, is_meant: impl Fn(&ServerName) -> bool) -> bool {
+        let is_other_install = |server: &Server| !is_meant(server.name()) && server.is_installing();
+        self.fleet.servers().any(|server| is_meant(server.name()))
+            && self.awaited().filter(|server| server.is_needed()).all(is_other_install)
     }
 
     fn unsettled(&self) -> Vec<ServerName> {
-        let servers = self.fleet.servers().zip(&self.unsettled);
-        servers.filter(|(_, is)| **is).map(|(server, _)| server.name().clone()).collect()
+        let servers = self.fleet.servers().zip(&self.progress);
+        let unsettled = servers.filter(|(_, progress)| **progress == StartProgress::Pending);
+        unsettled.map(|(server, _)| server.name().clone()).collect()
     }
 }
 
@@ -68,7 +97,7 @@ pub(crate) async fn keep(
             // One of another fleet is newer, whatever this one shows.
             let is_current = Arc::ptr_eq(&snapshot.fleet, &taken.fleet);
             if is_current {
-                *snapshot = taken;
+                snapshot.replace(taken);
             }
             is_current
         });

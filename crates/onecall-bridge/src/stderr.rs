@@ -10,6 +10,7 @@ use tracing::info;
 
 use crate::lines::{Line, read_lines};
 use crate::plain::plain;
+use crate::status::SERVER_LOG_TARGET;
 
 /// A longer line is cut.
 const MAX_LINE: usize = 8 * 1024;
@@ -52,7 +53,7 @@ pub(crate) async fn log(source: impl AsyncRead + Unpin, server: ServerName, last
         let line = plain(line.trim_ascii_end(), MAX_LINE);
         if !line.is_empty() {
             last_words.add(&line);
-            info!(target: "server", server = %server, "{line}");
+            info!(target: SERVER_LOG_TARGET, server = %server, "{line}");
         }
     })
     .await;

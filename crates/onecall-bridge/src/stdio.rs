@@ -95,6 +95,11 @@ impl StdioConnection {
         Ok(Self { peer, writer, child, group, stdout_open, stderr_open, last_words, readers })
     }
 
+    /// The process id of the child.
+    pub fn process(&self) -> Pid {
+        self.group.leader()
+    }
+
     /// Who to talk to.
     pub fn peer(&self) -> &Arc<Peer> {
         &self.peer

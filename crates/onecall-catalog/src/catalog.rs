@@ -1,19 +1,14 @@
 //! All tools that can be called at one moment.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use onecall_core::{CallableName, ServerName, ToolAnnotations, ToolName, ToolSpec};
-use serde_json::Value;
+use onecall_core::{CallableName, Schema, ServerName, ToolAnnotations, ToolName, ToolSpec};
 
-use crate::naming::callable_names;
+use crate::alias::{Alias, AliasIndex};
+use crate::naming::{callable_names, name_prefix, natural_name};
 use crate::nearest::NameIndex;
 use crate::search::SearchIndex;
-
-/// Characters of a description that are kept, whatever the configuration says; nothing
-/// after the catalog cuts it again.
-const DESCRIPTION_CHARS: usize = 100_000;
-const CUT_MARK: &str = " …";
 
 /// What matches worse than this part of the best match shares no more than a common word
 /// with the query.
@@ -21,7 +16,7 @@ const RELEVANT_SHARE: f32 = 0.3;
 
 /// A longer name is no tool's, misspelt or not. To look for similar ones would take
 /// minutes, in a step that nothing can interrupt.
-const LONGEST_NAME: usize = 4 * 1024;
+pub(crate) const LONGEST_NAME: usize = 4 * 1024;
 
 /// A tool as a server lists it, before it has a callable name.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,11 +24,11 @@ pub struct ToolDefinition {
     /// What the server calls it.
     pub tool: ToolName,
     /// The server's own words about it.
-    pub description: Option<String>,
+    pub description: Option<Arc<str>>,
     /// JSON Schema of the arguments.
-    pub input_schema: Value,
+    pub input_schema: Schema,
     /// JSON Schema of the structured result, where the server declares one.
-    pub output_schema: Option<Value>,
+    pub output_schema: Option<Schema>,
     /// What the server hints about its effects.
     pub annotations: ToolAnnotations,
 }
@@ -49,6 +44,7 @@ pub struct Catalog {
     /// Built when first used, so that a catalog nobody asks costs nothing.
     name_index: OnceLock<NameIndex>,
     search_index: OnceLock<SearchIndex>,
+    alias_index: OnceLock<AliasIndex>,
 }
 
 impl Catalog {
@@ -100,7 +96,7 @@ impl Catalog {
                     callable,
                     server,
                     tool,
-                    description: definition.description.clone().map(cut_description),
+                    description: definition.description.clone(),
                     input_schema: definition.input_schema.clone(),
                     output_schema: definition.output_schema.clone(),
                     annotations: definition.annotations.clone(),
@@ -109,6 +105,18 @@ impl Catalog {
             .collect();
         tools.sort_by(|a, b| a.callable.cmp(&b.callable));
         Self { tools, listed: servers.into_iter().collect(), ..Self::default() }
+    }
+
+    /// The plain names that several tools would have, with those tools; each of them is called by
+    /// its plain name and a suffix instead.
+    #[must_use]
+    pub fn collisions(&self) -> BTreeMap<String, Vec<&ToolSpec>> {
+        let mut by_name: BTreeMap<String, Vec<&ToolSpec>> = BTreeMap::new();
+        for spec in &self.tools {
+            by_name.entry(natural_name(&spec.server, &spec.tool)).or_default().push(spec);
+        }
+        by_name.retain(|_, tools| tools.len() > 1);
+        by_name
     }
 
     /// Tools that have their callable names already. Of two with the same one, the first
@@ -125,6 +133,66 @@ impl Catalog {
     pub fn get(&self, name: &str) -> Option<&Arc<ToolSpec>> {
         let position = self.tools.binary_search_by(|tool| tool.callable.as_str().cmp(name)).ok()?;
         self.tools.get(position)
+    }
+
+    /// The tool that a program means by a callable name in its Unicode spelling. Names that are
+    /// listed come first: see [`Self::get`].
+    #[must_use]
+    pub fn alias(&self, name: &str) -> Alias<'_> {
+        if name.len() > LONGEST_NAME {
+            return Alias::Unknown;
+        }
+        let found: Vec<_> = self.at(self.alias_index().whole(name)).collect();
+        match found.as_slice() {
+            [] => Alias::Unknown,
+            [spec] => Alias::Of(spec),
+            several => Alias::Ambiguous(several.iter().map(|it| it.callable.clone()).collect()),
+        }
+    }
+
+    /// Every tool that may be meant by this name. The first of these forms that a tool has counts:
+    /// its callable name, `server.tool`, its own name in any spelling, also as the end of its
+    /// callable name, or its callable name as some clients spell it.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Vec<&Arc<ToolSpec>> {
+        if let Some(spec) = self.get(name) {
+            return vec![spec];
+        }
+        let mut found: Vec<_> = self.tools.iter().filter(|it| is_with_server(name, it)).collect();
+        if !found.is_empty() {
+            return found;
+        }
+        let is_meant = |it: &&Arc<ToolSpec>| {
+            let short = it.callable.as_str().strip_prefix(&name_prefix(&it.server));
+            it.tool.as_str() == name || short == Some(name) || is_as_clients_spell(name, it)
+        };
+        found.extend(self.tools.iter().filter(is_meant));
+        if name.len() <= LONGEST_NAME {
+            let index = self.alias_index();
+            for spec in self.at(index.whole(name)).chain(self.at(index.own(name))) {
+                if !found.iter().any(|known| Arc::ptr_eq(known, spec)) {
+                    found.push(spec);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether this name says which server its tool belongs to, and the tool is there. Then no tool
+    /// of another server can be meant.
+    #[must_use]
+    pub fn has_with_server(&self, name: &str) -> bool {
+        self.get(name).is_some()
+            || self.tools.iter().any(|spec| is_with_server(name, spec))
+            || matches!(self.alias(name), Alias::Of(_))
+    }
+
+    fn alias_index(&self) -> &AliasIndex {
+        self.alias_index.get_or_init(|| AliasIndex::build(&self.tools))
+    }
+
+    fn at(&self, positions: &[usize]) -> impl Iterator<Item = &Arc<ToolSpec>> {
+        positions.iter().filter_map(|position| self.tools.get(*position))
     }
 
     /// All callable names, sorted.
@@ -198,14 +266,14 @@ impl Catalog {
     }
 }
 
-fn cut_description(mut description: String) -> String {
-    if description.chars().nth(DESCRIPTION_CHARS).is_none() {
-        return description;
-    }
-    let kept = DESCRIPTION_CHARS - CUT_MARK.chars().count();
-    if let Some((end, _)) = description.char_indices().nth(kept) {
-        description.truncate(end);
-        description.push_str(CUT_MARK);
-    }
-    description
+/// Whether a name is `server.tool` of this tool.
+fn is_with_server(name: &str, spec: &ToolSpec) -> bool {
+    let rest = name.strip_prefix(spec.server.as_str()).and_then(|rest| rest.strip_prefix('.'));
+    rest == Some(spec.tool.as_str())
+}
+
+/// Whether a name is this tool's as some clients show it to models: `mcp_sales_list_orders` for
+/// `mcp__sales__list_orders`.
+fn is_as_clients_spell(name: &str, spec: &ToolSpec) -> bool {
+    name.starts_with("mcp_") && spec.callable.as_str().replace("__", "_") == name
 }

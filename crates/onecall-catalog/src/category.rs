@@ -159,7 +159,7 @@ mod tests {
                 server: ServerName::new("s"),
                 tool: ToolName::new(name),
                 description: None,
-                input_schema: Value::Null,
+                input_schema: Value::Null.into(),
                 output_schema: None,
                 annotations: ToolAnnotations {
                     read_only_hint: read_only,

@@ -1,41 +1,20 @@
 //! Words of a server inside comments and docstrings. Whatever is in them, they end where
 //! we end them, and show nothing that is invisible.
 
-use std::fmt::Write;
+use onecall_core::text::readable;
 
-use crate::literal::is_visible;
+use crate::surface::DESCRIPTION_TOKENS;
 
-/// Characters and lines of one comment.
-const MAX_CHARS: usize = 4_000;
+/// Lines of one comment.
 const MAX_LINES: usize = 80;
 
 /// A text as lines of plain characters, cut where it gets too long.
 pub(crate) fn lines(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut characters = text.trim().chars().filter(|it| *it != '\r');
-    for character in characters.by_ref().take(MAX_CHARS) {
-        let is_last = lines.len() == MAX_LINES;
-        let Some(line) = lines.last_mut() else { break };
-        match character {
-            '\n' if is_last => {
-                line.push_str(" …");
-                break;
-            }
-            '\n' => lines.push(String::new()),
-            '\t' => line.push_str("    "),
-            _ if is_visible(character) => line.push(character),
-            // Writing to a String cannot fail.
-            _ => _ = write!(line, "\\u{{{:x}}}", u32::from(character)),
-        }
-    }
-    if characters.next().is_some()
-        && let Some(line) = lines.last_mut()
-        && !line.ends_with('…')
-    {
-        line.push_str(" …");
-    }
-    for line in &mut lines {
-        line.truncate(line.trim_end().len());
+    let text = readable(text.trim(), DESCRIPTION_TOKENS).replace('\t', "    ");
+    let mut all = text.lines().map(|line| line.trim_end().to_owned());
+    let mut lines: Vec<String> = all.by_ref().take(MAX_LINES).collect();
+    if let (Some(_), Some(last)) = (all.next(), lines.last_mut()) {
+        last.push_str(" …");
     }
     lines.retain({
         let mut before_is_empty = true;
@@ -117,7 +96,8 @@ mod tests {
 
     #[test]
     fn long_texts_are_cut() {
-        assert_eq!(lines(&"x".repeat(10_000)).concat().chars().count(), MAX_CHARS + 2);
+        let long = lines(&"x".repeat(10_000)).concat();
+        assert!(long.ends_with("x … (cut: about 1,358 of 3,334 tokens)"), "{long}");
         assert_eq!(lines(&"x\n".repeat(1_000)).len(), MAX_LINES);
         assert!(lines("  \n ").concat().is_empty());
     }

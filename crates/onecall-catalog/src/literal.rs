@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use onecall_core::text::marked;
 use serde_json::Value;
 
 /// Longer strings are not shown in a signature.
@@ -32,25 +33,19 @@ pub(crate) fn json_string(text: &str) -> String {
 
 fn quoted(text: &str, quote: char, escape: fn(&mut String, char)) -> String {
     let mut literal = String::from(quote);
-    for character in text.chars() {
+    for (character, is_visible) in marked(text) {
         match character {
             '\n' => literal.push_str("\\n"),
             '\r' => literal.push_str("\\r"),
             '\t' => literal.push_str("\\t"),
             '\\' => literal.push_str("\\\\"),
             _ if character == quote => literal.extend(['\\', quote]),
-            _ if is_visible(character) => literal.push(character),
+            _ if is_visible => literal.push(character),
             _ => escape(&mut literal, character),
         }
     }
     literal.push(quote);
     literal
-}
-
-/// Control characters, marks of text direction, joiners, odd spaces and line
-/// separators are not; the standard library knows them as what `Debug` escapes.
-pub(crate) fn is_visible(character: char) -> bool {
-    matches!(character, '\'' | '"' | '\\') || character.escape_debug().count() == 1
 }
 
 /// A scalar or an empty container; `None` for what would be too long to show.

@@ -213,7 +213,7 @@ mod tests {
             let definition = ToolDefinition {
                 tool: ToolName::new(*tool),
                 description: None,
-                input_schema: json!({}),
+                input_schema: json!({}).into(),
                 output_schema: None,
                 annotations: ToolAnnotations::default(),
             };

@@ -1,10 +1,10 @@
 //! What real results of a tool looked like, where its server does not say.
 
-use onecall_core::ToolSpec;
+use onecall_core::{ToolSpec, wrapped_schema};
 use serde_json::Value;
 
 use crate::shape::Shape;
-use crate::types::{Types, unwrapped};
+use crate::types::Types;
 
 /// The shape of the results of a tool so far.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,10 @@ impl ResultType {
     /// What the server says counts before what was observed.
     pub(crate) fn of(spec: &ToolSpec, observed: Option<&Observed>) -> Self {
         match (&spec.output_schema, observed) {
-            (Some(schema), _) => Self::Declared(Types::read(schema, unwrapped(schema))),
+            (Some(schema), _) => {
+                let schema = schema.value();
+                Self::Declared(Types::read(&schema, wrapped_schema(&schema).unwrap_or(&schema)))
+            }
             (None, Some(Observed { schema, samples })) => {
                 Self::Observed(Types::read(schema, schema), *samples)
             }

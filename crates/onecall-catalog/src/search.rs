@@ -4,7 +4,6 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use onecall_core::ToolSpec;
@@ -23,7 +22,7 @@ const FIELDS: [Field; 4] = [
 ];
 
 /// Occurrences of a word in one field that count: a server must not win by repeating it.
-const OCCURRENCES: f32 = 2.0;
+const OCCURRENCES: u8 = 2;
 
 /// How soon further occurrences stop counting, the usual `k1` of BM25.
 const SATURATION: f32 = 1.2;
@@ -49,20 +48,21 @@ struct Field {
 pub(crate) struct SearchIndex {
     vocabulary: Vocabulary,
     /// For each term, the tools that have it and how much it counts there.
-    postings: Vec<Vec<Posting>>,
+    postings: Vec<Box<[Posting]>>,
     tool_count: usize,
 }
 
+/// There are millions of them.
 #[derive(Debug)]
 struct Posting {
-    tool: usize,
+    tool: u32,
     frequency: f32,
 }
 
 impl SearchIndex {
     pub(crate) fn build(tools: &[Arc<ToolSpec>]) -> Self {
         let mut counts = Counts::default();
-        for (position, tool) in tools.iter().enumerate() {
+        for (position, tool) in (0_u32..).zip(tools) {
             counts.add(position, tool);
         }
         counts.into_index(tools.len())
@@ -125,12 +125,12 @@ impl SearchIndex {
 
     #[expect(clippy::cast_precision_loss, reason = "counts of tools, and only for ranking")]
     fn add_scores(&self, scores: &mut [f32], term: Term, weight: f32) {
-        let postings = self.postings.get(term).map(Vec::as_slice).unwrap_or_default();
+        let postings = self.postings.get(term).map(AsRef::as_ref).unwrap_or_default();
         let with = postings.len() as f32;
         let without = (self.tool_count - postings.len()) as f32;
         let rarity = (1.0 + (without + 0.5) / (with + 0.5)).ln();
         for posting in postings {
-            if let Some(score) = scores.get_mut(posting.tool) {
+            if let Some(score) = position(posting.tool).and_then(|tool| scores.get_mut(tool)) {
                 let saturated = posting.frequency / (posting.frequency + SATURATION);
                 *score += weight * rarity * saturated;
             }
@@ -149,18 +149,18 @@ fn add(terms: &mut Vec<(Term, f32)>, found: Vec<(Term, f32)>) {
 
 /// How often each term occurs in each field of each tool.
 #[derive(Default)]
-struct Counts<'a> {
+struct Counts {
     /// The terms of each word met so far; prose repeats itself.
-    words: HashMap<&'a str, Vec<Term>>,
+    words: HashMap<Box<str>, Box<[Term]>>,
     terms: HashMap<String, Term>,
     /// For each term, the tools that have it, in order.
-    occurrences: Vec<Vec<(usize, [f32; FIELDS.len()])>>,
+    occurrences: Vec<Vec<(u32, [u8; FIELDS.len()])>>,
     /// For each tool, the number of terms in each field.
     lengths: Vec<[f32; FIELDS.len()]>,
 }
 
-impl<'a> Counts<'a> {
-    fn add(&mut self, position: usize, tool: &'a ToolSpec) {
+impl Counts {
+    fn add(&mut self, position: u32, tool: &ToolSpec) {
         self.lengths.push([0.0; FIELDS.len()]);
         let description = tool.description.as_deref().unwrap_or_default();
         for (field, text) in [
@@ -174,32 +174,31 @@ impl<'a> Counts<'a> {
             self.add_text(position, field, text);
         }
         for parameter in tool.parameters().into_iter().take(PARAMETERS) {
-            self.add_text(position, FIELDS.len() - 1, start_of(parameter, NAME_CHARS));
+            self.add_text(position, FIELDS.len() - 1, start_of(&parameter, NAME_CHARS));
         }
     }
 
-    fn add_text(&mut self, position: usize, field: usize, text: &'a str) {
+    fn add_text(&mut self, position: u32, field: usize, text: &str) {
         for word in words(text) {
-            let terms = match self.words.entry(word) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => {
-                    let terms = stems(word).into_iter().map(|stem| {
-                        let next = self.terms.len();
-                        *self.terms.entry(stem).or_insert(next)
-                    });
-                    new.insert(terms.collect())
-                }
-            };
+            if !self.words.contains_key(word) {
+                let terms = stems(word).into_iter().map(|stem| {
+                    let next = self.terms.len();
+                    *self.terms.entry(stem).or_insert(next)
+                });
+                let terms = terms.collect();
+                self.words.insert(word.into(), terms);
+            }
+            let Some(terms) = self.words.get(word) else { continue };
             self.occurrences.resize_with(self.terms.len(), Vec::new);
             for &term in terms.iter() {
                 let Some(occurrences) = self.occurrences.get_mut(term) else { continue };
                 if occurrences.last().is_none_or(|(last, _)| *last != position) {
-                    occurrences.push((position, [0.0; FIELDS.len()]));
+                    occurrences.push((position, [0; FIELDS.len()]));
                 }
                 let count = occurrences.last_mut().and_then(|(_, counts)| counts.get_mut(field));
                 let length = self.lengths.last_mut().and_then(|lengths| lengths.get_mut(field));
                 if let (Some(count), Some(length)) = (count, length) {
-                    *count = (*count + 1.0).min(OCCURRENCES);
+                    *count = (*count + 1).min(OCCURRENCES);
                     *length += 1.0;
                 }
             }
@@ -208,15 +207,16 @@ impl<'a> Counts<'a> {
 
     fn into_index(self, tool_count: usize) -> SearchIndex {
         let mean = self.mean_lengths();
-        let frequency = |tool: usize, counts: [f32; FIELDS.len()]| -> f32 {
-            let lengths = self.lengths.get(tool).copied().unwrap_or_default();
+        let frequency = |tool: u32, counts: [u8; FIELDS.len()]| -> f32 {
+            let lengths = position(tool).and_then(|tool| self.lengths.get(tool));
+            let lengths = lengths.copied().unwrap_or_default();
             FIELDS
                 .iter()
                 .zip(counts)
                 .zip(lengths.into_iter().zip(mean))
                 .map(|((field, count), (length, mean))| {
                     let share = field.length_share;
-                    field.weight * count / (1.0 - share + share * length / mean)
+                    field.weight * f32::from(count) / (1.0 - share + share * length / mean)
                 })
                 .sum()
         };
@@ -243,6 +243,11 @@ impl<'a> Counts<'a> {
         }
         mean.map(|sum: f32| (sum / self.lengths.len() as f32).max(1.0))
     }
+}
+
+/// Where a tool is among all of them.
+fn position(tool: u32) -> Option<usize> {
+    usize::try_from(tool).ok()
 }
 
 fn start_of(text: &str, characters: usize) -> &str {

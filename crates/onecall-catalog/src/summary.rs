@@ -1,22 +1,18 @@
 //! What a tool is for, in one line.
 
+use onecall_core::text::visible_line;
+
 /// The first sentence of a description, or as much of it as fits `width` characters.
 #[must_use]
 pub fn summary(description: &str, width: usize) -> String {
     let line = description.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let sentence = line.split_inclusive(". ").next().unwrap_or_default();
-    // Nothing that moves a cursor or turns text around belongs into a line.
-    let plain = |character: &char| !character.is_control() && !turns_text(*character);
-    let sentence: String = sentence.trim_end().chars().filter(plain).collect();
+    let sentence = visible_line(sentence.trim_end()).into_owned();
     if sentence.chars().count() <= width {
         return sentence;
     }
     let cut: String = sentence.chars().take(width.saturating_sub(1)).collect();
     format!("{}…", cut.trim_end())
-}
-
-fn turns_text(character: char) -> bool {
-    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -29,7 +25,7 @@ mod tests {
             ("", ""),
             ("\n  Adds numbers. Slowly.\nMore.", "Adds numbers."),
             ("Version 1.5 of it. Rest", "Version 1.5 of it."),
-            ("a\u{1b}[31mb\u{202e}c", "a[31mbc"),
+            ("a\u{1b}[3mb\u{202e}c", r"a\u{1b}[3mb\u{202e}c"),
             ("a rather long sentence without end", "a rather long senten…"),
             ("cut before a space here", "cut before a space h…"),
         ] {

@@ -6,15 +6,13 @@ use std::fmt::Write;
 
 use onecall_core::{ServerName, ToolSpec};
 
+use crate::comment::lines;
 use crate::naming::name_prefix;
 use crate::observed::{Observed, as_observed};
 use crate::{python_signature_with, typescript_signature_with};
 
 /// What the name of every tool begins with.
 const PREFIX: &str = "mcp__";
-
-/// Lines of a description that a file begins with.
-const MAX_LINES: usize = 60;
 
 /// The language of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +54,9 @@ impl ToolFile {
             Self::TypeScript => typescript_declaration(spec, call),
         };
         let mut text = String::new();
-        for line in spec.description.iter().flat_map(|it| it.trim().lines()).take(MAX_LINES) {
-            let plain: String = line.chars().filter(|it| !it.is_control()).collect();
+        for line in lines(spec.description.as_deref().unwrap_or_default()) {
             // Writing to a String cannot fail.
-            _ = writeln!(text, "{}", format!("{mark} {plain}").trim_end());
+            _ = writeln!(text, "{}", format!("{mark} {line}").trim_end());
         }
         text.push_str(&declaration);
         text.push_str(&remark);
@@ -125,8 +122,8 @@ mod tests {
             callable: CallableName::new(crate::natural_name(&server, &tool)),
             server,
             tool,
-            description: Some("First line.\n\n  Second\u{7}.\n".to_owned()),
-            input_schema,
+            description: Some("First line.\n\n  Second\u{7}.\n".into()),
+            input_schema: input_schema.into(),
             output_schema: None,
             annotations: ToolAnnotations::default(),
         }
@@ -146,11 +143,11 @@ mod tests {
         let plain = spec("s", "t", plain);
         assert_eq!(
             ToolFile::Python.text(&plain, None),
-            "# First line.\n#\n#   Second.\nasync def mcp__s__t(region: str) -> Any: ...\n"
+            "# First line.\n#\n#   Second\\u{7}.\nasync def mcp__s__t(region: str) -> Any: ...\n"
         );
         assert_eq!(
             ToolFile::TypeScript.text(&plain, None),
-            "// First line.\n//\n//   Second.\n\
+            "// First line.\n//\n//   Second\\u{7}.\n\
              export declare function mcp__s__t(args: { region: string }): Promise<unknown>;\n"
         );
         let odd = spec("s", "t", json!({ "properties": { "from": text }, "required": ["from"] }));

@@ -15,14 +15,13 @@ const SHORTEST_GUESSED: usize = 3;
 
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
-    numbers: HashMap<String, Term>,
-    /// The same terms sorted, each with what rules most of them out at once.
-    sketches: Vec<Sketch>,
+    /// The terms sorted, each with what rules most of them out at once.
+    sketches: Box<[Sketch]>,
 }
 
 #[derive(Debug)]
 struct Sketch {
-    text: String,
+    text: Box<str>,
     term: Term,
     characters: usize,
     letters: u64,
@@ -30,21 +29,22 @@ struct Sketch {
 
 impl Vocabulary {
     pub(crate) fn new(numbers: HashMap<String, Term>) -> Self {
-        let mut sketches: Vec<Sketch> = numbers
-            .iter()
+        let mut sketches: Box<[Sketch]> = numbers
+            .into_iter()
             .map(|(text, term)| Sketch {
-                text: text.clone(),
-                term: *term,
+                term,
                 characters: text.chars().count(),
-                letters: letters(text),
+                letters: letters(&text),
+                text: text.into_boxed_str(),
             })
             .collect();
         sketches.sort_unstable_by(|a, b| a.text.cmp(&b.text));
-        Self { numbers, sketches }
+        Self { sketches }
     }
 
     pub(crate) fn get(&self, text: &str) -> Option<Term> {
-        self.numbers.get(text).copied()
+        let found = self.sketches.binary_search_by(|sketch| (*sketch.text).cmp(text)).ok()?;
+        self.sketches.get(found).map(|sketch| sketch.term)
     }
 
     /// The few terms nearest to a misspelt or shortened word.
@@ -86,7 +86,7 @@ impl Vocabulary {
 
     /// `repo` for `repository`: the shortest terms that start like this.
     fn shortened(&self, text: &str) -> Vec<Term> {
-        let start = self.sketches.partition_point(|sketch| sketch.text.as_str() < text);
+        let start = self.sketches.partition_point(|sketch| *sketch.text < *text);
         let mut longer: Vec<&Sketch> = self
             .sketches
             .iter()

@@ -13,7 +13,7 @@ fn names_that_meet_are_told_apart() {
     let define = |name: &str| ToolDefinition {
         tool: ToolName::new(name),
         description: None,
-        input_schema: json!({ "type": "object" }),
+        input_schema: json!({ "type": "object" }).into(),
         output_schema: None,
         annotations: ToolAnnotations::default(),
     };

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use onecall_catalog::{Known, check_arguments, misfits};
+use onecall_catalog::{Known, Strictness, check_arguments, misfits};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ fn the_form_that_was_meant_is_the_one_that_is_explained() {
         { "type": "string" },
         { "type": "object", "properties": { "x": { "type": "number" } } },
     ]});
-    assert_eq!(told(&schema, json!({ "x": "1" })), [r#".x: "1" is of type string, not number"#]);
+    assert_eq!(told(&schema, json!({ "x": "a" })), [r#".x: "a" is of type string, not number"#]);
 }
 
 #[test]
@@ -115,8 +115,10 @@ fn what_the_server_fills_in_is_not_missing() {
 /// What is sent in place of these arguments: the same if nothing is left out.
 fn sent(schema: &Value, arguments: &str) -> Result<String, Vec<String>> {
     let raw = RawValue::from_string(arguments.to_owned()).unwrap();
-    match check_arguments(schema, &raw) {
-        Ok(changed) => Ok(changed.map_or(arguments.to_owned(), |raw| raw.get().to_owned())),
+    match check_arguments(schema, &raw, Strictness::Strict) {
+        Ok(checked) => {
+            Ok(checked.arguments.map_or(arguments.to_owned(), |raw| raw.get().to_owned()))
+        }
         Err(misfits) => Err(misfits.iter().map(ToString::to_string).collect()),
     }
 }
@@ -219,4 +221,99 @@ fn hostile_arguments_are_bounded_too() {
         (0..20_000).map(|number| (format!("nome{number}"), json!({ "deep": [number] }))).collect();
     let found = misfits(&closed, &Known::Value(Value::Object(given)));
     assert!(!found.is_empty() && found.len() < 100, "{}", found.len());
+}
+
+/// What is noted of these arguments, or why they are refused.
+fn noted(schema: &Value, arguments: &Value) -> Result<Vec<String>, Vec<String>> {
+    let raw = RawValue::from_string(arguments.to_string()).unwrap();
+    match check_arguments(schema, &raw, Strictness::Lenient) {
+        Ok(checked) => Ok(checked.notes),
+        Err(misfits) => Err(misfits.iter().map(ToString::to_string).collect()),
+    }
+}
+
+#[test]
+fn what_a_lenient_server_may_take_is_passed_on_with_a_note() {
+    let schema = json!({ "properties": {
+        "i": { "type": "integer", "maximum": 10 },
+        "n": { "anyOf": [{ "type": "number" }, { "type": "null" }] },
+        "b": { "type": "boolean" },
+        "l": { "type": "array", "items": { "type": "integer" } },
+        "o": { "type": "object", "properties": { "x": { "type": "integer" } }, "required": ["x"] },
+        "e": { "enum": [1, 2] },
+        "s": { "anyOf": [{ "type": "integer" }, { "type": "string" }] },
+    }});
+    let says = |note: &str| Ok(vec![note.to_owned()]);
+    let cases = [
+        (json!({ "i": "3" }), says("'i' was sent as the string '3'; the schema says integer")),
+        (
+            json!({ "i": " 3.0 " }),
+            says("'i' was sent as the string ' 3.0 '; the schema says integer"),
+        ),
+        (json!({ "i": true }), says("'i' was sent as true; the schema says integer")),
+        (json!({ "n": "1e-5" }), says("'n' was sent as the string '1e-5'; the schema says number")),
+        (json!({ "n": "None" }), says("'n' was sent as the string 'None'; the schema says null")),
+        (json!({ "b": "Yes" }), says("'b' was sent as the string 'Yes'; the schema says boolean")),
+        (json!({ "b": 1 }), says("'b' was sent as 1; the schema says boolean")),
+        (
+            json!({ "l": "[1, 2]" }),
+            says("'l' was sent as the string '[1, 2]'; the schema says array"),
+        ),
+        (
+            json!({ "l": [1, "2"] }),
+            says("'l[1]' was sent as the string '2'; the schema says integer"),
+        ),
+        (json!({ "e": "2" }), says("'e' was sent as the string '2'; the schema says 1, 2")),
+        (json!({ "s": "3" }), Ok(vec![])),
+        (
+            json!({ "o": r#"{"x": "1"}"# }),
+            Ok(vec![
+                "'o.x' was sent as the string '1'; the schema says integer".to_owned(),
+                r#"'o' was sent as the string '{"x": "1"}'; the schema says object"#.to_owned(),
+            ]),
+        ),
+    ];
+    for (arguments, expected) in cases {
+        assert_eq!(noted(&schema, &arguments), expected, "{arguments}");
+        assert_eq!(told(&schema, arguments.clone()), [""; 0], "{arguments}");
+    }
+    for arguments in [
+        json!({ "i": "30" }),
+        json!({ "i": "3.5" }),
+        json!({ "i": "three" }),
+        json!({ "i": "" }),
+        json!({ "i": [3] }),
+        json!({ "n": "NaN" }),
+        json!({ "b": 2 }),
+        json!({ "b": "1.5" }),
+        json!({ "l": "1, 2" }),
+        json!({ "l": "[1" }),
+        json!({ "l": r#"["a"]"# }),
+        json!({ "o": "{}" }),
+        json!({ "o": "[]" }),
+        json!({ "e": "3" }),
+    ] {
+        let refused = noted(&schema, &arguments).unwrap_err();
+        assert_eq!(told(&schema, arguments.clone()).len(), refused.len(), "{arguments}");
+    }
+    // If one argument cannot be meant, the error lists all mismatches.
+    assert_eq!(
+        noted(&schema, &json!({ "i": "3", "b": [] })),
+        Err(vec![
+            r#"i: "3" is of type string, not integer"#.to_owned(),
+            "b: [] is of type array, not boolean".to_owned(),
+        ])
+    );
+}
+
+#[test]
+fn text_within_text_is_bounded() {
+    let mut text = "[]".to_owned();
+    for _ in 0..12 {
+        text = json!([text]).to_string();
+    }
+    let schema = json!({ "$ref": "#/$defs/l", "$defs": { "l": { "type": "array", "items": { "$ref": "#/$defs/l" } } } });
+    assert_eq!(told(&schema, json!(text)), [""; 0]);
+    let forms = json!({ "anyOf": vec![json!({ "type": "array" }); 10_000] });
+    assert!(told(&forms, json!(format!("[{}]", "1,".repeat(100_000)))).len() < 100);
 }

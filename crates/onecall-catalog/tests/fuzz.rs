@@ -176,9 +176,9 @@ fn tool() -> impl Strategy<Value = ToolDefinition> {
     (text(), option::of(text()), document(), option::of(document())).prop_map(
         |(name, description, input_schema, output_schema)| ToolDefinition {
             tool: ToolName::new(name),
-            description,
-            input_schema,
-            output_schema,
+            description: description.map(Into::into),
+            input_schema: input_schema.into(),
+            output_schema: output_schema.map(Into::into),
             annotations: ToolAnnotations { read_only_hint: Some(true), ..Default::default() },
         },
     )

@@ -20,8 +20,8 @@ fn spec(name: &str, input_schema: Value, output_schema: Option<Value>) -> ToolSp
         server: ServerName::new("server"),
         tool: ToolName::new("tool"),
         description: None,
-        input_schema,
-        output_schema,
+        input_schema: input_schema.into(),
+        output_schema: output_schema.map(Into::into),
         annotations: ToolAnnotations::default(),
     }
 }
@@ -71,7 +71,7 @@ fn a_thousand_levels() -> Result<(), Box<dyn std::error::Error>> {
             ]);
             let spec = spec("f", input, Some(schema));
             let signature = thread::scope(|scope| {
-                let small = thread::Builder::new().stack_size(128 << 10);
+                let small = thread::Builder::new().stack_size(512 << 10);
                 small.spawn_scoped(scope, || harmless(&spec)).map(|thread| thread.join())
             });
             assert!(matches!(signature, Ok(Ok(signature)) if signature == expected));

@@ -80,8 +80,8 @@ fn published() -> Catalog {
     Catalog::build(servers.iter().map(|(server, listed)| {
         let tools = listed["tools"].as_array().unwrap().iter().map(|tool| ToolDefinition {
             tool: ToolName::new(tool["name"].as_str().unwrap()),
-            description: tool["description"].as_str().map(str::to_owned),
-            input_schema: tool["inputSchema"].clone(),
+            description: tool["description"].as_str().map(Into::into),
+            input_schema: tool["inputSchema"].clone().into(),
             output_schema: None,
             annotations: ToolAnnotations::default(),
         });

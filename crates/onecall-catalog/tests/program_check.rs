@@ -15,7 +15,7 @@ fn definition(tool: &str, input_schema: Value) -> ToolDefinition {
     ToolDefinition {
         tool: ToolName::new(tool),
         description: None,
-        input_schema,
+        input_schema: input_schema.into(),
         output_schema: None,
         annotations: ToolAnnotations::default(),
     }
@@ -43,7 +43,7 @@ fn resolver(catalog: &Catalog) -> impl Fn(&str) -> Option<Resolution> + Sync {
         Some(match catalog.get(name) {
             _ if name == "mcp__sales__drop" => Resolution::Blocked,
             Some(spec) => Resolution::Callable(spec.clone()),
-            None => Resolution::Unknown { nearest: catalog.nearest(name, 3) },
+            None => Resolution::unknown(catalog.nearest(name, 3)),
         })
     }
 }
@@ -316,7 +316,7 @@ fn fixture() -> Catalog {
 #[test]
 fn no_ordinary_program_is_rejected() {
     let catalog = fixture();
-    let nothing = |_: &str| Some(Resolution::Unknown { nearest: Vec::new() });
+    let nothing = |_: &str| Some(Resolution::unknown(Vec::new()));
     let (mut programs, mut looked_at) = (0, 0);
     for entry in fs::read_dir(folder("programs")).unwrap() {
         let path = entry.unwrap().path();
@@ -353,7 +353,7 @@ fn similar_names_are_looked_for_only_as_often_as_they_are_told() {
     let asked = AtomicUsize::new(0);
     let tools = |_: &str| {
         asked.fetch_add(1, Ordering::Relaxed);
-        Some(Resolution::Unknown { nearest: Vec::new() })
+        Some(Resolution::unknown(Vec::new()))
     };
     let names: Vec<String> = (0..10_000).map(|number| format!("mcp__no__tool{number}")).collect();
     assert_eq!(check_program(&format!("[{}]", names.join(", ")), &tools).len(), 20);

@@ -64,7 +64,7 @@ fn shapes(depth: usize) -> Vec<(&'static str, String)> {
 }
 
 fn read(source: &str) -> bool {
-    let unknown = |_: &str| Some(Resolution::Unknown { nearest: Vec::new() });
+    let unknown = |_: &str| Some(Resolution::unknown(Vec::new()));
     let _ = check_program(source, &unknown);
     calls_of(source).is_some()
 }

@@ -12,8 +12,8 @@ fn catalog(tools: &[Listed<'_>]) -> Catalog {
             parameters.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
         let definition = ToolDefinition {
             tool: ToolName::new(*tool),
-            description: Some((*description).to_owned()),
-            input_schema: json!({ "type": "object", "properties": properties }),
+            description: Some((*description).into()),
+            input_schema: json!({ "type": "object", "properties": properties }).into(),
             output_schema: None,
             annotations: ToolAnnotations::default(),
         };

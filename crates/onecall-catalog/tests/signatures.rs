@@ -11,8 +11,8 @@ fn signature(name: &str, input_schema: Value, output_schema: Option<Value>) -> S
         server: ServerName::new("server"),
         tool: ToolName::new("tool"),
         description: None,
-        input_schema,
-        output_schema,
+        input_schema: input_schema.into(),
+        output_schema: output_schema.map(Into::into),
         annotations: ToolAnnotations::default(),
     })
 }
@@ -34,6 +34,8 @@ fn an_ordinary_tool() {
         "properties": { "result": { "type": "array", "items": { "type": "object", "properties": {
             "id": { "type": "integer" }, "total": { "type": "number" },
         } } } },
+        "required": ["result"],
+        "x-fastmcp-wrap-result": true,
     });
     assert_snapshot!(signature("mcp__sales__orders", input, Some(output)));
 }

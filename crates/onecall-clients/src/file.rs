@@ -52,13 +52,13 @@ pub enum FileError {
         line: usize,
     },
     /// It has several names, and replacing it would leave the others behind.
-    #[error("'{path}' has several names (hard links), which replacing it would part; edit it by hand", path = path.display())]
+    #[error("'{path}' has several names (hard links), which would no longer be one file after a change; edit it by hand", path = path.display())]
     SeveralNames {
         /// The file.
         path: PathBuf,
     },
     /// Somebody else has written it since.
-    #[error("'{path}' was changed by another program meanwhile, and is left as it is; try again", path = path.display())]
+    #[error("another program has just changed '{path}', so onecall did not change it; try again", path = path.display())]
     ChangedMeanwhile {
         /// The file.
         path: PathBuf,

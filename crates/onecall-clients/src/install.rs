@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::client::Client;
-use crate::edit::{self, Content, EditError, Trace};
+use crate::edit::{self, Comments, Content, EditError, Trace};
 use crate::place::Place;
 use crate::reading;
 use crate::record::{Entered, Moved, Record, hash};
@@ -19,6 +19,8 @@ pub struct Request<'r> {
     pub command: &'r str,
     /// Its arguments.
     pub args: &'r [String],
+    /// Variables that it is started with.
+    pub env: &'r [(String, String)],
     /// Variables that onecall's configuration refers to.
     pub variables: &'r [String],
     /// Servers that onecall bridges, to be taken out of the client's file; none if they
@@ -51,8 +53,12 @@ impl Request<'_> {
         }
         put("command", json!(self.command));
         put("args", json!(self.args));
+        let env: Map<String, Value> =
+            self.env.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        if client == Client::Zed || !env.is_empty() {
+            put("env", json!(env));
+        }
         match client {
-            Client::Zed => put("env", json!({})),
             // It passes on no variable that is not named.
             Client::Codex if !self.variables.is_empty() => put("env_vars", json!(self.variables)),
             _ => {}
@@ -89,7 +95,8 @@ pub fn install(
             .collect();
         for name in bridged {
             let trace = Trace::none(&place.spot);
-            let (without, taken) = edit::remove(&edited, &place.spot, &name, &trace)?;
+            let (without, taken) =
+                edit::remove(&edited, &place.spot, &name, &trace, Comments::Take)?;
             edited = without;
             record.moved.retain(|moved| moved.name != name || moved.spot != place.spot);
             record.moved.push(Moved { spot: place.spot.clone(), name, text: taken });
@@ -118,24 +125,36 @@ fn enter(
     let entries = edit::entries(&document, spot);
     let mut known = Trace::none(spot);
     let mut body = started.clone();
+    let mut entry = entry.clone();
     if let Some((_, found)) = entries.iter().find(|(name, _)| *name == NAME) {
         let is_ours = reading::server(place.client, "", NAME, found)
             .is_ok_and(|server| server.is_onecall(entry.get("command").and_then(Value::as_str)));
         if !is_ours {
             return Err(EditError::Taken { name: NAME.to_owned() });
         }
-        if has(found, entry) {
+        if has(found, &entry) {
             return Ok(text.to_owned());
         }
         if let Some(entered) = record.entry.as_ref().filter(|entered| entered.spot == *spot) {
             known = entered.trace.clone();
         }
-        body = edit::remove(&started, spot, NAME, &known)?.0;
+        keep_additions(&mut entry, found, spot.shape);
+        body = edit::remove(&started, spot, NAME, &known, Comments::Leave)?.0;
     }
-    let (edited, trace) =
-        edit::insert(&body, spot, NAME, &Content::Entry(entry.clone(), Vec::new()))?;
+    let (edited, trace) = edit::insert(&body, spot, NAME, &Content::Entry(entry, Vec::new()))?;
     record.entry = Some(Entered { spot: spot.clone(), trace });
     Ok(edited)
+}
+
+/// Adds what a person has written into our entry, such as variables, to the new one.
+fn keep_additions(entry: &mut Map<String, Value>, found: &Value, shape: Shape) {
+    for (key, value) in found.as_object().into_iter().flatten() {
+        let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
+        let is_name = key == "name" && shape == Shape::List;
+        if !is_name && entry.get(key).is_none_or(is_empty) {
+            entry.insert(key.clone(), value.clone());
+        }
+    }
 }
 
 /// Whether an entry says all this; what a person has added to it may stay.
@@ -175,7 +194,7 @@ pub fn uninstall(
         let none = Trace::none(spot);
         for name in ours {
             let trace = trace.filter(|_| name == NAME).unwrap_or(&none);
-            edited = edit::remove(&edited, spot, &name, trace)?.0;
+            edited = edit::remove(&edited, spot, &name, trace, Comments::Leave)?.0;
         }
         let moved = record.map(|record| record.moved.as_slice()).unwrap_or_default();
         for Moved { name, text, .. } in moved.iter().filter(|moved| moved.spot == *spot) {

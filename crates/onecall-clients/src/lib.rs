@@ -20,7 +20,7 @@ pub use client::Client;
 pub use discovery::{Discovery, Found, Origin, secrets_in};
 pub use file::{FileError, Readers, TextFile};
 pub use install::{Change, Request, install, is_left_empty, uninstall};
-pub use own::{own_servers, own_spot, with_servers, without_server};
+pub use own::{Switch, own_servers, own_spot, with_servers, with_switch, without_server};
 pub use place::{Host, Os, Place, Scope};
 pub use record::{Record, Records};
 pub use reference::{variable_name, variables};

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::client::Client;
-use crate::edit::{self, Content, EditError};
+use crate::edit::{self, Content, EditError, Step};
 use crate::reading;
 use crate::server::Server;
 use crate::spot::{Format, Shape, Spot};
@@ -65,11 +65,45 @@ pub fn with_servers(text: &str, servers: &[(&Server, Vec<String>)]) -> Result<St
 /// If it cannot be read or edited, or has no such server.
 pub fn without_server(text: &str, name: &str) -> Result<String, EditError> {
     let spot = own_spot(text)?;
-    Ok(edit::remove(text, &spot, name, &edit::Trace::none(&spot))?.0)
+    Ok(edit::remove(text, &spot, name, &edit::Trace::none(&spot), edit::Comments::Take)?.0)
 }
+
+/// `text` with a server switched on or off.
+///
+/// # Errors
+/// If it cannot be read or edited, or has no such server.
+pub fn with_switch(text: &str, name: &str, switch: Switch) -> Result<String, EditError> {
+    let spot = own_spot(text)?;
+    let document = edit::read(text, spot.format)?;
+    if !edit::entries(&document, &spot).iter().any(|(known, _)| *known == name) {
+        return Err(EditError::Absent { name: name.to_owned() });
+    }
+    let mut path: Vec<Step<'_>> = spot.keys.iter().map(|key| Step::Key(key)).collect();
+    path.push(match spot.shape {
+        Shape::Mapping => Step::Key(name),
+        Shape::List => Step::Named(name),
+    });
+    match switch {
+        Switch::Off => edit::set_field(text, &path, DISABLED, Some(&Value::Bool(true))),
+        Switch::On => edit::set_field(text, &path, DISABLED, None)
+            .or_else(|_| edit::set_field(text, &path, DISABLED, Some(&Value::Bool(false)))),
+    }
+}
+
+/// Whether a server is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// It is used.
+    On,
+    /// It stays in the configuration and is left out.
+    Off,
+}
+
+const DISABLED: &str = "disabled";
 
 const NEW_FILE: &str = "\
 # The MCP servers that onecall bridges, and everything else it can be told.
-# ${NAME} is taken from the environment. See `onecall check`, `onecall add`, `onecall remove`.
+# ${NAME} is taken from the environment, or from `onecall secrets`. See also `onecall check`,
+# `onecall add`, `onecall remove`.
 servers:
 ";

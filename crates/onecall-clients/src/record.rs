@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use onecall_config::replace_private_file;
+use onecall_config::{read_private_file, replace_private_file};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -64,7 +64,7 @@ impl Records {
     /// nothing, for an entry can be taken out without it.
     #[must_use]
     pub fn read(state: &Path) -> Self {
-        let bytes = std::fs::read(file_in(state)).unwrap_or_default();
+        let bytes = read_private_file(&file_in(state)).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
@@ -89,7 +89,7 @@ impl Records {
 }
 
 impl Record {
-    /// Whether the file holds what it held after the change.
+    /// Whether the file is unchanged since onecall wrote it.
     #[must_use]
     pub fn is_of(&self, text: &str) -> bool {
         self.after == hash(text)

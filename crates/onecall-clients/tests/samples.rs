@@ -94,7 +94,14 @@ fn a_file_tells_whose_it_is() {
 
 fn request<'r>(bridged: &'r [onecall_clients::Server], args: &'r [String]) -> Request<'r> {
     let variables = &[];
-    Request { command: "/opt/onecall", args, variables, bridged, project: "/home/ada/shop" }
+    Request {
+        command: "/opt/onecall",
+        args,
+        env: &[],
+        variables,
+        bridged,
+        project: "/home/ada/shop",
+    }
 }
 
 #[test]

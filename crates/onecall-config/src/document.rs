@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::error::Problem;
-use crate::{json, yaml};
+use crate::outline::Aliases;
+use crate::{json, merge, yaml};
 
 /// Deeper than any valid configuration; keeps recursion over the tree harmless.
 pub(crate) const MAX_DEPTH: usize = 64;
@@ -98,6 +99,16 @@ impl ScalarKind {
             saphyr::Scalar::String(_) => Self::Text,
         }
     }
+
+    /// The usual way to write a value that is no text.
+    pub(crate) fn canonical(self) -> String {
+        match self {
+            Self::Null | Self::Text => String::new(),
+            Self::Boolean(value) => value.to_string(),
+            Self::Integer(value) => value.to_string(),
+            Self::Float(value) => value.to_string(),
+        }
+    }
 }
 
 impl Node {
@@ -108,6 +119,14 @@ impl Node {
 
     pub(crate) fn is_null(&self) -> bool {
         matches!(&self.value, Value::Scalar(Scalar { kind: ScalarKind::Null, .. }))
+    }
+
+    /// The text of a scalar, or the written form of one that is no text.
+    pub(crate) fn as_written(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar(Scalar { text, kind }) if *kind != ScalarKind::Null => Some(text),
+            _ => None,
+        }
     }
 
     /// What the node is, for messages that must not show the value itself.
@@ -133,12 +152,25 @@ impl Node {
 /// # Errors
 /// What is wrong first, and where.
 pub fn read(text: &str, is_named_json: bool) -> Result<Node, Problem> {
+    read_with(text, is_named_json, Aliases::Refused)
+}
+
+/// Reads `text` like [`read`], with what YAML's aliases (`*name`) and merge keys (`<<`) stand for
+/// in their place.
+///
+/// # Errors
+/// What is wrong first, and where; also aliases that stand for more than a configuration holds.
+pub fn read_expanded(text: &str, is_named_json: bool) -> Result<Node, Problem> {
+    merge::resolve(read_with(text, is_named_json, Aliases::Expanded)?)
+}
+
+fn read_with(text: &str, is_named_json: bool, aliases: Aliases) -> Result<Node, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if !text.trim_start().starts_with('{') {
-        return yaml::read(text);
+        return yaml::read(text, aliases);
     }
     json::read(text).or_else(|json_problem| {
-        yaml::read(text).map_err(
+        yaml::read(text, aliases).map_err(
             |yaml_problem| {
                 if is_named_json { json_problem } else { yaml_problem }
             },

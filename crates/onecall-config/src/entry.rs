@@ -8,7 +8,7 @@ use onecall_core::ServerName;
 
 use crate::document::{Node, Position};
 use crate::error::{Problem, Report};
-use crate::expand::{Environment, expand};
+use crate::expand::{Environment, Expand, expand_path};
 use crate::local_tools::LocalTool;
 use crate::locate::Directories;
 use crate::model::{OAuth, RemoteTransport, Secret, StdioTransport, Transport};
@@ -22,6 +22,9 @@ pub(crate) struct EntryReader<'n> {
     pub(crate) at: Position,
     pub(crate) section: Section<'n>,
     pub(crate) environment: &'n Environment<'n>,
+    pub(crate) expand: Expand,
+    /// Variables of the gateway that every entry with a command gets.
+    pub(crate) inherited: &'n [String],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -98,9 +101,19 @@ impl<'n> EntryReader<'n> {
         self.flag("lazy", report)
     }
 
-    /// The variables that a child gets beside the minimal base.
+    /// The variables that a child gets beside the base that all get: those that it inherits by
+    /// name, if they are set, and its own.
     pub(crate) fn env(&self, report: &mut Report) -> BTreeMap<String, Secret> {
-        self.values("env", is_variable_name, |value| !value.contains('\0'), report)
+        let own = self.section.get("env_inherit");
+        let own = own.and_then(|node| variable_names(node, &self.what("env_inherit"), report));
+        let names = self.inherited.iter().chain(own.iter().flatten());
+        let inherited = names.filter_map(|name| {
+            let value = self.environment.variable(name)?;
+            Some((name.clone(), Secret::new(value)))
+        });
+        let mut env: BTreeMap<String, Secret> = inherited.collect();
+        env.extend(self.values("env", is_variable_name, |value| !value.contains('\0'), report));
+        env
     }
 
     /// Where the server's tools are remembered, if they are to be.
@@ -113,7 +126,8 @@ impl<'n> EntryReader<'n> {
         if !self.flag("pin", report) {
             return None;
         }
-        let directory = Directories::from_environment(self.environment).pins();
+        let directory =
+            Directories::from_environment(&|name| self.environment.variable(name)).pins();
         if directory.is_none() {
             let message = format!("{} needs a place to remember tools in", self.what("pin"));
             let at = self.section.get("pin").map_or(self.at, |node| node.at);
@@ -130,10 +144,12 @@ impl<'n> EntryReader<'n> {
     }
 
     pub(crate) fn seconds(&self, key: &str, default: u64, report: &mut Report) -> Duration {
-        self.section
-            .get(key)
-            .and_then(|node| reader::seconds(node, &self.what(key), report))
-            .unwrap_or(Duration::from_secs(default))
+        self.optional_seconds(key, report).unwrap_or(Duration::from_secs(default))
+    }
+
+    pub(crate) fn optional_seconds(&self, key: &str, report: &mut Report) -> Option<Duration> {
+        let node = self.section.get(key)?;
+        reader::seconds(node, &self.what(key), report)
     }
 
     pub(crate) fn transport(&self, report: &mut Report) -> Option<Transport> {
@@ -141,7 +157,7 @@ impl<'n> EntryReader<'n> {
         let (foreign, home): (&[&str], _) = match kind {
             Kind::Stdio => (&["url", "headers", "oauth"], "http and sse servers"),
             Kind::Auto | Kind::Http | Kind::Sse => {
-                (&["command", "args", "env", "cwd"], "stdio servers")
+                (&["command", "args", "env", "env_inherit", "cwd"], "stdio servers")
             }
         };
         for entry in foreign.iter().filter_map(|key| self.section.entry(key)) {
@@ -206,15 +222,13 @@ impl<'n> EntryReader<'n> {
     fn stdio(&self, report: &mut Report) -> Option<StdioTransport> {
         let command = self.required("command", Kind::Stdio, report).and_then(|node| {
             let what = self.what("command");
-            let command = reader::path(node, &what, self.environment, report)?;
+            let command = self.path(node, &what, report)?;
             reader::not_empty(node, &what, command, report)
         });
         let args = self.args(report);
         let env = self.env(report);
-        let cwd = self
-            .section
-            .get("cwd")
-            .and_then(|node| reader::path(node, &self.what("cwd"), self.environment, report));
+        let cwd =
+            self.section.get("cwd").and_then(|node| self.path(node, &self.what("cwd"), report));
         Some(StdioTransport { command: command?, args, env, cwd: cwd.map(PathBuf::from) })
     }
 
@@ -227,7 +241,7 @@ impl<'n> EntryReader<'n> {
         let each = format!("each of {what}");
         let mut argument = |item: &Node| {
             let text = reader::written(item, &each, report)?;
-            reader::expanded(item, &what, expand(text, self.environment), report)
+            self.expanded(item, &what, text, report)
         };
         items.iter().filter_map(&mut argument).collect()
     }
@@ -236,7 +250,7 @@ impl<'n> EntryReader<'n> {
         let url = self.required("url", kind, report).and_then(|node| {
             let what = self.what("url");
             let text = reader::text(node, &what, report)?;
-            let url = reader::expanded(node, &what, expand(text, self.environment), report)?;
+            let url = self.expanded(node, &what, text, report)?;
             if !is_http_url(&url) {
                 let message = format!("{what} must be an http:// or https:// address");
                 report.add(Problem::new(node.at, message));
@@ -285,8 +299,7 @@ impl<'n> EntryReader<'n> {
             }
             let what = format!("'{}' in {what}", entry.key);
             let Some(text) = reader::written(entry.value, &what, report) else { continue };
-            let value = expand(text, self.environment);
-            let Some(value) = reader::expanded(entry.value, &what, value, report) else { continue };
+            let Some(value) = self.expanded(entry.value, &what, text, report) else { continue };
             if !is_value(&value) {
                 let message = format!("{what} holds a character that is not allowed");
                 let help = "line breaks and other control characters cannot be sent";
@@ -298,9 +311,39 @@ impl<'n> EntryReader<'n> {
         values
     }
 
+    /// Text that names a program or a folder, with its variables and the home directory.
+    fn path(&self, node: &Node, what: &str, report: &mut Report) -> Option<String> {
+        let text = reader::text(node, what, report)?;
+        let path = expand_path(text, self.environment, self.expand);
+        reader::expanded(node, what, path, report)
+    }
+
+    /// A text of `node` with its variables.
+    fn expanded(&self, node: &Node, what: &str, text: &str, report: &mut Report) -> Option<String> {
+        reader::expanded(node, what, (self.expand)(text, self.environment), report)
+    }
+
     pub(crate) fn what(&self, key: &str) -> String {
         format!("'{key}' of {}", self.label)
     }
+}
+
+/// A list of names of environment variables.
+pub(crate) fn variable_names(node: &Node, what: &str, report: &mut Report) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    for item in reader::list(node, what, report)? {
+        let Some(name) = reader::text(item, &format!("each of {what}"), report) else { continue };
+        if is_variable_name(name) {
+            names.push(name.to_owned());
+        } else {
+            // A value may stand there by mistake, so it is not shown.
+            let problem = Problem::new(item.at, format!("a name in {what} is not valid"));
+            report.add(
+                problem.with_help("write the names alone; values are taken from the environment"),
+            );
+        }
+    }
+    Some(names)
 }
 
 fn is_variable_name(name: &str) -> bool {

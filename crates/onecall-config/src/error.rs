@@ -53,6 +53,8 @@ pub struct ConfigErrors {
     file: PathBuf,
     problems: Vec<Problem>,
     omitted: usize,
+    /// What may be wrong with all of it.
+    advice: Option<String>,
 }
 
 /// One thing wrong with a configuration file.
@@ -97,6 +99,9 @@ impl fmt::Display for ConfigErrors {
         if self.omitted > 0 {
             write!(formatter, "\nand {} more problems", self.omitted)?;
         }
+        if let Some(advice) = &self.advice {
+            write!(formatter, "\n{advice}")?;
+        }
         Ok(())
     }
 }
@@ -104,6 +109,13 @@ impl fmt::Display for ConfigErrors {
 impl std::error::Error for ConfigErrors {}
 
 impl Problem {
+    /// Everything on one line that begins with the place in `file`.
+    pub(crate) fn in_one_line(&self, file: &Path) -> String {
+        let Self { line, column, message, help } = self;
+        let help = help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        format!("{}:{line}:{column}: {message}{help}", file.display())
+    }
+
     pub(crate) fn new(at: Position, message: impl Into<String>) -> Self {
         Self { line: at.line, column: at.column, message: message.into(), help: None }
     }
@@ -130,24 +142,32 @@ impl Report {
         }
     }
 
+    /// Everything that was wrong, in the order of the file.
+    pub(crate) fn into_problems(mut self) -> Vec<Problem> {
+        self.problems.sort();
+        self.problems.dedup();
+        self.problems
+    }
+
     /// `value` if nothing was wrong.
-    pub(crate) fn finish<T>(mut self, value: T, file: &Path) -> Result<T, ConfigErrors> {
+    pub(crate) fn finish<T>(self, value: T, file: &Path) -> Result<T, ConfigErrors> {
         if self.problems.is_empty() {
             return Ok(value);
         }
-        self.problems.sort();
-        self.problems.dedup();
-        Err(ConfigErrors {
-            file: file.to_path_buf(),
-            problems: self.problems,
-            omitted: self.omitted,
-        })
+        let (file, omitted) = (file.to_path_buf(), self.omitted);
+        Err(ConfigErrors { file, problems: self.into_problems(), omitted, advice: None })
     }
 }
 
 impl ConfigErrors {
     pub(crate) fn single(file: &Path, problem: Problem) -> Self {
-        Self { file: file.to_path_buf(), problems: vec![problem], omitted: 0 }
+        Self { file: file.to_path_buf(), problems: vec![problem], omitted: 0, advice: None }
+    }
+
+    /// Adds what may be wrong with all of the file.
+    pub(crate) fn with_advice(mut self, advice: String) -> Self {
+        self.advice = Some(advice);
+        self
     }
 
     /// Moves what lies beyond the end of `text` to its end: where a text ends too soon,

@@ -1,10 +1,71 @@
-//! Puts environment variables into configured text: `${NAME}` and `${NAME:-default}`.
-//! Anything else, a lone `$` or `$NAME` too, stays as it is.
+//! Puts environment variables and the user's secrets into configured text: `${NAME}` and
+//! `${NAME:-default}`. Anything else, a lone `$` or `$NAME` too, stays as it is.
 
 use thiserror::Error;
 
-/// Looks up an environment variable.
-pub(crate) type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
+use crate::model::Secret;
+use crate::secrets::Secrets;
+
+/// What the references in a configuration stand for: environment variables, and beside
+/// them the user's secrets. Secrets are looked up for references alone, so that a server
+/// gets none that its entry does not name.
+#[derive(Clone, Copy)]
+pub struct Environment<'e> {
+    variables: &'e dyn Fn(&str) -> Option<String>,
+    secrets: Option<&'e Secrets>,
+    missing: Missing,
+}
+
+/// What a reference stands for if nothing has its name.
+#[derive(Clone, Copy)]
+enum Missing {
+    IsAnError,
+    IsEmpty,
+}
+
+impl<'e> Environment<'e> {
+    /// An environment without secrets; `variables` looks up an environment variable.
+    #[must_use]
+    pub fn new(variables: &'e dyn Fn(&str) -> Option<String>) -> Self {
+        Self { variables, secrets: None, missing: Missing::IsAnError }
+    }
+
+    /// Adds secrets, for names that are no environment variables.
+    #[must_use]
+    pub fn with_secrets(self, secrets: &'e Secrets) -> Self {
+        Self { secrets: Some(secrets), ..self }
+    }
+
+    /// Lets a reference to nothing stand for an empty text, for a look at the rest.
+    #[must_use]
+    pub fn with_missing_as_empty(self) -> Self {
+        Self { missing: Missing::IsEmpty, ..self }
+    }
+
+    /// Whether a reference to `name` has a value.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.known(name).is_some()
+    }
+
+    /// The environment variable of this name. It is no secret of the user's file.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        (self.variables)(name)
+    }
+
+    /// The value for a reference to `name`.
+    fn referenced(&self, name: &str) -> Option<String> {
+        self.known(name).or_else(|| match self.missing {
+            Missing::IsAnError => None,
+            Missing::IsEmpty => Some(String::new()),
+        })
+    }
+
+    fn known(&self, name: &str) -> Option<String> {
+        let secret = || self.secrets?.get(name).map(Secret::reveal).map(str::to_owned);
+        self.variable(name).or_else(secret)
+    }
+}
 
 /// Why a text could not be expanded. Shows names of variables, never any other text:
 /// the text around them may be a secret.
@@ -24,8 +85,15 @@ impl ExpandError {
     /// What to do about it.
     pub(crate) fn help(&self) -> String {
         match self {
+            // For `~` it must be a variable.
+            Self::Missing(name) if name == "HOME" => {
+                "set it before starting onecall, or write ${HOME:-default}".into()
+            }
             Self::Missing(name) => {
-                format!("set it before starting onecall, or write ${{{name}:-default}}")
+                format!(
+                    "keep it with `onecall secrets set {name}`, set it before starting onecall, or \
+                     write ${{{name}:-default}}"
+                )
             }
             Self::Unclosed | Self::InvalidName => {
                 "write ${NAME} or ${NAME:-default}, with a name of letters, digits and _".into()
@@ -49,15 +117,58 @@ pub(crate) fn expand(text: &str, environment: &Environment<'_>) -> Result<String
     Ok(expanded)
 }
 
-/// Like [`expand`], with a leading `~/` as the home directory.
+/// `text` with every reference replaced that can be. Anything else stays as it is: a variable that
+/// is not set, and a `${` that is none.
+pub(crate) fn expand_known(
+    text: &str,
+    environment: &Environment<'_>,
+) -> Result<String, ExpandError> {
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        expanded.push_str(before);
+        let reference = after.split_once('}');
+        let value = reference.and_then(|(reference, _)| resolve(reference, environment).ok());
+        if let (Some(value), Some((_, tail))) = (value, reference) {
+            expanded.push_str(&value);
+            rest = tail;
+        } else {
+            expanded.push_str("${");
+            rest = after;
+        }
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}
+
+/// The variables that `text` refers to and that are not set.
+pub(crate) fn unset<'t>(text: &'t str, environment: &Environment<'_>) -> Vec<&'t str> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once("${") {
+        let reference = after.split_once('}').map(|(reference, _)| reference);
+        let is_missing =
+            |name: &&str| matches!(resolve(name, environment), Err(ExpandError::Missing(_)));
+        names.extend(reference.filter(is_missing));
+        rest = after;
+    }
+    names
+}
+
+/// How the references in a text are replaced.
+pub(crate) type Expand = fn(&str, &Environment<'_>) -> Result<String, ExpandError>;
+
+/// Like `expand`, with a leading `~/` as the home directory.
 pub(crate) fn expand_path(
     text: &str,
     environment: &Environment<'_>,
+    expand: Expand,
 ) -> Result<String, ExpandError> {
     let Some(below_home) = text.strip_prefix("~/") else {
         return expand(text, environment);
     };
-    let home = environment("HOME")
+    let home = environment
+        .variable("HOME")
         .filter(|home| !home.is_empty())
         .ok_or_else(|| ExpandError::Missing("HOME".to_owned()))?;
     Ok(format!("{}/{}", home.trim_end_matches('/'), expand(below_home, environment)?))
@@ -74,14 +185,16 @@ fn resolve(reference: &str, environment: &Environment<'_>) -> Result<String, Exp
     match default {
         Some(default) if default.contains("${") => Err(ExpandError::Nested),
         // As in a shell, an empty variable takes the default too.
-        Some(default) => Ok(environment(name)
+        Some(default) => Ok(environment
+            .referenced(name)
             .filter(|value| !value.is_empty())
             .unwrap_or_else(|| default.to_owned())),
-        None => environment(name).ok_or_else(|| ExpandError::Missing(name.to_owned())),
+        None => environment.referenced(name).ok_or_else(|| ExpandError::Missing(name.to_owned())),
     }
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether a reference can have this name.
+pub(crate) fn is_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
@@ -89,6 +202,10 @@ fn is_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn variables() -> Environment<'static> {
+        Environment::new(&environment)
+    }
 
     fn environment(name: &str) -> Option<String> {
         match name {
@@ -129,7 +246,27 @@ mod tests {
             ("${NONE:-${KEY}}", Err(ExpandError::Nested)),
         ];
         for (text, expected) in rows {
-            assert_eq!(expand(text, &environment), expected.map(str::to_owned), "{text}");
+            assert_eq!(expand(text, &variables()), expected.map(str::to_owned), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_reference_stays() {
+        let rows: [(&str, &str, &[&str]); 10] = [
+            ("pa$$word", "pa$$word", &[]),
+            ("$5 ${_x1}", "$5 y", &[]),
+            ("${NONE}", "${NONE}", &["NONE"]),
+            ("${NONE:-d}${NONE}", "d${NONE}", &["NONE"]),
+            ("a${", "a${", &[]),
+            ("${KEY", "${KEY", &[]),
+            ("${A B}${_x1}", "${A B}y", &[]),
+            ("${}", "${}", &[]),
+            ("${NONE:-${_x1}}", "${NONE:-y}", &[]),
+            ("${KEY}", "k${NESTED}", &[]),
+        ];
+        for (text, expected, missing) in rows {
+            assert_eq!(expand_known(text, &variables()).as_deref(), Ok(expected), "{text}");
+            assert_eq!(unset(text, &variables()), missing, "{text}");
         }
     }
 
@@ -143,8 +280,11 @@ mod tests {
             ("a/~/x", "a/~/x"),
         ];
         for (text, expected) in rows {
-            assert_eq!(expand_path(text, &environment).as_deref(), Ok(expected), "{text}");
+            assert_eq!(expand_path(text, &variables(), expand).as_deref(), Ok(expected), "{text}");
         }
-        assert_eq!(expand_path("~/x", &|_| None), Err(ExpandError::Missing("HOME".into())));
+        assert_eq!(
+            expand_path("~/x", &Environment::new(&|_| None), expand),
+            Err(ExpandError::Missing("HOME".into()))
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The configuration: where it is found, whether it may be read, and what it says.
+//! The configuration: where it is found, whether it may be read, what it says, and whether
+//! the folders that it gives to programs can be given.
 //! A configuration that comes out of here is complete and valid; everything wrong
 //! with a file is reported at once, each problem with its line and a suggestion.
 
@@ -6,24 +7,32 @@ mod cache;
 pub mod document;
 mod entry;
 mod error;
+mod execution;
 mod expand;
+mod format;
 mod generate;
 mod json;
 mod limits;
 mod load;
 mod local_tools;
 mod locate;
+mod merge;
 mod model;
 mod oauth;
 mod outline;
+mod overlap;
+mod ownership;
 mod parse;
 mod path;
 mod pattern;
 mod pin;
 mod private_file;
+mod ptc_mcp;
+mod reach;
 mod reader;
 mod recursion;
 mod schema;
+mod secrets;
 mod server;
 mod store;
 mod telemetry;
@@ -33,6 +42,8 @@ mod yaml;
 
 pub use cache::{CacheConfig, CacheScope};
 pub use error::{ConfigError, ConfigErrors, Problem};
+pub use expand::Environment;
+pub use format::{Format, Parsed};
 pub use generate::GenerateConfig;
 pub use limits::ServerLimits;
 pub use load::{Loaded, load};
@@ -41,17 +52,23 @@ pub use local_tools::{
     Template,
 };
 pub use locate::{
-    Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Origin, Surroundings, locate,
-    place_of_changes, places, read_file,
+    Directories, Found, LOCAL_NAMES, Located, MAX_FILE_BYTES, Origin, PTC_MCP_VARIABLE,
+    Surroundings, locate, place_of_changes, places, read_file,
 };
 pub use model::{
-    Config, OAuth, OptionalTool, OutputTypes, ProxyPolicy, RemoteTransport, Sandbox, Secret,
-    ServerConfig, StdioTransport, ToolPattern, ToolPolicy, Transport,
+    Config, OAuth, OptionalTool, OutputTypes, ProxyPolicy, RemoteTransport, Sandbox,
+    SandboxProperty, Secret, ServerConfig, StdioTransport, ToolPattern, ToolPolicy, Transport,
+    UnresolvedTransport,
 };
+pub use overlap::{Extent, FolderAccess, OpenFolder, Overlap, ProtectedPlace};
+pub use ownership::{check_own_file, check_own_folder};
 pub use pattern::PatternError;
-pub use private_file::replace_private_file;
+pub use private_file::{read_private_file, replace_private_file};
+pub use reach::{AllowedHost, AllowedHostError};
+pub use reader::nearest;
 pub use schema::{json_schema, reference};
-pub use store::{Records, StoreConfig};
+pub use secrets::{MAX_SECRET_BYTES, Secrets, SecretsError, SecretsFile};
+pub use store::{Logs, Records, StoreConfig};
 pub use telemetry::Telemetry;
 pub use trust::{TrustError, TrustStore};
 pub use workspace::DEFAULT_MAX_BYTES as DEFAULT_WORKSPACE_BYTES;

@@ -2,18 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::ConfigError;
-use crate::locate::{Found, Located, Surroundings, locate};
+use crate::error::{ConfigError, ConfigErrors};
+use crate::expand::Environment;
+use crate::format::{Format, Parsed};
+use crate::locate::{Located, Surroundings, locate};
 use crate::model::Config;
 use crate::recursion::starts_onecall;
+use crate::secrets::Secrets;
 
 /// A configuration and where it came from.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Loaded {
     /// What to run with.
     pub config: Config,
     /// The file it was read from; none means that there is no file and all is default.
     pub source: Option<PathBuf>,
+    /// The format that the file is written in.
+    pub format: Format,
+    /// Why servers are left out whose entries cannot be used, a line for each server.
+    pub skipped: Vec<String>,
     /// What the user should know, a line each.
     pub warnings: Vec<String>,
 }
@@ -27,10 +34,21 @@ pub fn load(
     surroundings: &Surroundings<'_>,
 ) -> Result<Loaded, ConfigError> {
     let Located { found, mut warnings } = locate(explicit, surroundings)?;
-    let Some(Found { path, bytes, .. }) = found else {
-        return Ok(Loaded { config: Config::default(), source: None, warnings });
+    let Some(found) = found else {
+        return Ok(Loaded { warnings, ..Loaded::default() });
     };
-    let mut config = Config::parse_bytes(&bytes, &path, surroundings.environment)?;
+    let (secrets, unusable) = match surroundings.secrets() {
+        Ok(secrets) => (secrets, None),
+        Err(error) => (Secrets::default(), Some(error.to_string())),
+    };
+    let environment = Environment::new(surroundings.environment).with_secrets(&secrets);
+    let Parsed { mut config, format, warnings: more, skipped } = found
+        .parse(&environment)
+        .map_err(|errors| unusable.iter().cloned().fold(errors, ConfigErrors::with_advice))?;
+    config.secrets = secrets.values().cloned().collect();
+    warnings.extend(unusable);
+    warnings.extend(more);
+    let path = found.path;
     config.servers.retain(|server| {
         let is_onecall = starts_onecall(&server.transport, surroundings);
         if is_onecall {
@@ -42,5 +60,12 @@ pub fn load(
         }
         !is_onecall
     });
-    Ok(Loaded { config, source: Some(path), warnings })
+    if config.proxy.dynamic_servers && config.proxy.allowed_hosts.is_empty() {
+        warnings.push(format!(
+            "'{}' lets plans bring servers along, but 'allowed_hosts' in proxy lists no place where \
+             these may be; a server on this machine is listed as 'localhost:8080'",
+            path.display()
+        ));
+    }
+    Ok(Loaded { config, source: Some(path), format, skipped, warnings })
 }

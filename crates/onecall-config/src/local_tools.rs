@@ -6,7 +6,6 @@ mod schema;
 mod template;
 
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
 
 use onecall_core::{ToolAnnotations, ToolName};
 
@@ -15,9 +14,10 @@ pub use self::model::{
     CommandInput, CommandOutput, CommandTool, FileAction, FilesTool, LocalTool, LocalWork,
 };
 pub use self::template::{Piece, Template};
-use crate::document::{Node, Position, Value};
+use crate::document::{Node, Value};
 use crate::entry::EntryReader;
 use crate::error::{Problem, Report};
+use crate::expand::expand;
 use crate::path::{PathReader, is_root};
 use crate::reader::{self, Entry, Section};
 use crate::schema::LOCAL_TOOL;
@@ -29,28 +29,27 @@ const FILES_KEYS: [&str; 2] = ["builtin", "root"];
 pub(crate) fn read_local_tools(
     given: &Entry<'_>,
     paths: &PathReader<'_>,
+    inherited: &[String],
     report: &mut Report,
 ) -> Vec<LocalTool> {
-    let mut reader = ToolReader { paths, report, lines: HashMap::new(), writable: Vec::new() };
-    let tools: Vec<LocalTool> = match &given.value.value {
+    let mut reader = ToolReader { paths, inherited, report, lines: HashMap::new() };
+    match &given.value.value {
         Value::List(items) => items.iter().filter_map(|item| reader.tool(item, None)).collect(),
         _ => {
             let entries = reader::entries(given.value, "'local_tools'", reader.report);
             let entries = entries.unwrap_or_default();
             entries.iter().filter_map(|entry| reader.tool(entry.value, Some(entry))).collect()
         }
-    };
-    reader.check_writable(&tools);
-    tools
+    }
 }
 
 struct ToolReader<'r> {
     paths: &'r PathReader<'r>,
+    /// Variables of the gateway that every local tool with a command gets.
+    inherited: &'r [String],
     report: &'r mut Report,
     /// Where each name was first given.
     lines: HashMap<String, usize>,
-    /// The folders that programs may write to, and where they are given.
-    writable: Vec<(PathBuf, Position, String)>,
 }
 
 impl ToolReader<'_> {
@@ -62,7 +61,8 @@ impl ToolReader<'_> {
         };
         let section = Section::open(node, &label, LOCAL_TOOL, self.report)?;
         let at = key.map_or(node.at, |entry| entry.at);
-        let entry = EntryReader { label, at, section, environment: self.paths.environment };
+        let (environment, inherited) = (self.paths.environment, self.inherited);
+        let entry = EntryReader { label, at, section, environment, expand, inherited };
         let name = self.name(&entry, key);
         let description = entry
             .section
@@ -174,53 +174,6 @@ impl ToolReader<'_> {
             self.report.add(Problem::new(node.at, message).with_help(help));
             return None;
         }
-        let action = action?;
-        if action == FileAction::Write {
-            self.writable.push((plain_path(&root), node.at, what));
-        }
-        Some(FilesTool { action, root })
+        Some(FilesTool { action: action?, root })
     }
-
-    /// Nobody may write what decides which programs run: this configuration, or a
-    /// program that a tool starts.
-    fn check_writable(&mut self, tools: &[LocalTool]) {
-        let configuration =
-            std::path::absolute(self.paths.folder.join(".")).map(|path| plain_path(&path));
-        for (root, at, what) in &self.writable {
-            let help = "give it a folder of its own";
-            if configuration.as_ref().is_ok_and(|folder| folder.starts_with(root)) {
-                let message = format!(
-                    "{what} holds this configuration, which says what is started; whatever may \
-                     write there could start anything"
-                );
-                self.report.add(Problem::new(*at, message).with_help(help));
-            }
-            for tool in tools {
-                let LocalWork::Command(command) = &tool.work else { continue };
-                if plain_path(&command.program).starts_with(root) {
-                    let message = format!(
-                        "{what} holds the program that local tool '{}' starts; whatever may \
-                         write there could change it",
-                        tool.name
-                    );
-                    self.report.add(Problem::new(*at, message).with_help(help));
-                }
-            }
-        }
-    }
-}
-
-/// A path without `.` and `..`, as far as that can be told without looking.
-fn plain_path(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            component => plain.push(component),
-        }
-    }
-    plain
 }

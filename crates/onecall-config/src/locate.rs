@@ -11,11 +11,17 @@ use crate::trust::{TrustError, TrustStore};
 /// A larger file is surely not a configuration.
 pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The variables that name a configuration file; the second is an older spelling.
-const VARIABLES: [&str; 2] = ["ONECALL_CONFIG", "PTC_MCP_CONFIG"];
+/// The variable of ptc-mcp that names a configuration file.
+pub const PTC_MCP_VARIABLE: &str = "PTC_MCP_CONFIG";
+
+/// The variables that name a configuration file, the most wanted first.
+const VARIABLES: [&str; 2] = ["ONECALL_CONFIG", PTC_MCP_VARIABLE];
+
+/// What ptc-mcp calls its configuration file.
+pub(crate) const PTC_MCP_NAME: &str = "config.yaml";
 
 /// Looked for in the working directory, in this order.
-pub const LOCAL_NAMES: [&str; 2] = ["onecall.yaml", "config.yaml"];
+pub const LOCAL_NAMES: [&str; 2] = ["onecall.yaml", PTC_MCP_NAME];
 
 /// What the search depends on, apart from the file system.
 pub struct Surroundings<'a> {
@@ -63,6 +69,12 @@ impl Directories {
             config: absolute("XDG_CONFIG_HOME").or_else(|| below_home(".config")),
             state: absolute("XDG_STATE_HOME").or_else(|| below_home(".local/state")),
         }
+    }
+
+    /// The user's own configuration file, whether it is there or not.
+    #[must_use]
+    pub fn config_file(&self) -> Option<PathBuf> {
+        self.config.as_deref().map(|config| config.join("onecall").join("config.yaml"))
     }
 }
 
@@ -124,8 +136,7 @@ pub fn locate(
             Err(reason) => warnings.extend(reason.warnings(&path)),
         }
     }
-    let user_file =
-        surroundings.directories.config.as_deref().map(user_file).filter(|path| path.exists());
+    let user_file = surroundings.directories.config_file().filter(|path| path.exists());
     let found = match user_file {
         Some(path) => Some(Found { bytes: read_file(&path)?, path, origin: Origin::User }),
         None => None,
@@ -140,41 +151,36 @@ pub fn places(explicit: Option<&Path>, surroundings: &Surroundings<'_>) -> Vec<P
     if let Some((path, _)) = named_file(explicit, surroundings) {
         return vec![surroundings.working_directory.join(path)];
     }
-    let Directories { config, state } = &surroundings.directories;
     let local = LOCAL_NAMES.iter().map(|name| surroundings.working_directory.join(name));
-    let user = config.as_deref().map(user_file);
-    let trust = state.as_deref().map(|state| TrustStore::at(state).file().to_path_buf());
+    let user = surroundings.directories.config_file();
+    let trust = surroundings
+        .directories
+        .state
+        .as_deref()
+        .map(|state| TrustStore::at(state).file().to_path_buf());
     local.chain(user).chain(trust).collect()
 }
 
 /// The file that a change of the configuration belongs in, whether it is there yet or
-/// not; none if nobody says where the user keeps configurations. A file of the working
-/// directory that has a common name must have been trusted once, or it may be anybody's.
+/// not, and how it is found; `None` if the directory of the user's configurations is not known. A
+/// file of the working directory must have been trusted once, since another author may have put it
+/// there.
 #[must_use]
 pub fn place_of_changes(
     explicit: Option<&Path>,
     surroundings: &Surroundings<'_>,
-) -> Option<PathBuf> {
+) -> Option<(PathBuf, Origin)> {
     let directory = &surroundings.working_directory;
-    if let Some((path, _)) = named_file(explicit, surroundings) {
-        return Some(directory.join(path));
+    if let Some((path, by)) = named_file(explicit, surroundings) {
+        return Some((directory.join(path), Origin::Named(by)));
     }
-    let [own, common] = LOCAL_NAMES.map(|name| directory.join(name));
-    if own.is_file() {
-        return Some(own);
-    }
-    let Directories { config, state } = &surroundings.directories;
-    let is_known = |path: &Path| {
-        state.as_deref().is_some_and(|state| TrustStore::at(state).is_known(path).unwrap_or(false))
+    let is_known = |path: &PathBuf| {
+        let store = surroundings.directories.state.as_deref().map(TrustStore::at);
+        path.is_file() && store.is_some_and(|store| store.is_known(path).unwrap_or(false))
     };
-    if common.is_file() && is_known(&common) {
-        return Some(common);
-    }
-    config.as_deref().map(user_file)
-}
-
-fn user_file(config: &Path) -> PathBuf {
-    config.join("onecall").join("config.yaml")
+    let local = LOCAL_NAMES.map(|name| directory.join(name)).into_iter().find(is_known);
+    let local = local.map(|path| (path, Origin::WorkingDirectory));
+    local.or_else(|| Some((surroundings.directories.config_file()?, Origin::User)))
 }
 
 /// Reads a file of at most [`MAX_FILE_BYTES`].
@@ -245,7 +251,8 @@ fn check_local(path: &Path, state: Option<&Path>) -> Result<Vec<u8>, Reason> {
 impl Reason {
     fn warnings(&self, path: &Path) -> Vec<String> {
         let shown = path.display();
-        let command = format!("`onecall trust {}`", shell_word(path));
+        let command =
+            format!("`onecall trust {}`", onecall_core::text::shell_word(&path.to_string_lossy()));
         let skipped = |why: &str| {
             format!("'{shown}' is not read: {why}; read it yourself, then run {command}")
         };
@@ -259,11 +266,4 @@ impl Reason {
             Self::Unreadable(error) => vec![error.to_string()],
         }
     }
-}
-
-/// The path as one word of a shell command.
-fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%,:=".contains(c);
-    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

@@ -6,13 +6,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use onecall_core::{EngineChoice, Limits, ServerName, SessionLimits, Workspace};
+use onecall_core::{EngineChoice, Limits, ServerName, SessionLimits, TotalLimits, Workspace};
 
 use crate::cache::CacheConfig;
 use crate::generate::GenerateConfig;
 use crate::limits::ServerLimits;
 use crate::local_tools::LocalTool;
-use crate::store::{Records, StoreConfig};
+use crate::reach::AllowedHost;
+use crate::store::{Logs, Records, StoreConfig};
 use crate::telemetry::Telemetry;
 
 /// Everything a configuration file can say.
@@ -24,6 +25,8 @@ pub struct Config {
     pub tools: ToolPolicy,
     /// What one program may use.
     pub execution: Limits,
+    /// What all programs together may use.
+    pub totals: TotalLimits,
     /// How many sessions there may be, and for how long.
     pub sessions: SessionLimits,
     /// Tools of ours that agents are not shown unless they are named here.
@@ -34,6 +37,8 @@ pub struct Config {
     pub limits: ServerLimits,
     /// What to do where the kernel cannot lock a program in completely.
     pub sandbox: Sandbox,
+    /// Properties of the sandbox that programs run without.
+    pub sandbox_without: Vec<SandboxProperty>,
     /// What runs programs that do not ask for anything else.
     pub engine: EngineChoice,
     /// The system's Python: an executable or the folder of a virtual environment;
@@ -53,12 +58,16 @@ pub struct Config {
     pub records: Records,
     /// Where, and for how long.
     pub store: StoreConfig,
+    /// Whether what servers and the gateway say is kept in log files.
+    pub logs: Logs,
     /// Whether agents are told what a program saved them.
     pub report_savings: bool,
     /// How answers of tools are used again, if they are.
     pub cache: Option<CacheConfig>,
     /// Where spans are sent.
     pub telemetry: Telemetry,
+    /// The user's secrets, which references in any text may stand for; no record may show them.
+    pub secrets: Vec<Secret>,
 }
 
 /// Where the types of what tools answer come from.
@@ -89,17 +98,18 @@ impl OptionalTool {
 pub struct ProxyPolicy {
     /// Whether it may at all.
     pub dynamic_servers: bool,
-    /// Where they may be, beside this machine's loopback: `host` or `host:port`.
-    pub allowed_hosts: Vec<String>,
+    /// Where they may be.
+    pub allowed_hosts: Vec<AllowedHost>,
 }
 
 /// How much of a sandbox programs need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sandbox {
-    /// No program runs unless every wall stands.
+    /// No program runs unless every property of the sandbox holds.
     #[default]
     Required,
-    /// Programs run behind the walls that the kernel can build.
+    /// Programs run behind the walls that the kernel can build, if these keep them from files,
+    /// networks and other processes.
     BestEffort,
     /// Programs run without walls; only their limits hold.
     Off,
@@ -111,6 +121,47 @@ impl Sandbox {
         [("required", Self::Required), ("best-effort", Self::BestEffort), ("off", Self::Off)];
 }
 
+/// Something that the sandbox keeps programs from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SandboxProperty {
+    /// Reading and writing files.
+    Files,
+    /// Learning which files exist.
+    Metadata,
+    /// Reaching a network.
+    Network,
+    /// Seeing and signalling other processes.
+    Processes,
+    /// Learning the names of the machine and its user.
+    Names,
+    /// Gaining privileges.
+    Privileges,
+    /// Seeing what the gateway has open and in its environment.
+    Inheritance,
+    /// Exceeding their limits.
+    Limits,
+}
+
+impl SandboxProperty {
+    /// Every property, as it is written.
+    pub const NAMES: [(&str, Self); 8] = [
+        ("files", Self::Files),
+        ("metadata", Self::Metadata),
+        ("network", Self::Network),
+        ("processes", Self::Processes),
+        ("names", Self::Names),
+        ("privileges", Self::Privileges),
+        ("inheritance", Self::Inheritance),
+        ("limits", Self::Limits),
+    ];
+
+    /// The name that configurations use.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| name)
+    }
+}
+
 /// One downstream MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
@@ -119,14 +170,25 @@ pub struct ServerConfig {
     /// How to reach it.
     pub transport: Transport,
     /// How long starting and listing tools may take before it counts as failed.
-    pub connect_timeout: Duration,
-    /// How long one tool call may take.
-    pub call_timeout: Duration,
+    /// Absent if the entry does not say.
+    pub connect_timeout: Option<Duration>,
+    /// How long one call may take; otherwise as long as the program that makes it.
+    pub call_timeout: Option<Duration>,
     /// Whether it is started only when somebody needs it.
     pub lazy: bool,
     /// The file in which its tools are remembered, if only those may be called that
     /// are as they were.
     pub pins: Option<PathBuf>,
+}
+
+impl ServerConfig {
+    const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+    /// How long starting and listing tools may take when nothing has to be downloaded for it.
+    #[must_use]
+    pub fn usual_connect_timeout(&self) -> Duration {
+        self.connect_timeout.unwrap_or(Self::DEFAULT_CONNECT_TIMEOUT)
+    }
 }
 
 /// How a server is reached.
@@ -136,10 +198,44 @@ pub enum Transport {
     Stdio(StdioTransport),
     /// Streamable HTTP, or else HTTP with server-sent events: as the server answers.
     Auto(RemoteTransport),
+    /// Streamable HTTP at one address, or else HTTP with server-sent events at another: of a server
+    /// whose host and port are known, and no more.
+    Either {
+        /// Tried first.
+        http: RemoteTransport,
+        /// Tried if nothing at the first address speaks MCP.
+        sse: RemoteTransport,
+    },
     /// Streamable HTTP and nothing else.
     Http(RemoteTransport),
     /// HTTP with server-sent events, as before protocol revision 2025-03-26.
     Sse(RemoteTransport),
+    /// Not known as things are, because the entry refers to variables that are not set.
+    Unresolved(UnresolvedTransport),
+}
+
+/// An entry whose variables are not all set. Its server is not started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnresolvedTransport {
+    /// How the server would be reached: `stdio` or `http`.
+    pub kind: &'static str,
+    /// The variables that are not set, each once.
+    pub variables: Vec<String>,
+}
+
+impl fmt::Display for UnresolvedTransport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.variables.join(", ");
+        let (what, are, set) = match self.variables.as_slice() {
+            [name] => ("the variable", "which is", name.as_str()),
+            _ => ("the variables", "which are", "NAME"),
+        };
+        write!(
+            formatter,
+            "its entry refers to {what} {names}, {are} not set; `onecall secrets set {set}` keeps a \
+             value, or set it before onecall starts"
+        )
+    }
 }
 
 /// A child process to start.
@@ -171,6 +267,9 @@ pub struct RemoteTransport {
 /// tells where to log in, and we are registered there by ourselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OAuth {
+    /// The authorization server to log in at, as it calls itself; the one that the server names
+    /// if absent. Its endpoints may be of other origins.
+    pub issuer: Option<String>,
     /// What we are known as, where it was registered by hand.
     pub client_id: Option<String>,
     /// What proves it, where there is such a thing.

@@ -22,6 +22,7 @@ pub(crate) fn read(
         let text = reader::expanded(node, &what, expand(text, environment), report)?;
         reader::not_empty(node, &what, text, report)
     };
+    let issuer = value("issuer");
     let client_id = value("client_id");
     let client_secret = value("client_secret").map(Secret::new);
     if let Some(secret) = section.entry("client_secret")
@@ -30,13 +31,35 @@ pub(crate) fn read(
         let message = format!("{what} has a 'client_secret' without a 'client_id'");
         report.add(Problem::new(secret.at, message).with_help("they belong together"));
     }
+    let issuer = issuer.filter(|issuer| {
+        let is_issuer = is_issuer(issuer);
+        if let Some(node) = section.get("issuer").filter(|_| !is_issuer) {
+            let message = format!("{} must be an https:// address", label("issuer"));
+            let help = "without '?' and '#', and http:// only on this machine";
+            report.add(Problem::new(node.at, message).with_help(help));
+        }
+        is_issuer
+    });
     let scopes = section.get("scopes").map(|node| scopes(node, &label("scopes"), report));
     let port = section.get("redirect_port").and_then(|node| {
         let port = reader::whole_number(node, &label("redirect_port"), 1..=65_535, report)?;
         u16::try_from(port).ok()
     });
     let scopes = scopes.unwrap_or_default();
-    Some(OAuth { client_id, client_secret, scopes, redirect_port: port })
+    Some(OAuth { issuer, client_id, client_secret, scopes, redirect_port: port })
+}
+
+/// Whether a text can be the name of an authorization server.
+fn is_issuer(text: &str) -> bool {
+    let host = |rest: &str| rest.split(['/', ':']).next().unwrap_or_default().to_owned();
+    let is_named = match text.split_once("://") {
+        Some(("https", rest)) => !host(rest).is_empty(),
+        Some(("http", rest)) => {
+            matches!(host(rest).as_str(), "localhost" | "127.0.0.1") || rest.starts_with("[::1]")
+        }
+        _ => false,
+    };
+    is_named && !text.contains(|c: char| matches!(c, '?' | '#' | '@') || c.is_whitespace())
 }
 
 fn scopes(node: &Node, what: &str, report: &mut Report) -> Vec<String> {

@@ -15,8 +15,24 @@ use crate::yaml::{position, syntax_problem};
 /// parser's recursion; for brackets it has a bound of its own.
 const MAX_INDENT: usize = 200;
 
-/// Refuses YAML that is nested too deep or uses aliases.
-pub(crate) fn check(text: &str) -> Result<(), Problem> {
+/// What is made of aliases (`*name`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aliases {
+    /// They are a mistake.
+    Refused,
+    /// Each stands for a copy of what its anchor names.
+    Expanded,
+}
+
+/// How much a file with aliases may hold once they are expanded: a byte for each of text, and
+/// [`NODE`] for each value.
+const MAX_EXPANDED: usize = 1024 * 1024;
+
+/// What a value weighs beside its text.
+const NODE: usize = 8;
+
+/// Refuses YAML that is nested too deep, or whose aliases are refused or stand for too much.
+pub(crate) fn check(text: &str, aliases: Aliases) -> Result<(), Problem> {
     // A lone carriage return is a line break in YAML, though nobody's editor counts it.
     for (index, line) in text.split('\n').enumerate() {
         if line.split('\r').any(|line| is_indented_more_than(MAX_INDENT, line)) {
@@ -25,12 +41,19 @@ pub(crate) fn check(text: &str) -> Result<(), Problem> {
     }
     let documents = Outline::load_from_str(text).map_err(|error| syntax_problem(&error))?;
     for document in documents {
-        if let Some(at) = document.alias {
+        if let Some(at) = document.alias.filter(|_| aliases == Aliases::Refused) {
             return Err(Problem::new(at, "an alias (*name) is used in what begins here")
                 .with_help("aliases are not supported; write the value out in each place"));
         }
         if document.depth > MAX_DEPTH {
             return Err(too_deep(document.at));
+        }
+        if let Some(at) = document.alias.filter(|_| document.weight > MAX_EXPANDED) {
+            return Err(Problem::new(
+                at,
+                "the aliases (*name) in what begins here stand for too much",
+            )
+            .with_help("write the values out, or leave some of them away"));
         }
     }
     Ok(())
@@ -61,6 +84,8 @@ fn is_indented_more_than(limit: usize, line: &str) -> bool {
 struct Outline {
     at: Position,
     depth: usize,
+    /// Of everything in it, with what aliases stand for.
+    weight: usize,
     /// Where the collection begins in which an alias was used.
     alias: Option<Position>,
     is_collection: bool,
@@ -75,6 +100,7 @@ impl Outline {
         Self {
             at: Position::START,
             depth: 0,
+            weight: NODE,
             alias: None,
             is_collection: false,
             is_copy: false,
@@ -85,11 +111,11 @@ impl Outline {
 }
 
 /// The loader clones a node when it has an anchor, to keep the clone, and when an alias
-/// refers to it, to use the clone. So a clone in the tree is an alias, and clones can
-/// stay empty.
+/// refers to it, to use the clone. So a clone in the tree is an alias; clones stay empty, and
+/// only know how deep and how heavy a real copy would be.
 impl Clone for Outline {
     fn clone(&self) -> Self {
-        Self { is_copy: true, ..Self::leaf() }
+        Self { is_copy: true, depth: self.depth, weight: self.weight, ..Self::leaf() }
     }
 }
 
@@ -111,7 +137,13 @@ impl<'input> LoadableYamlNode<'input> for Outline {
 
     fn from_bare_yaml(yaml: Yaml<'input>) -> Self {
         let is_collection = matches!(yaml, Yaml::Sequence(_) | Yaml::Mapping(_));
-        Self { is_collection, ..Self::leaf() }
+        let text = match &yaml {
+            Yaml::Value(saphyr::Scalar::String(text)) | Yaml::Representation(text, ..) => {
+                text.len()
+            }
+            _ => 0,
+        };
+        Self { is_collection, weight: NODE + text, ..Self::leaf() }
     }
 
     fn is_sequence(&self) -> bool {
@@ -150,6 +182,7 @@ impl<'input> LoadableYamlNode<'input> for Outline {
     fn with_end_marker(mut self, _: Marker) -> Self {
         for child in std::mem::take(&mut self.children) {
             self.depth = self.depth.max(child.depth + 1);
+            self.weight = self.weight.saturating_add(child.weight);
             let alias = if child.is_copy { Some(self.at) } else { child.alias };
             self.alias = self.alias.or(alias);
         }

@@ -2,23 +2,27 @@
 
 use std::path::Path;
 
-use onecall_core::{EngineChoice, Limits, SessionLimits};
+use onecall_core::{EngineChoice, SessionLimits};
 
 use crate::cache::read_cache;
 use crate::document::{self, Node};
+use crate::entry::variable_names;
 use crate::error::{ConfigErrors, Problem, Report};
+use crate::execution::read_execution;
 use crate::expand::Environment;
 use crate::generate::read_generate;
 use crate::limits::read_server_limits;
 use crate::local_tools::read_local_tools;
 use crate::model::{
-    Config, OptionalTool, OutputTypes, ProxyPolicy, Sandbox, ToolPattern, ToolPolicy,
+    Config, OptionalTool, OutputTypes, ProxyPolicy, Sandbox, SandboxProperty, ToolPattern,
+    ToolPolicy,
 };
 use crate::path::PathReader;
+use crate::reach::AllowedHost;
 use crate::reader::{self, Section};
-use crate::schema::{CONFIGURATION, EXECUTION, PROXY, SESSIONS, TOOLS};
+use crate::schema::{CONFIGURATION, PROXY, SESSIONS, TOOLS};
 use crate::server::{ServerReader, Shape};
-use crate::store::{Records, read_store};
+use crate::store::{Logs, Records, read_store};
 use crate::telemetry::read_telemetry;
 use crate::workspace::read_workspace;
 
@@ -36,7 +40,7 @@ impl Config {
         file: &Path,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigErrors> {
-        parse(text, file, environment).map_err(|errors| errors.within(text))
+        read_text(text, file, &Environment::new(environment))
     }
 
     /// Like [`Config::parse`], from the bytes of the file.
@@ -48,14 +52,32 @@ impl Config {
         file: &Path,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigErrors> {
-        match str::from_utf8(bytes) {
-            Ok(text) => Self::parse(text, file, environment),
-            Err(error) => {
-                let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
-                Err(ConfigErrors::single(file, not_utf8(&String::from_utf8_lossy(valid))))
-            }
+        read_bytes(bytes, file, &Environment::new(environment))
+    }
+}
+
+/// Reads the bytes of a configuration file as [`Config::parse_bytes`] does, with everything
+/// that its references can stand for.
+pub(crate) fn read_bytes(
+    bytes: &[u8],
+    file: &Path,
+    environment: &Environment<'_>,
+) -> Result<Config, ConfigErrors> {
+    match str::from_utf8(bytes) {
+        Ok(text) => read_text(text, file, environment),
+        Err(error) => {
+            let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            Err(ConfigErrors::single(file, not_utf8(&String::from_utf8_lossy(valid))))
         }
     }
+}
+
+fn read_text(
+    text: &str,
+    file: &Path,
+    environment: &Environment<'_>,
+) -> Result<Config, ConfigErrors> {
+    parse(text, file, environment).map_err(|errors| errors.within(text))
 }
 
 fn parse(text: &str, file: &Path, environment: &Environment<'_>) -> Result<Config, ConfigErrors> {
@@ -80,7 +102,10 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
     let Some(top) = Section::open(document, "the configuration", CONFIGURATION, report) else {
         return Config::default();
     };
-    let mut reader = ServerReader::new(paths.environment, report);
+    let inherited = top.get("env_inherit");
+    let inherited = inherited.and_then(|node| variable_names(node, "'env_inherit'", report));
+    let inherited = inherited.unwrap_or_default();
+    let mut reader = ServerReader::new(paths.environment, report).inheriting(&inherited);
     let servers = match (top.entry("servers"), top.entry("mcpServers")) {
         (Some(one), Some(other)) => {
             let (first, second) = if one.at < other.at { (one, other) } else { (other, one) };
@@ -97,22 +122,29 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         (None, None) => Vec::new(),
     };
     let tools = top.get("tools").and_then(|node| read_policy(node, report));
-    let execution = top.get("execution").and_then(|node| read_limits(node, report));
+    let execution = top.get("execution").and_then(|node| read_execution(node, report));
+    let (execution, totals) = execution.unwrap_or_default();
     let sessions = top.get("sessions").and_then(|node| read_sessions(node, report));
-    let expose = top.get("expose").and_then(|node| read_expose(node, report));
+    let expose = top
+        .get("expose")
+        .and_then(|node| read_choices(node, "expose", "a tool", &OptionalTool::NAMES, report));
     let expose_tools =
         top.get("expose_tools").and_then(|node| read_patterns(node, "'expose_tools'", report));
     let limits = top.get("limits").and_then(|node| read_server_limits(node, report));
     let sandbox = top
         .get("sandbox")
         .and_then(|node| reader::choice(node, "'sandbox'", "a sandbox", &Sandbox::NAMES, report));
+    let sandbox_without = top.get("sandbox_without").and_then(|node| {
+        read_choices(node, "sandbox_without", "a property", &SandboxProperty::NAMES, report)
+    });
     let engine = top.get("engine").and_then(|node| {
         reader::choice(node, "'engine'", "an engine", &EngineChoice::NAMES, report)
     });
     let python = top.get("python").and_then(|node| paths.program(node, "'python'", report));
     let proxy = top.get("proxy").and_then(|node| read_proxy(node, report));
     let workspace = top.entry("workspace").and_then(|entry| read_workspace(entry, paths, report));
-    let local_tools = top.entry("local_tools").map(|entry| read_local_tools(entry, paths, report));
+    let local_tools =
+        top.entry("local_tools").map(|entry| read_local_tools(entry, paths, &inherited, report));
     let mut flag = |key: &str| {
         top.get(key).and_then(|node| reader::boolean(node, &format!("'{key}'"), report))
     };
@@ -125,6 +157,9 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
     let records = top
         .get("records")
         .and_then(|node| reader::choice(node, "'records'", "a choice", &Records::NAMES, report));
+    let logs = top
+        .get("logs")
+        .and_then(|node| reader::choice(node, "'logs'", "a choice", &Logs::NAMES, report));
     let store = top.get("store").and_then(|node| read_store(node, paths, report));
     let cache = top.get("cache").and_then(|node| read_cache(node, report));
     let telemetry =
@@ -132,12 +167,14 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
     Config {
         servers,
         tools: tools.unwrap_or_default(),
-        execution: execution.unwrap_or_default(),
+        execution,
+        totals,
         sessions: sessions.unwrap_or_default(),
         expose: expose.unwrap_or_default(),
         expose_tools: expose_tools.unwrap_or_default(),
         limits: limits.unwrap_or_default(),
         sandbox: sandbox.unwrap_or_default(),
+        sandbox_without: sandbox_without.unwrap_or_default(),
         engine: engine.unwrap_or_default(),
         python,
         workspace,
@@ -147,9 +184,11 @@ fn read_config(document: &Node, paths: &PathReader<'_>, report: &mut Report) -> 
         generate: generate.unwrap_or_default(),
         records: records.unwrap_or_default(),
         store: store.unwrap_or_default(),
+        logs: logs.unwrap_or_default(),
         report_savings,
         cache,
         telemetry: telemetry.unwrap_or_default(),
+        secrets: Vec::new(),
     }
 }
 
@@ -166,13 +205,20 @@ fn read_sessions(node: &Node, report: &mut Report) -> Option<SessionLimits> {
     Some(limits)
 }
 
-fn read_expose(node: &Node, report: &mut Report) -> Option<Vec<OptionalTool>> {
-    let mut tools = Vec::new();
-    for item in reader::list(node, "'expose'", report)? {
-        let names = &OptionalTool::NAMES;
-        tools.extend(reader::choice(item, "an entry of 'expose'", "a tool", names, report));
+/// A list of values of which each has one of `names`.
+fn read_choices<T: Copy, const N: usize>(
+    node: &Node,
+    key: &str,
+    kind: &str,
+    names: &[(&str, T); N],
+    report: &mut Report,
+) -> Option<Vec<T>> {
+    let mut chosen = Vec::new();
+    for item in reader::list(node, &format!("'{key}'"), report)? {
+        let entry = format!("an entry of '{key}'");
+        chosen.extend(reader::choice(item, &entry, kind, names, report));
     }
-    Some(tools)
+    Some(chosen)
 }
 
 fn read_proxy(node: &Node, report: &mut Report) -> Option<ProxyPolicy> {
@@ -182,11 +228,17 @@ fn read_proxy(node: &Node, report: &mut Report) -> Option<ProxyPolicy> {
         policy.dynamic_servers = reader::boolean(node, "'dynamic_servers' in proxy", report)?;
     }
     if let Some(node) = section.get("allowed_hosts") {
+        let what = "a host of 'allowed_hosts' in proxy";
         for host in reader::list(node, "'allowed_hosts' in proxy", report)? {
-            policy.allowed_hosts.extend(
-                reader::written(host, "a host of 'allowed_hosts' in proxy", report)
-                    .map(str::to_owned),
-            );
+            let Some(text) = reader::written(host, what, report) else { continue };
+            match AllowedHost::parse(text) {
+                Ok(allowed) => policy.allowed_hosts.push(allowed),
+                Err(error) => {
+                    let message = format!("'{text}' of 'allowed_hosts' in proxy {error}");
+                    let help = "as in 'mcp.example.com' or 'localhost:8080'";
+                    report.add(Problem::new(host.at, message).with_help(help));
+                }
+            }
         }
     }
     Some(policy)
@@ -233,32 +285,4 @@ pub(crate) fn read_patterns(
         }
     }
     Some(patterns)
-}
-
-fn read_limits(node: &Node, report: &mut Report) -> Option<Limits> {
-    let section = Section::open(node, "execution", EXECUTION, report)?;
-    let mut limits = Limits::default();
-    let timeout = section.get("timeout_seconds");
-    if let Some(timeout) =
-        timeout.and_then(|node| reader::seconds(node, "'timeout_seconds' in execution", report))
-    {
-        limits.timeout = timeout;
-    }
-    let mut number = |key: &str, range| {
-        let what = format!("'{key}' in execution");
-        section.get(key).and_then(|node| reader::whole_number(node, &what, range, report))
-    };
-    if let Some(bytes) = number("max_output_bytes", 1..=100 * MEBIBYTE) {
-        limits.max_output_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    }
-    if let Some(mebibytes) = number("memory_mb", 16..=1_048_576) {
-        limits.memory_bytes = mebibytes * MEBIBYTE;
-    }
-    if let Some(calls) = number("max_tool_calls", 0..=10_000_000) {
-        limits.max_tool_calls = calls;
-    }
-    if let Some(calls) = number("max_parallel_calls", 1..=10_000) {
-        limits.max_parallel_calls = usize::try_from(calls).unwrap_or(usize::MAX);
-    }
-    Some(limits)
 }

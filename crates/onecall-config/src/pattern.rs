@@ -52,14 +52,32 @@ impl ToolPattern {
 }
 
 impl ToolPolicy {
-    /// Whether programs may call the tool with this callable name.
+    /// Whether programs may call what has this callable name and no other.
     #[must_use]
     pub fn permits(&self, name: &str) -> bool {
-        let any = |patterns: &[ToolPattern]| patterns.iter().any(|pattern| pattern.matches(name));
+        self.permits_any_name(name, Vec::new)
+    }
+
+    /// Whether programs may call a tool that has other names beside its callable one: what it
+    /// would be called if no other tool's name met its own, and what its server calls it. A list
+    /// of blocked tools means a tool by any of its names, so that a server cannot unblock one by
+    /// adding another; a list of allowed tools means it by its callable name alone.
+    #[must_use]
+    pub fn permits_any_name(
+        &self,
+        callable: &str,
+        other_names: impl FnOnce() -> Vec<String>,
+    ) -> bool {
+        let any = |patterns: &[ToolPattern], name: &str| {
+            patterns.iter().any(|pattern| pattern.matches(name))
+        };
         match self {
             Self::AllowAll => true,
-            Self::Allow(patterns) => any(patterns),
-            Self::Block(patterns) => !any(patterns),
+            Self::Allow(patterns) => any(patterns, callable),
+            Self::Block(patterns) if patterns.is_empty() => true,
+            Self::Block(patterns) => {
+                !any(patterns, callable) && !other_names().iter().any(|name| any(patterns, name))
+            }
         }
     }
 }
@@ -127,5 +145,20 @@ mod tests {
         assert_eq!(permitted(ToolPolicy::Block(patterns())), [false, false, true]);
         assert_eq!(permitted(ToolPolicy::Allow(vec![])), [false, false, false]);
         assert_eq!(permitted(ToolPolicy::Block(vec![])), [true, true, true]);
+    }
+
+    #[test]
+    fn a_tool_is_blocked_by_any_of_its_names_and_allowed_by_one() {
+        let (callable, others) =
+            ("mcp__a__x_12ab34", || ["mcp__a__x", "x"].map(str::to_owned).to_vec());
+        let permits = |policy: ToolPolicy| policy.permits_any_name(callable, others);
+        for text in ["mcp__a__x_12ab34", "mcp__a__x", "x", "mcp__*__x"] {
+            assert!(!permits(ToolPolicy::Block(vec![pattern(text)])), "{text}");
+        }
+        for text in ["mcp__a__x", "x", "mcp__*__x"] {
+            assert!(!permits(ToolPolicy::Allow(vec![pattern(text)])), "{text}");
+        }
+        assert!(permits(ToolPolicy::Allow(vec![pattern("mcp__a__x_12ab34")])));
+        assert!(permits(ToolPolicy::Block(vec![pattern("mcp__a__y")])));
     }
 }

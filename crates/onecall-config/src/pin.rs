@@ -33,10 +33,14 @@ pub(crate) fn pin_file(directory: &Path, name: &ServerName, transport: &Transpor
             add(command);
             args.iter().for_each(|argument| add(argument));
         }
-        Transport::Auto(remote) | Transport::Http(remote) | Transport::Sse(remote) => {
+        Transport::Auto(remote)
+        | Transport::Either { http: remote, .. }
+        | Transport::Http(remote)
+        | Transport::Sse(remote) => {
             add("url");
             add(&remote.url);
         }
+        Transport::Unresolved(_) => add("unresolved"),
     }
     let digest: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     directory.join(format!("{digest}.json"))

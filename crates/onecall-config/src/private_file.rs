@@ -1,19 +1,60 @@
 //! Files in which we remember something for the user, and for nobody else.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde::Serialize;
+
+use crate::ownership::{check_own_file, check_own_folder, check_unreadable_by_others};
+
+/// Reads a file that only this user can have written.
+///
+/// # Errors
+/// What the system says, or that it is not this user's own.
+pub fn read_private_file(path: &Path) -> io::Result<Vec<u8>> {
+    path.parent().map_or(Ok(()), check_own_folder)?;
+    check_own_file(path)?;
+    fs::read(path)
+}
+
+/// Reads a file that only this user can read and change.
+///
+/// # Errors
+/// What the system says, or that others can read the file or it is not this user's own.
+pub(crate) fn read_secret_file(path: &Path) -> io::Result<Vec<u8>> {
+    path.parent().map_or(Ok(()), check_own_folder)?;
+    check_own_file(path)?;
+    let mut file = File::open(path)?;
+    check_unreadable_by_others(path, &file.metadata()?)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Opens a file that processes lock while they change a private file beside it, and makes
+/// it and its folder if they are not there.
+///
+/// # Errors
+/// What the system says, or that the file or its folder is not this user's own.
+pub(crate) fn open_lock_file(path: &Path) -> io::Result<File> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    create_private_directory(directory)?;
+    check_own_folder(directory)?;
+    check_own_file(path)?;
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+}
 
 /// Writes `contents` as JSON to a file that only its owner can read. It is replaced in
 /// one step, so that a reader sees the old or the new one.
 ///
 /// # Errors
-/// What the system says.
+/// What the system says, or that the folder is not this user's own.
 pub fn replace_private_file(path: &Path, contents: &impl Serialize) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_private_directory(directory)?;
+    check_own_folder(directory)?;
     // Created so that only the owner can read it.
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     serde_json::to_writer_pretty(&mut file, contents)?;

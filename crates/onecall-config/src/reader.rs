@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::document::{Node, Position, Scalar, ScalarKind, Value, given_twice};
 use crate::error::{Problem, Report};
-use crate::expand::{Environment, ExpandError, expand_path};
+use crate::expand::{Environment, ExpandError, expand, expand_path};
 use crate::schema::Key;
 
 pub(crate) const MAX_SECONDS: u64 = 86_400;
@@ -69,15 +69,8 @@ impl<'n> Section<'n> {
         let entries = entries(node, what, report)?;
         let valid: Vec<&str> = keys.iter().map(|key| key.name).collect();
         for entry in entries.iter().filter(|entry| !valid.contains(&entry.key)) {
-            let help = match nearest(entry.key, &valid) {
-                Some(key) => format!("did you mean '{key}'?"),
-                None => {
-                    let told: Vec<_> =
-                        valid.iter().copied().filter(|key| !key.starts_with('$')).collect();
-                    format!("valid keys are {}", told.join(", "))
-                }
-            };
             let message = format!("unknown key '{}' in {what}", entry.key);
+            let help = meant(entry.key, &valid);
             report.add(Problem::new(entry.at, message).with_help(help));
         }
         Some(Self { entries })
@@ -92,8 +85,20 @@ impl<'n> Section<'n> {
     }
 }
 
+/// Which key was probably meant by an unknown one, or which there are.
+pub(crate) fn meant(key: &str, valid: &[&str]) -> String {
+    match nearest(key, valid) {
+        Some(key) => format!("did you mean '{key}'?"),
+        None => {
+            let shown: Vec<_> = valid.iter().copied().filter(|key| !key.starts_with('$')).collect();
+            format!("valid keys are {}", shown.join(", "))
+        }
+    }
+}
+
 /// The candidate that was probably meant: a few slips away, or a longer form.
-pub(crate) fn nearest<'k>(word: &str, candidates: &[&'k str]) -> Option<&'k str> {
+#[must_use]
+pub fn nearest<'k>(word: &str, candidates: &[&'k str]) -> Option<&'k str> {
     // Comparing costs the product of the lengths, and a key can be megabytes long.
     if word.len() > 64 {
         return None;
@@ -172,7 +177,7 @@ pub(crate) fn path(
     report: &mut Report,
 ) -> Option<String> {
     let text = text(node, what, report)?;
-    expanded(node, what, expand_path(text, environment), report)
+    expanded(node, what, expand_path(text, environment, expand), report)
 }
 
 /// What the text of `node` was expanded to; no program can be started with a NUL in it.

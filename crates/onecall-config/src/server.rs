@@ -7,8 +7,8 @@ use onecall_core::ServerName;
 use crate::document::{Node, Position, Scalar, Value};
 use crate::entry::EntryReader;
 use crate::error::{Problem, Report};
-use crate::expand::Environment;
-use crate::model::ServerConfig;
+use crate::expand::{Environment, Expand, ExpandError, expand, unset};
+use crate::model::{ServerConfig, Transport, UnresolvedTransport};
 use crate::reader::{self, Entry, Section};
 use crate::schema::SERVER;
 
@@ -23,6 +23,9 @@ pub(crate) enum Shape {
 
 pub(crate) struct ServerReader<'r> {
     environment: &'r Environment<'r>,
+    expand: Expand,
+    /// Variables of the gateway that every server with a command gets.
+    inherited: &'r [String],
     report: &'r mut Report,
     /// Where each name was first given.
     lines: HashMap<String, usize>,
@@ -30,7 +33,19 @@ pub(crate) struct ServerReader<'r> {
 
 impl<'r> ServerReader<'r> {
     pub(crate) fn new(environment: &'r Environment<'r>, report: &'r mut Report) -> Self {
-        Self { environment, report, lines: HashMap::new() }
+        Self { environment, expand, inherited: &[], report, lines: HashMap::new() }
+    }
+
+    /// Replaces variables in another way than [`expand`].
+    pub(crate) fn expanding(mut self, expand: Expand) -> Self {
+        self.expand = expand;
+        self
+    }
+
+    /// Passes these variables of the gateway on to every server with a command.
+    pub(crate) fn inheriting(mut self, inherited: &'r [String]) -> Self {
+        self.inherited = inherited;
+        self
     }
 
     /// The servers that are not disabled, in the order of the file.
@@ -44,14 +59,15 @@ impl<'r> ServerReader<'r> {
     }
 
     /// One entry; `key` is what it stands under, if that is its name.
-    fn server(&mut self, node: &Node, key: Option<&Entry<'_>>) -> Option<ServerConfig> {
+    pub(crate) fn server(&mut self, node: &Node, key: Option<&Entry<'_>>) -> Option<ServerConfig> {
         let label = match key.map(|entry| entry.key).or_else(|| written_name(node)) {
             Some(name) => format!("server '{name}'"),
             None => "this server".to_owned(),
         };
         let section = Section::open(node, &label, SERVER, self.report)?;
         let at = key.map_or(node.at, |entry| entry.at);
-        let entry = EntryReader { label, at, section, environment: self.environment };
+        let (environment, expand, inherited) = (self.environment, self.expand, self.inherited);
+        let entry = EntryReader { label, at, section, environment, expand, inherited };
         let name = entry.name(key, self.report);
         // A disabled entry may lack a variable or share its name: that is often why.
         if entry.is_disabled(self.report) {
@@ -60,13 +76,38 @@ impl<'r> ServerReader<'r> {
         if let Some((name, at)) = name {
             self.check_unique(name, at);
         }
-        let transport = entry.transport(self.report);
+        let transport = self.transport(&entry, node);
         let lazy = entry.is_lazy(self.report);
-        let connect_timeout = entry.seconds("connect_timeout_seconds", 10, self.report);
-        let call_timeout = entry.seconds("call_timeout_seconds", 60, self.report);
+        let connect_timeout = entry.optional_seconds("connect_timeout_seconds", self.report);
+        let call_timeout = entry.optional_seconds("call_timeout_seconds", self.report);
         let (name, transport) = (ServerName::new(name?.0), transport?);
         let pins = entry.pins(&name, &transport, self.report);
         Some(ServerConfig { name, transport, connect_timeout, call_timeout, lazy, pins })
+    }
+
+    /// The transport of an entry. If nothing is wrong with the entry but that variables are not set,
+    /// only its own server cannot be used.
+    fn transport(&mut self, entry: &EntryReader<'_>, node: &Node) -> Option<Transport> {
+        let mut problems = Report::default();
+        let transport = entry.transport(&mut problems);
+        let mut places = Vec::new();
+        let mut variables: Vec<String> = Vec::new();
+        find_unset(node, self.environment, &mut |at, name| {
+            places.push((at.line, at.column));
+            if !variables.iter().any(|known| known == name) {
+                variables.push(name.to_owned());
+            }
+        });
+        let (unset, others): (Vec<Problem>, Vec<Problem>) = problems
+            .into_problems()
+            .into_iter()
+            .partition(|problem| places.contains(&(problem.line, problem.column)));
+        if unset.is_empty() || !others.is_empty() {
+            unset.into_iter().chain(others).for_each(|problem| self.report.add(problem));
+            return transport;
+        }
+        let kind = if entry.section.get("command").is_some() { "stdio" } else { "http" };
+        Some(Transport::Unresolved(UnresolvedTransport { kind, variables }))
     }
 
     fn check_unique(&mut self, name: &str, at: Position) {
@@ -81,6 +122,22 @@ impl<'r> ServerReader<'r> {
             None => {
                 self.lines.insert(name.to_owned(), at.line);
             }
+        }
+    }
+}
+
+/// Calls `found` with the place and the name of each variable in an entry that is not set.
+fn find_unset(node: &Node, environment: &Environment<'_>, found: &mut impl FnMut(Position, &str)) {
+    match &node.value {
+        Value::Scalar(Scalar { text, .. }) => {
+            // Anything else that is wrong with it is a mistake.
+            if let Err(ExpandError::Missing(_)) = expand(text, environment) {
+                unset(text, environment).into_iter().for_each(|name| found(node.at, name));
+            }
+        }
+        Value::List(items) => items.iter().for_each(|item| find_unset(item, environment, found)),
+        Value::Mapping(pairs) => {
+            pairs.iter().for_each(|(_, value)| find_unset(value, environment, found));
         }
     }
 }

@@ -30,6 +30,21 @@ impl Records {
         [("off", Self::Off), ("metadata", Self::Metadata), ("full", Self::Full)];
 }
 
+/// Whether what servers and the gateway say is kept in log files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Logs {
+    /// In the user's state directory.
+    #[default]
+    On,
+    /// Nothing is kept.
+    Off,
+}
+
+impl Logs {
+    /// Every choice, as it is written.
+    pub const NAMES: [(&str, Self); 2] = [("on", Self::On), ("off", Self::Off)];
+}
+
 /// The file that outlives a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreConfig {

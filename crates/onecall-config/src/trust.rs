@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::private_file::replace_private_file;
+use crate::private_file::{read_private_file, replace_private_file};
 
 /// What can go wrong with the trust store itself.
 #[derive(Debug, Error)]
@@ -90,6 +90,14 @@ impl TrustStore {
         Ok(self.remembered(path)?.is_some())
     }
 
+    /// The files that the user has agreed to at some time, by their canonical paths.
+    ///
+    /// # Errors
+    /// As for [`TrustStore::is_trusted`].
+    pub fn known_files(&self) -> Result<Vec<PathBuf>, TrustError> {
+        Ok(self.read()?.trusted.into_keys().map(PathBuf::from).collect())
+    }
+
     /// Remembers that the user agrees to these bytes at this path. A damaged store is
     /// replaced by one that holds only this.
     ///
@@ -129,7 +137,7 @@ impl TrustStore {
     }
 
     fn read(&self) -> Result<Contents, TrustError> {
-        match fs::read(&self.file) {
+        match read_private_file(&self.file) {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .map_err(|_| TrustError::Damaged { path: self.file.clone() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Contents::default()),

@@ -4,12 +4,12 @@ use saphyr::{LoadableYamlNode, MarkedYaml, Marker, ScanError, YamlData};
 
 use crate::document::{Node, Position, Scalar, ScalarKind, Value, given_twice};
 use crate::error::Problem;
-use crate::outline;
+use crate::outline::{self, Aliases};
 
 const DUPLICATE_KEY: &str = "duplicated key in mapping";
 
-pub(crate) fn read(text: &str) -> Result<Node, Problem> {
-    outline::check(text)?;
+pub(crate) fn read(text: &str, aliases: Aliases) -> Result<Node, Problem> {
+    outline::check(text, aliases)?;
     let documents = MarkedYaml::load_from_str(text).map_err(|error| {
         if error.info() == DUPLICATE_KEY {
             duplicate_key(text, position(error.marker()))
@@ -75,11 +75,9 @@ impl<'t> Source<'t> {
                 Value::Scalar(Scalar::text(text.into_owned()))
             }
             YamlData::Value(scalar) => {
-                let source = self.slice(&yaml.span.start, &yaml.span.end);
-                Value::Scalar(Scalar {
-                    text: source.trim().to_owned(),
-                    kind: ScalarKind::of(&scalar),
-                })
+                let kind = ScalarKind::of(&scalar);
+                let source = self.slice(&yaml.span.start, &yaml.span.end).trim();
+                Value::Scalar(Scalar { text: written(source, kind), kind })
             }
             YamlData::Sequence(items) => {
                 let nodes: Result<_, _> = items.into_iter().map(|item| self.node(item)).collect();
@@ -102,6 +100,17 @@ impl<'t> Source<'t> {
         };
         Ok(Node { at, value })
     }
+}
+
+/// The text of a scalar that is no string, whose source is known. An anchor and a tag are not part of
+/// it, and that of an alias is elsewhere.
+fn written(source: &str, kind: ScalarKind) -> String {
+    if source.starts_with('*') {
+        return kind.canonical();
+    }
+    let is_property = |word: &&str| word.starts_with(['&', '!']);
+    let text = source.split_whitespace().next_back().filter(|word| !is_property(word));
+    text.unwrap_or_default().to_owned()
 }
 
 /// The parser says where the second key is; where the first one is can be seen from

@@ -37,7 +37,7 @@ impl Place {
 
 #[test]
 fn no_file_is_an_empty_configuration() {
-    let Loaded { config, source, warnings } = Place::new().load(None).unwrap();
+    let Loaded { config, source, warnings, .. } = Place::new().load(None).unwrap();
     assert_eq!((config, source, warnings), (Config::default(), None, vec![]));
 }
 
@@ -52,6 +52,20 @@ fn without_a_state_directory_nothing_is_trusted() {
         file.display()
     );
     assert_eq!(loaded.warnings, [expected]);
+}
+
+#[test]
+fn servers_of_plans_need_a_place() {
+    let place = Place::new();
+    let warnings = |text: &str| {
+        let file = place.write("c.yaml", text);
+        place.load(Some(&file)).unwrap().warnings
+    };
+    let [warning] = &warnings("proxy: {dynamic_servers: true}")[..] else { panic!("no warning") };
+    assert!(warning.contains("'allowed_hosts' in proxy lists no place"), "{warning}");
+    let hosts = "allowed_hosts: ['localhost:8080']";
+    assert!(warnings(&format!("proxy: {{dynamic_servers: true, {hosts}}}")).is_empty());
+    assert!(warnings("proxy: {dynamic_servers: false}").is_empty());
 }
 
 #[test]

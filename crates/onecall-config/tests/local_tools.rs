@@ -217,7 +217,7 @@ fn problems() {
         ),
         (
             "local_tools: {a: {command: [x, '${NOT_SET}']}}",
-            "1:32: environment variable 'NOT_SET' is not set (in 'command' of local tool 'a')\n  help: set it before starting onecall, or write ${NOT_SET:-default}",
+            "1:32: environment variable 'NOT_SET' is not set (in 'command' of local tool 'a')\n  help: keep it with `onecall secrets set NOT_SET`, set it before starting onecall, or write ${NOT_SET:-default}",
         ),
         (
             "local_tools: {a: {command: [x, \"a\\0b\"]}}",
@@ -249,7 +249,7 @@ fn problems() {
         ),
         (
             "local_tools: {a: {command: [x], input_schema: {properties: {count: {}}, required: [cuont]}}}",
-            "1:84: 'required' in 'input_schema' of local tool 'a' names what is no property\n  help: did you mean 'count'?",
+            "1:84: 'required' in 'input_schema' of local tool 'a' names something that is not a property\n  help: did you mean 'count'?",
         ),
         (
             "local_tools: {a: {command: [x], input_schema: {properties: {x: {default: .nan}}}}}",
@@ -268,24 +268,10 @@ fn problems() {
             "1:45: 'root' of local tool 'a' must not be '/', the whole disk\n  help: give it a folder of its own",
         ),
         (
-            "local_tools: {a: {builtin: write_file, root: .}}",
-            "1:46: 'root' of local tool 'a' holds this configuration, which says what is started; whatever may write there could start anything\n  help: give it a folder of its own",
-        ),
-        (
-            "local_tools: {a: {builtin: write_file, root: notes/..}}",
-            "1:46: 'root' of local tool 'a' holds this configuration, which says what is started; whatever may write there could start anything\n  help: give it a folder of its own",
-        ),
-        (
-            "local_tools: {a: {builtin: write_file, root: bin}, b: {command: [./bin/x]}}",
-            "1:46: 'root' of local tool 'a' holds the program that local tool 'b' starts; whatever may write there could change it\n  help: give it a folder of its own",
-        ),
-        (
             "servers: [{name: local, command: x}]\nlocal_tools: {a: {command: [x]}}",
             "1:18: the server name 'local' is reserved for local tools\n  help: choose another name",
         ),
     ];
-    let beside = "local_tools: {a: {builtin: write_file, root: .}}";
-    assert!(Config::parse(beside, Path::new("c.yaml"), &environment).is_err());
     let mut wrong = Vec::new();
     for (text, expected) in rows {
         let file = Path::new("/etc/c.yaml");

@@ -87,12 +87,34 @@ fn logins() {
             "1:42: 'oauth' of server 'a' has a 'client_secret' without a 'client_id'\n  help: they belong together",
         ),
         (
+            "servers: {a: {url: 'https://h/', oauth: {issuer: 'http://login.example'}}}",
+            "1:50: 'issuer' in 'oauth' of server 'a' must be an https:// address\n  help: without '?' and '#', and http:// only on this machine",
+        ),
+        (
+            "servers: {a: {url: 'https://h/', oauth: {issuer: 'https://login.example?a'}}}",
+            "1:50: 'issuer' in 'oauth' of server 'a' must be an https:// address\n  help: without '?' and '#', and http:// only on this machine",
+        ),
+        (
             "servers: {a: {url: 'https://h/', oauth: {scopes: ['read write']}}}",
             "1:51: each of 'scopes' in 'oauth' of server 'a' must be one word\n  help: give several as several items",
         ),
         (
             "servers: {a: {url: 'https://h/', oauth: {redirect_port: 0}}}",
             "1:57: 'redirect_port' in 'oauth' of server 'a' must be a whole number from 1 to 65535",
+        ),
+    ]);
+}
+
+#[test]
+fn hosts_of_plans() {
+    assert_rows(&[
+        (
+            "proxy: {allowed_hosts: [db.example, localhost]}",
+            "1:37: 'localhost' of 'allowed_hosts' in proxy is on this machine or in a private network, and needs a port\n  help: as in 'mcp.example.com' or 'localhost:8080'",
+        ),
+        (
+            "proxy: {allowed_hosts: ['https://db.example']}",
+            "1:25: 'https://db.example' of 'allowed_hosts' in proxy must be 'host' or 'host:port'\n  help: as in 'mcp.example.com' or 'localhost:8080'",
         ),
     ]);
 }
@@ -137,7 +159,7 @@ fn keys() {
         ),
         (
             "zzz: 1",
-            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, expose, expose_tools, limits, sandbox, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, report_savings, cache, telemetry",
+            "1:1: unknown key 'zzz' in the configuration\n  help: valid keys are servers, mcpServers, tools, execution, sessions, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, env_inherit, telemetry",
         ),
         (
             "execution:\n  timeout: 3",
@@ -157,7 +179,7 @@ fn keys() {
         ),
         (
             "servers: {a: {command: x, <<: {}}}",
-            "1:27: unknown key '<<' in server 'a'\n  help: valid keys are name, transport, type, command, args, env, cwd, url, headers, oauth, disabled, lazy, pin, connect_timeout_seconds, call_timeout_seconds",
+            "1:27: unknown key '<<' in server 'a'\n  help: valid keys are name, transport, type, command, args, env, env_inherit, cwd, url, headers, oauth, disabled, lazy, pin, connect_timeout_seconds, call_timeout_seconds",
         ),
         (
             "servers: {a: {command: x, disabled: true, arg: 1}}",
@@ -361,20 +383,13 @@ fn values() {
 fn variables() {
     assert_rows(&[
         (
-            "servers: {a: {command: '${NO}'}}",
-            "1:24: environment variable 'NO' is not set (in 'command' of server 'a')\n  help: set it before starting onecall, or write ${NO:-default}",
-        ),
-        (
             "servers: {a: {command: ~/x}}",
             "1:24: environment variable 'HOME' is not set (in 'command' of server 'a')\n  help: set it before starting onecall, or write ${HOME:-default}",
         ),
+        // With another mistake in the same entry.
         (
-            "servers: {a: {command: x, args: ['${NO}']}}",
-            "1:34: environment variable 'NO' is not set (in 'args' of server 'a')\n  help: set it before starting onecall, or write ${NO:-default}",
-        ),
-        (
-            "servers: {a: {command: x, env: {K: 'hunter2${NO}'}}}",
-            "1:36: environment variable 'NO' is not set (in 'K' in 'env' of server 'a')\n  help: set it before starting onecall, or write ${NO:-default}",
+            "servers: {a: {command: x, args: 1, env: {K: 'hunter2${NO}'}}}",
+            "1:33: 'args' of server 'a' must be a list, not a number\nc.yaml:1:45: environment variable 'NO' is not set (in 'K' in 'env' of server 'a')\n  help: keep it with `onecall secrets set NO`, set it before starting onecall, or write ${NO:-default}",
         ),
         (
             "servers: {a: {url: 'http://h', headers: {K: 'hunter2 ${hunter2'}}}",
@@ -400,6 +415,11 @@ fn sandboxes() {
             "1:10: 'best_efort' is not a sandbox; it can be required, best-effort, off\n  help: did you mean 'best-effort'?",
         ),
         ("sandbox: {}", "1:10: 'sandbox' must be text, not a mapping"),
+        ("sandbox_without: metadata", "1:18: 'sandbox_without' must be a list, not text"),
+        (
+            "sandbox_without: [metadta]",
+            "1:19: 'metadta' is not a property; it can be files, metadata, network, processes, names, privileges, inheritance, limits\n  help: did you mean 'metadata'?",
+        ),
         ("sandbox:", "1:8: 'sandbox' must be text, not null"),
     ]);
 }
@@ -434,7 +454,7 @@ fn pythons() {
         ("python: \"a\\0\"", "1:9: 'python' holds a NUL character"),
         (
             "python: '${NO}/bin/python'",
-            "1:9: environment variable 'NO' is not set (in 'python')\n  help: set it before starting onecall, or write ${NO:-default}",
+            "1:9: environment variable 'NO' is not set (in 'python')\n  help: keep it with `onecall secrets set NO`, set it before starting onecall, or write ${NO:-default}",
         ),
         (
             "python: ~/venv",
@@ -469,7 +489,7 @@ fn workspaces() {
         ("workspace: {path: \"a\\0\"}", "1:19: 'path' in workspace holds a NUL character"),
         (
             "workspace: {path: '${NO}'}",
-            "1:19: environment variable 'NO' is not set (in 'path' in workspace)\n  help: set it before starting onecall, or write ${NO:-default}",
+            "1:19: environment variable 'NO' is not set (in 'path' in workspace)\n  help: keep it with `onecall secrets set NO`, set it before starting onecall, or write ${NO:-default}",
         ),
         (
             "workspace: {path: d, mode: readwrite}",
@@ -543,6 +563,8 @@ fn limits() {
     let memory = "'memory_mb' in execution must be a whole number from 16 to 1048576";
     let calls = "'max_tool_calls' in execution must be a whole number from 0 to 10000000";
     let parallel = "'max_parallel_calls' in execution must be a whole number from 1 to 10000";
+    let programs = "'max_programs' in execution must be a whole number from 1 to 10000";
+    let total = "'max_total_memory_mb' in execution must be a whole number from 16 to 1073741824";
     let rows = [
         ("timeout_seconds: 0", timeout, ""),
         ("timeout_seconds: -1", timeout, ""),
@@ -564,6 +586,10 @@ fn limits() {
         ("max_parallel_calls: 0", parallel, ""),
         ("max_parallel_calls: 10001", parallel, ""),
         ("max_parallel_calls: []", parallel, ", not a list"),
+        ("max_programs: 0", programs, ""),
+        ("max_programs: 10001", programs, ""),
+        ("max_total_memory_mb: 15", total, ""),
+        ("max_total_memory_mb: 1073741825", total, ""),
     ];
     for (text, expected, suffix) in rows {
         let column = 13 + text.find(' ').unwrap() + 1;
@@ -571,6 +597,11 @@ fn limits() {
         assert_eq!(problems(&format!("execution: {{{text}}}")), expected);
     }
     assert_rows(&[("execution: 3", "1:12: execution must be a mapping, not a number")]);
+    assert_rows(&[(
+        "execution: {memory_mb: 512, max_total_memory_mb: 511}",
+        "1:50: 'max_total_memory_mb' in execution is 511, less than the 512 of one program \
+         ('memory_mb')\n  help: raise it, or lower 'memory_mb'",
+    )]);
     assert_rows(&[
         (
             "limits: {max_message_mb: 0}",
@@ -630,7 +661,7 @@ loging: true
       help: did you mean 'http'?
     c.yaml:11:10: 'url' of server 'local' must be an http:// or https:// address
     c.yaml:12:30: environment variable 'NOT_SET' is not set (in 'Authorization' in 'headers' of server 'local')
-      help: set it before starting onecall, or write ${NOT_SET:-default}
+      help: keep it with `onecall secrets set NOT_SET`, set it before starting onecall, or write ${NOT_SET:-default}
     c.yaml:13:5: this server has no name
       help: give it a 'name'
     c.yaml:13:5: this server uses sse and needs a 'url'
@@ -650,6 +681,6 @@ loging: true
     c.yaml:25:3: 'max_bytes' is for a read-write workspace, but this one is read-only
       help: remove it, or add 'mode: read-write'
     c.yaml:26:1: unknown key 'loging' in the configuration
-      help: valid keys are servers, mcpServers, tools, execution, sessions, expose, expose_tools, limits, sandbox, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, report_savings, cache, telemetry
+      help: valid keys are servers, mcpServers, tools, execution, sessions, expose, expose_tools, limits, sandbox, sandbox_without, engine, python, workspace, proxy, local_tools, learn_output_types, generate, records, store, logs, report_savings, cache, env_inherit, telemetry
     "#);
 }

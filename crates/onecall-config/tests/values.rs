@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use onecall_config::{
     CacheConfig, CacheScope, Config, GenerateConfig, OAuth, OutputTypes, Records, RemoteTransport,
-    Sandbox, Secret, ServerConfig, ServerLimits, StdioTransport, StoreConfig, Telemetry,
-    ToolPattern, ToolPolicy, Transport,
+    Sandbox, SandboxProperty, Secret, ServerConfig, ServerLimits, StdioTransport, StoreConfig,
+    Telemetry, ToolPattern, ToolPolicy, Transport, UnresolvedTransport,
 };
-use onecall_core::{Category, EngineChoice, Limits, ServerName, Workspace, WorkspaceAccess};
+use onecall_core::{
+    Category, EngineChoice, Limits, ServerName, TotalLimits, Workspace, WorkspaceAccess,
+};
 
 fn environment(name: &str) -> Option<String> {
     match name {
@@ -34,8 +36,8 @@ fn server(name: &str, transport: Transport) -> ServerConfig {
     ServerConfig {
         name: ServerName::new(name),
         transport,
-        connect_timeout: Duration::from_secs(10),
-        call_timeout: Duration::from_secs(60),
+        connect_timeout: None,
+        call_timeout: None,
         lazy: false,
         pins: None,
     }
@@ -53,6 +55,34 @@ fn remote(url: &str) -> RemoteTransport {
 /// Compared piece by piece: a difference in a hidden value must be seen too.
 fn assert_servers(text: &str, expected: &[ServerConfig]) {
     assert!(parse(text).servers == expected, "{text}\n{:#?}", parse(text).servers);
+}
+
+#[test]
+fn an_anchor_is_no_part_of_a_value() {
+    let text = |value: &str| format!("servers: {{a: {{command: x, env: {{A: {value}}}}}}}");
+    let read = |text: &str| Config::parse(text, Path::new("c.yaml"), &|_| None).unwrap();
+    for value in ["8080", "0x10", "true", "1.50"] {
+        assert_eq!(read(&text(&format!("&anchor {value}"))), read(&text(value)), "{value}");
+    }
+}
+
+#[test]
+fn a_variable_that_is_not_set_leaves_out_its_server_alone() {
+    let unresolved = |name: &str, kind: &'static str, variables: &[&str]| {
+        let variables = variables.iter().map(|name| (*name).to_owned()).collect();
+        server(name, Transport::Unresolved(UnresolvedTransport { kind, variables }))
+    };
+    let text = "
+        servers:
+          a: {command: x, args: ['${B}', '${A:-a}', '${TOKEN}'], env: {K: 'hunter2${A}', L: '${B}'}}
+          b: {command: y}
+          c: {url: '${BASE}/mcp', lazy: true}
+          d: {command: '${NO}', disabled: true}
+    ";
+    let lazy = ServerConfig { lazy: true, ..unresolved("c", "http", &["BASE"]) };
+    let expected =
+        [unresolved("a", "stdio", &["B", "A"]), server("b", Transport::Stdio(stdio("y"))), lazy];
+    assert_servers(text, &expected);
 }
 
 #[test]
@@ -232,8 +262,8 @@ fn values_of_entries() {
         (
             "{a: {command: x, connect_timeout_seconds: 0.5, call_timeout_seconds: 86400}}",
             vec![ServerConfig {
-                connect_timeout: Duration::from_millis(500),
-                call_timeout: Duration::from_secs(86_400),
+                connect_timeout: Some(Duration::from_millis(500)),
+                call_timeout: Some(Duration::from_secs(86_400)),
                 ..server("a", Transport::Stdio(stdio("x")))
             }],
         ),
@@ -275,6 +305,26 @@ fn limits() {
 }
 
 #[test]
+fn totals() {
+    let default = TotalLimits { max_programs: 256, memory_bytes: None };
+    let memory = |mebibytes: u64| TotalLimits { memory_bytes: Some(mebibytes << 20), ..default };
+    let rows = [
+        ("", default),
+        ("max_programs: 1", TotalLimits { max_programs: 1, ..default }),
+        ("max_programs: 10000", TotalLimits { max_programs: 10_000, ..default }),
+        ("max_total_memory_mb: 512", memory(512)),
+        ("memory_mb: 16, max_total_memory_mb: 16", memory(16)),
+        ("max_total_memory_mb: 1073741824", memory(1 << 30)),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(parse(&format!("execution: {{{text}}}")).totals, expected, "{text}");
+    }
+    // A program may use no more than all of them, unless it is said to.
+    let less = parse("execution: {max_total_memory_mb: 100}");
+    assert_eq!(less.execution.memory_bytes, 100 << 20);
+}
+
+#[test]
 fn policies() {
     let pattern = |text| ToolPattern::parse(text).unwrap();
     let rows = [
@@ -299,6 +349,9 @@ fn sandboxes() {
     for (text, expected) in rows {
         assert_eq!(parse(text).sandbox, expected, "{text}");
     }
+    let text = "sandbox_without: [metadata, names]";
+    assert_eq!(parse(text).sandbox_without, [SandboxProperty::Metadata, SandboxProperty::Names]);
+    assert_eq!(parse("servers: []").sandbox_without, []);
 }
 
 #[test]
@@ -390,6 +443,7 @@ fn who_logs_in_and_how() {
         other => panic!("{other:?}"),
     };
     let given = OAuth {
+        issuer: Some("https://login.example/t0ken".into()),
         client_id: Some("t0ken".into()),
         client_secret: Some(Secret::new("t0ken")),
         scopes: vec!["read".into(), "files:write".into()],
@@ -399,7 +453,8 @@ fn who_logs_in_and_how() {
         ("{url: 'https://h/'}", Some(OAuth::default())),
         ("{url: 'https://h/', oauth: }", Some(OAuth::default())),
         (
-            "{url: 'https://h/', oauth: {client_id: '${TOKEN}', client_secret: '${TOKEN}', \
+            "{url: 'https://h/', oauth: {issuer: 'https://login.example/${TOKEN}', \
+             client_id: '${TOKEN}', client_secret: '${TOKEN}', \
              scopes: [read, 'files:write'], redirect_port: 8123}}",
             Some(given),
         ),

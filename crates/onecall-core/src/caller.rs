@@ -1,7 +1,8 @@
-//! Whoever a call is made for: a server that works on the call can report to them, and
-//! ask them things.
+//! The client behind a run: a server that works on one of its calls can report to that client and
+//! ask it things.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -9,32 +10,69 @@ use thiserror::Error;
 
 use crate::{BoxFuture, CallableName, ServerName, TraceContext};
 
-/// The client behind a program, as its calls carry it along.
-pub trait Caller: fmt::Debug + Send + Sync {
+/// The client behind a run, as each call of the run carries it: who it is, what it can be asked,
+/// and the channels that lead to it. It is plain data, so a layer that replaces one field keeps
+/// all the others.
+#[derive(Clone)]
+pub struct Caller {
     /// Tells the calls of one client from those of another.
-    fn client(&self) -> ClientId;
-
-    /// Whether anybody reads what a server reports. If not, none is asked to.
-    fn wants_progress(&self) -> bool;
-
-    /// A server says how far a call has come. Must not wait.
-    fn progress(&self, name: &CallableName, report: &str);
-
-    /// The same report as the server wrote it: the parameters of the notification. Must
-    /// not wait.
-    fn reported(&self, _params: &RawValue) {}
-
+    pub client: ClientId,
     /// What the client can be asked.
-    fn abilities(&self) -> Abilities;
-
+    pub abilities: Abilities,
     /// The trace that the client's request is part of.
-    fn trace(&self) -> Option<&TraceContext> {
-        None
+    pub trace: Option<Arc<TraceContext>>,
+    /// Takes what servers report about calls. Without it no server is asked to report.
+    pub progress: Option<ProgressChannel>,
+    /// Takes the questions of servers.
+    pub questions: QuestionChannel,
+}
+
+/// Passes a server's progress report on to the client. Must not wait.
+pub type ProgressChannel = Arc<dyn Fn(ProgressReport<'_>) + Send + Sync>;
+
+/// Puts a server's question to the client. The answer comes at the latest with the end of the
+/// program whose call the question is about.
+pub type QuestionChannel =
+    Arc<dyn Fn(Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> + Send + Sync>;
+
+/// What a server says about how far a call has come.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgressReport<'a> {
+    /// The tool that was called.
+    pub name: &'a CallableName,
+    /// The report in words.
+    pub message: &'a str,
+    /// The parameters of the notification, as the server wrote them.
+    pub params: &'a RawValue,
+}
+
+impl Caller {
+    /// A client that cannot be asked anything and reads no reports.
+    #[must_use]
+    pub fn silent(client: ClientId) -> Self {
+        Self {
+            client,
+            abilities: Abilities::default(),
+            trace: None,
+            progress: None,
+            questions: Arc::new(|question| {
+                let refusal = Refusal::Unsupported(question.subject.method());
+                Box::pin(std::future::ready(Err(refusal)))
+            }),
+        }
     }
 
-    /// Puts a server's question to the client. Ends at the latest with the program
-    /// whose call it is about.
-    fn ask(&self, question: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>>;
+    /// Puts a question to the client, whether or not it says that it can answer.
+    #[must_use]
+    pub fn ask(&self, question: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {
+        (self.questions)(question)
+    }
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Caller").field(&self.client).finish()
+    }
 }
 
 /// One client among those that are connected.
@@ -119,7 +157,7 @@ pub enum Refusal {
 /// What a client can be asked, in the protocol's own form: an object with an entry for
 /// each subject.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Abilities(Map<String, Value>);
+pub struct Abilities(Arc<Map<String, Value>>);
 
 impl Abilities {
     /// Picks what counts out of everything a client says it can do.
@@ -129,7 +167,7 @@ impl Abilities {
             let ability = capabilities.get(subject.ability()).filter(|it| it.is_object())?;
             Some((subject.ability().to_owned(), ability.clone()))
         });
-        Self(abilities.collect())
+        Self(Arc::new(abilities.collect()))
     }
 
     /// Whatever can be asked at all.
@@ -145,7 +183,7 @@ impl Abilities {
     /// As the protocol writes them.
     #[must_use]
     pub fn to_json(&self) -> String {
-        Value::Object(self.0.clone()).to_string()
+        serde_json::to_string(&*self.0).unwrap_or_default()
     }
 
     /// Whether this question can be answered.

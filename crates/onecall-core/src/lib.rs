@@ -1,31 +1,57 @@
 //! The words of the domain: what a tool, a call, a program and its outcome are,
-//! and [`ToolHost`], the callback that executes a tool for a program.
+//! and [`ToolHost`], which knows tools and executes them.
 //!
 //! Nothing here does I/O or knows of MCP, so every other crate can speak these
 //! words without learning where a tool lives or how a program runs.
 
+// Every other crate needs this one, so this is the first thing that such a build says.
+#[cfg(not(unix))]
+compile_error!(
+    "onecall does not build for this system: it forks processes and passes descriptors between \
+     them, as Unix does. On Windows, run it in WSL 2 or in a Linux container; docs/systems.md says how"
+);
+
+mod call;
 mod caller;
 mod category;
 mod error;
 mod host;
 mod name;
+mod nonfinite;
 mod outcome;
 mod program;
+mod run_id;
+mod schema;
+pub mod text;
 mod tool;
 mod trace;
+mod value;
 
-pub use caller::{Abilities, Caller, ClientId, Question, Refusal, Subject};
+pub use call::{
+    Answer, AnswerForm, AnswerOrigin, CallResult, Freshness, ResolvedCall, RunContext, RunKind,
+    ToolCall,
+};
+pub use caller::{
+    Abilities, Caller, ClientId, ProgressChannel, ProgressReport, Question, QuestionChannel,
+    Refusal, Subject,
+};
 pub use category::Category;
 pub use error::ToolError;
-pub use host::{BoxFuture, Resolution, Resolving, ToolHost};
+pub use host::{
+    BoxFuture, CallHandler, ProgramHost, Resolution, Resolving, ToolHost, ToolResolver,
+};
 pub use name::{CallableName, ServerName, ToolName};
+pub use nonfinite::replace_nonfinite;
 pub use outcome::{
-    CallEnd, CallRecord, Calls, ErrorSummary, Failure, Observation, Outcome, Output, Shown,
+    CallEnd, CallRecord, Calls, Denied, ErrorSummary, Failure, Observation, Outcome, Output, Shown,
     ShownKind, Tokens,
 };
 pub use program::{
-    Detail, EngineChoice, Language, Limits, Program, SessionLimits, SessionRequest, Workspace,
-    WorkspaceAccess,
+    Detail, EngineChoice, Language, Limits, Program, SessionHandle, SessionKey, SessionLimits,
+    SessionRequest, TotalLimits, Workspace, WorkspaceAccess,
 };
-pub use tool::{AnswerForm, Freshness, ToolAnnotations, ToolCall, ToolSpec, ToolValue};
+pub use run_id::RunId;
+pub use schema::{OutputForm, Schema, wrapped_schema};
+pub use tool::{ToolAnnotations, ToolSpec};
 pub use trace::{SPAN_TARGET, TraceContext};
+pub use value::{ToolValue, json_of_text};

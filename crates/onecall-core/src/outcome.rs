@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::{CallableName, ToolValue};
+use crate::{CallableName, SessionHandle, ToolValue};
 
 /// Everything known about a program that has ended.
 #[derive(Clone, Debug)]
@@ -18,13 +18,15 @@ pub struct Outcome {
     pub stderr: Output,
     /// What it showed beside its text.
     pub shown: Vec<Shown>,
-    /// The value of its last expression, for a whole [`Detail`](crate::Detail) and if it is
-    /// plain data.
+    /// What it returned, or the value of its last expression, or else of its variable `result`, for a whole
+    /// [`Detail`](crate::Detail) and if it is plain data.
     pub value: Option<Box<RawValue>>,
     /// The tool calls it made.
     pub calls: Calls,
     /// What else its author should know, a line each.
     pub remarks: Vec<String>,
+    /// The handle of the session that began with it, if only the handle continues it.
+    pub session: Option<SessionHandle>,
     /// What it was worth, where agents are told so.
     pub saved: Option<Tokens>,
     /// From the moment the program was handed to a worker.
@@ -37,14 +39,21 @@ impl Outcome {
     /// Of a program that did not even start.
     #[must_use]
     pub fn not_started(failure: Failure, timeout: Duration) -> Self {
+        Self::of_call(Some(failure), timeout)
+    }
+
+    /// Of a call without a program, which prints nothing.
+    #[must_use]
+    pub fn of_call(failure: Option<Failure>, timeout: Duration) -> Self {
         Self {
-            result: Err(failure),
+            result: failure.map_or(Ok(()), Err),
             stdout: Output::default(),
             stderr: Output::default(),
             shown: Vec::new(),
             value: None,
             calls: Calls::default(),
             remarks: Vec::new(),
+            session: None,
             saved: None,
             duration: Duration::ZERO,
             timeout,
@@ -188,6 +197,12 @@ pub enum Failure {
         /// The quota.
         max_bytes: u64,
     },
+    /// Others ran, and it could not wait for their end. Nothing of it was executed.
+    #[error("too many programs run at once: {reason}")]
+    TooManyPrograms {
+        /// How many there are, and what to do about it.
+        reason: String,
+    },
     /// Its process died under it.
     #[error("{reason}")]
     WorkerDied {
@@ -211,13 +226,45 @@ pub struct ErrorSummary {
     pub message: String,
     /// The line of the program where it happened.
     pub line: Option<u64>,
+    /// What the program tried and cannot do, if that is why it failed.
+    pub denied: Option<Denied>,
+}
+
+/// Something that the sandbox keeps from programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Denied {
+    /// Connections to other machines, and their names.
+    Network,
+    /// Files outside of the workspace.
+    Files,
+    /// Processes of their own.
+    Processes,
+    /// Somebody who types.
+    Input,
+}
+
+impl Denied {
+    /// Every one of them, as workers write it.
+    pub const NAMES: [(&str, Self); 4] = [
+        ("network", Self::Network),
+        ("files", Self::Files),
+        ("processes", Self::Processes),
+        ("input", Self::Input),
+    ];
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, denied)| *denied)
+    }
 }
 
 impl Failure {
     /// A program that could not have succeeded, for one reason.
     pub fn refused(kind: &str, message: impl Into<String>) -> Self {
-        let error = ErrorSummary { kind: kind.to_owned(), message: message.into(), line: None };
-        Self::Refused { text: format!("{kind}: {}", error.message), error }
+        let (kind, message) = (kind.to_owned(), message.into());
+        let error = ErrorSummary { kind, message, ..ErrorSummary::default() };
+        Self::Refused { text: format!("{}: {}", error.kind, error.message), error }
     }
 
     /// What it is about.
@@ -228,12 +275,13 @@ impl Failure {
             Self::TimedOut { .. } => "TimeoutError",
             Self::Cancelled => "Cancelled",
             Self::WorkspaceFull { .. } => "OSError",
+            Self::TooManyPrograms { .. } => "TooManyPrograms",
             Self::WorkerDied { .. } => "WorkerDied",
             Self::EngineUnavailable { .. } => "EngineUnavailable",
         };
         let text = self.to_string();
         let message = text.strip_prefix(kind).and_then(|text| text.strip_prefix(": "));
         let message = message.unwrap_or(&text).to_owned();
-        ErrorSummary { kind: kind.to_owned(), message, line: None }
+        ErrorSummary { kind: kind.to_owned(), message, ..ErrorSummary::default() }
     }
 }

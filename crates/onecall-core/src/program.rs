@@ -1,5 +1,6 @@
 //! A program as it arrives, and what it may use.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +20,9 @@ pub struct Program {
     pub session: Option<SessionRequest>,
     /// How much is wanted of its outcome.
     pub detail: Detail,
+    /// What a Python program finds in `sys.argv`: a name for itself, then its arguments. Empty for
+    /// the name that every program has.
+    pub argv: Vec<String>,
 }
 
 impl Program {
@@ -30,6 +34,16 @@ impl Program {
             timeout: None,
             session: None,
             detail: Detail::default(),
+            argv: Vec::new(),
+        }
+    }
+
+    /// What it is written in.
+    #[must_use]
+    pub fn language(&self) -> Language {
+        match self.engine {
+            Some(EngineChoice::TypeScript) => Language::TypeScript,
+            _ => Language::Python,
         }
     }
 }
@@ -37,12 +51,86 @@ impl Program {
 /// A namespace that outlives a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRequest {
-    /// Whose it is: the same name of two clients means two sessions.
-    pub client: ClientId,
-    /// Its name.
-    pub name: String,
+    /// The session that the program runs in.
+    pub session: SessionKey,
     /// Whether it is to begin anew.
     pub reset: bool,
+}
+
+impl SessionRequest {
+    /// Asks for the session that `client` calls `name`.
+    #[must_use]
+    pub fn named(client: ClientId, name: impl Into<String>, reset: bool) -> Self {
+        Self { session: SessionKey::Named { client, name: name.into() }, reset }
+    }
+}
+
+/// Which session a program asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionKey {
+    /// The session that a client calls by this name. It begins with the first program that
+    /// names it; the same name of two clients means two sessions.
+    Named {
+        /// Whose session it is.
+        client: ClientId,
+        /// Its name.
+        name: String,
+    },
+    /// A session that begins now, for a client that cannot be told apart from others: only
+    /// the handle in the program's outcome continues it.
+    New {
+        /// What the client calls it.
+        name: String,
+    },
+    /// The session that this handle was given for; an unknown handle is refused.
+    Handle(SessionHandle),
+}
+
+impl SessionKey {
+    /// The name that the client gave with this program. A handle is none, and is kept
+    /// secret.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Named { name, .. } | Self::New { name } => Some(name),
+            Self::Handle(_) => None,
+        }
+    }
+}
+
+/// Continues one session. To know a handle is to be allowed to use its session, so it is
+/// made of random bits and is not part of debug output.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct SessionHandle(String);
+
+impl SessionHandle {
+    /// Every handle begins with this, and every text that begins with this is read as a
+    /// handle: a mistyped one never begins a session.
+    pub const PREFIX: &'static str = "oc_session_";
+
+    /// A handle made of these random bits.
+    #[must_use]
+    pub fn from_random(bits: u128) -> Self {
+        Self(format!("{}{bits:032x}", Self::PREFIX))
+    }
+
+    /// The handle that a client has sent; `None` if the text is a name.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        text.starts_with(Self::PREFIX).then(|| Self(text.to_owned()))
+    }
+
+    /// The handle as clients see it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SessionHandle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SessionHandle(…)")
+    }
 }
 
 /// How many sessions there may be, and for how long.
@@ -145,6 +233,22 @@ pub enum WorkspaceAccess {
         /// The most that everything in it may come to.
         max_bytes: u64,
     },
+}
+
+/// What all programs together may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TotalLimits {
+    /// Programs that run at once; further ones wait.
+    pub max_programs: usize,
+    /// Memory of the programs that run and of the sessions that wait for their next one. Each
+    /// counts with its whole limit. If absent, it follows from the memory of the machine.
+    pub memory_bytes: Option<u64>,
+}
+
+impl Default for TotalLimits {
+    fn default() -> Self {
+        Self { max_programs: 256, memory_bytes: None }
+    }
 }
 
 /// What one program may use.

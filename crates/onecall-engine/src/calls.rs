@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use onecall_core::{
-    AnswerForm, BoxFuture, CallableName, Freshness, ToolCall, ToolError, ToolHost, ToolValue,
+    BoxFuture, CallableName, Freshness, ProgramHost, ToolCall, ToolError, ToolValue,
 };
 use serde_json::value::RawValue;
 
@@ -50,7 +50,7 @@ impl<'a> Calls<'a> {
         name: &str,
         arguments: &str,
         freshness: Freshness,
-        host: &'a dyn ToolHost,
+        host: &'a dyn ProgramHost,
     ) -> Result<(), &'static str> {
         if self.held.contains_key(&id) {
             return Err("a call with the id of another");
@@ -64,8 +64,7 @@ impl<'a> Calls<'a> {
         }
         let arguments = RawValue::from_string(arguments.to_owned())
             .map_err(|_| "arguments that are not JSON")?;
-        let (name, form) = (self.name(name), AnswerForm::Value);
-        let call = ToolCall { id, name, arguments, form, caller: None, freshness };
+        let call = ToolCall { id, name: self.name(name), arguments, freshness };
         let future: BoxFuture<'a, Answered> = Box::pin(async move { (id, host.call(call).await) });
         let (abort, registration) = AbortHandle::new_pair();
         self.running.push(Abortable::new(future, registration));

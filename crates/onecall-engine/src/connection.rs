@@ -5,6 +5,8 @@
 
 use std::io;
 
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 
@@ -53,8 +55,7 @@ impl Connection {
     /// Queues a frame and writes as much as the socket takes right now.
     pub(crate) fn send(&mut self, frame: &ToWorker<'_>) -> Result<(), ProtocolError> {
         frame.encode(&mut self.outgoing)?;
-        // A closed socket shows when it is read.
-        _ = self.write_some();
+        self.write_some();
         Ok(())
     }
 
@@ -63,14 +64,25 @@ impl Connection {
         self.outgoing.len() - self.written > BACKED_UP
     }
 
-    /// Waits until something was read or written; `false` if the worker is gone.
-    pub(crate) async fn exchange(&mut self) -> io::Result<bool> {
+    /// Whether the worker is gone and all that it has sent was read, as the kernel knows it:
+    /// the runtime may learn of it a moment later.
+    pub(crate) fn is_closed(&self) -> bool {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        match recv(&self.stream, &mut [0_u8], flags) {
+            Ok((count, _)) => count == 0,
+            Err(error) => error != Errno::AGAIN,
+        }
+    }
+
+    /// Waits until something was read or written; `false` if the worker is gone and all that
+    /// it has sent was read.
+    pub(crate) async fn exchange(&mut self) -> bool {
         self.exchange_when(true).await
     }
 
     /// As [`exchange`](Self::exchange), but reads only while `listening`. Nothing
     /// is lost when the future is dropped.
-    pub(crate) async fn exchange_when(&mut self, listening: bool) -> io::Result<bool> {
+    pub(crate) async fn exchange_when(&mut self, listening: bool) -> bool {
         let writing = self.written < self.outgoing.len();
         if listening && self.start > 0 {
             self.incoming.drain(..self.start);
@@ -85,11 +97,17 @@ impl Connection {
             self.incoming.reserve_exact(missing.min(arrived).max(READ_SIZE));
         }
         tokio::select! {
-            received = reader.read_buf(&mut self.incoming), if listening => Ok(received? > 0),
+            // A worker that leaves something unread resets its connection.
+            received = reader.read_buf(&mut self.incoming), if listening => {
+                received.is_ok_and(|count| count > 0)
+            }
             ready = writer.writable(), if writing => {
-                ready?;
-                self.write_some()?;
-                Ok(true)
+                if ready.is_ok() {
+                    self.write_some();
+                } else {
+                    self.discard_outgoing();
+                }
+                true
             }
             else => std::future::pending().await,
         }
@@ -101,17 +119,22 @@ impl Connection {
         self.incoming.capacity()
     }
 
-    fn write_some(&mut self) -> io::Result<()> {
+    /// Writes as much as the socket takes right now. What a worker that is gone cannot
+    /// receive is dropped: how it ended shows when its last frames are read.
+    fn write_some(&mut self) {
         while let Some(rest) = self.outgoing.get(self.written..).filter(|rest| !rest.is_empty()) {
             match self.stream.try_write(rest) {
                 Ok(count) => self.written += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(error),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => break,
             }
         }
+        self.discard_outgoing();
+    }
+
+    fn discard_outgoing(&mut self) {
         self.outgoing.clear();
         self.outgoing.shrink_to(READ_SIZE * 2);
         self.written = 0;
-        Ok(())
     }
 }

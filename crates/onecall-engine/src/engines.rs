@@ -1,19 +1,25 @@
 //! The engines of a gateway, and the choice between them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use onecall_core::{EngineChoice, Failure, Limits, Program, ToolHost, Workspace, WorkspaceAccess};
-use onecall_jail::Mode;
+use onecall_core::{
+    EngineChoice, Failure, Limits, Program, ProgramHost, TotalLimits, Workspace, WorkspaceAccess,
+};
+use onecall_jail::Requirement;
 use tokio::sync::OnceCell;
 
+use crate::absent::{self, Alternative};
+use crate::admission::{Admission, IdleHandle, KeptWorker, Load};
 use crate::cell::Plan;
 use crate::cpython;
 use crate::examination::Examination;
+use crate::files::Files;
 use crate::pool::{Engine, EngineError};
 use crate::protocol::Condition;
-use crate::worker::{Ended, ProgramOutput, Worker};
-use crate::workspace::Quota;
+use crate::scratch::{self, Provision, Scratch};
+use crate::worker::{Ended, ProgramOutput, Run, Worker};
+use crate::workspace::{Quota, WorkspaceRoom};
 use crate::zygote::ZygoteCommand;
 
 /// What engines are made of.
@@ -21,11 +27,11 @@ use crate::zygote::ZygoteCommand;
 pub struct EngineSettings {
     /// What the zygotes are started from: this program itself, if it begins with
     /// [`run_if_zygote`](crate::run_if_zygote), or an installed `onecall`. Run with
-    /// `python-zygote`, `cpython-zygote` or `typescript-zygote` and one more argument, it
-    /// must run the zygote's body on that argument.
+    /// `python-zygote`, `cpython-zygote`, `typescript-zygote` or `cpython-probe` and one more
+    /// argument, it must run that process's body on the argument.
     pub executable: PathBuf,
-    /// How programs are locked in.
-    pub mode: Mode,
+    /// What has to hold of the sandbox before a program runs.
+    pub sandbox: Requirement,
     /// What runs a program that does not ask for anything else.
     pub choice: EngineChoice,
     /// The system's Python, if not `python3` on `PATH`.
@@ -34,6 +40,11 @@ pub struct EngineSettings {
     pub workspace: Option<Workspace>,
     /// A directory that Python programs may look into, as `/tools`.
     pub tools: Option<PathBuf>,
+    /// Folders that the system's Python loads modules from and that programs must not read
+    /// nevertheless, each with the reason.
+    pub withheld: Vec<(PathBuf, String)>,
+    /// What all programs together may use.
+    pub totals: TotalLimits,
 }
 
 impl EngineSettings {
@@ -41,20 +52,22 @@ impl EngineSettings {
     /// wall, without any file.
     #[must_use]
     pub fn new(executable: PathBuf) -> Self {
-        let (mode, choice) = (Mode::Required, EngineChoice::Auto);
-        Self { executable, mode, choice, python: None, workspace: None, tools: None }
+        let (sandbox, choice) = (Requirement::default(), EngineChoice::Auto);
+        let (python, workspace, tools, withheld) = (None, None, None, Vec::new());
+        let totals = TotalLimits::default();
+        Self { executable, sandbox, choice, python, workspace, tools, withheld, totals }
     }
 
     /// How the cells of Python programs are to be built.
     fn plan(&self) -> Plan {
-        Plan::new(self.mode, self.workspace.as_ref(), self.tools.as_deref())
+        Plan::new(&self.sandbox, self.workspace.as_ref(), self.tools.as_deref())
     }
 }
 
 /// A worker that keeps the variables of its programs. It is killed when this is dropped.
 #[derive(Debug, Default)]
 pub struct Session {
-    worker: Option<Worker>,
+    worker: Option<IdleHandle>,
     engine: EngineChoice,
 }
 
@@ -68,16 +81,40 @@ impl Session {
     /// Whether it has variables to lose.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        self.worker.is_some()
+        self.worker.as_ref().is_some_and(IdleHandle::is_alive)
     }
+
+    /// Whether it had variables and was ended because another program needed its memory.
+    #[must_use]
+    pub fn was_ended(&self) -> bool {
+        self.worker.as_ref().is_some_and(|worker| !worker.is_alive())
+    }
+
+    /// Takes the worker for a program; a session that was ended says so once.
+    fn take(&mut self) -> Result<Option<KeptWorker>, Failure> {
+        let Some(idle) = self.worker.take() else { return Ok(None) };
+        idle.take().map(Some).ok_or_else(|| {
+            let message = "the session has ended: another program needed its memory. Its variables \
+                 are gone and nothing was executed; run it again to begin a new session";
+            Failure::refused("SessionEnded", message)
+        })
+    }
+}
+
+/// The system's Python.
+#[derive(Debug)]
+struct CPython {
+    plan: Plan,
+    engine: Arc<Engine>,
 }
 
 /// Every engine, each started when first needed.
 #[derive(Debug)]
 pub struct Engines {
     settings: EngineSettings,
+    admission: Arc<Admission>,
     python: Arc<Engine>,
-    cpython: OnceCell<Arc<Engine>>,
+    cpython: OnceCell<CPython>,
     typescript: Arc<Engine>,
 }
 
@@ -86,11 +123,26 @@ impl Engines {
     #[must_use]
     pub fn new(settings: EngineSettings) -> Self {
         let plan = settings.plan();
-        let python = engine("python-zygote", &plan, &settings);
+        let opened = plan.provision(Provision::Opened);
+        let python = Arc::new(engine("python-zygote", &plan, plan.files(), opened, &settings));
         // There is no workspace for these programs, so none of its quota concerns them.
         let apart = EngineSettings { workspace: None, ..settings.clone() };
-        let typescript = engine("typescript-zygote", &Plan::new(settings.mode, None, None), &apart);
-        Self { settings, python, cpython: OnceCell::new(), typescript }
+        let alone = Plan::new(&settings.sandbox, None, None);
+        let never = Provision::Never;
+        let typescript = Arc::new(engine("typescript-zygote", &alone, None, never, &apart));
+        let admission = Admission::new(settings.totals);
+        Self { settings, admission, python, cpython: OnceCell::new(), typescript }
+    }
+
+    /// Sets what all programs together may use, for those that begin from now on.
+    pub fn set_totals(&self, totals: TotalLimits) {
+        self.admission.set_totals(totals);
+    }
+
+    /// How many programs run and wait, and how much memory they have reserved.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        self.admission.load()
     }
 
     /// What programs may do with files.
@@ -99,17 +151,16 @@ impl Engines {
         self.settings.workspace.as_ref().map(|workspace| workspace.access)
     }
 
-    /// The folder that programs may write to.
-    #[must_use]
-    pub fn writable_folder(&self) -> Option<&Path> {
-        let workspace = self.settings.workspace.as_ref()?;
-        (workspace.access != WorkspaceAccess::ReadOnly).then_some(&workspace.path)
+    /// The room in the folder that programs may write to, if they have one. It is kept for
+    /// the caller until it is dropped.
+    pub async fn workspace_room(&self) -> Option<WorkspaceRoom> {
+        Some(self.python.quota.as_ref()?.room().await)
     }
 
     /// How many workers each engine has had so far.
     #[must_use]
     pub fn workers_started(&self) -> [(EngineChoice, u64); 3] {
-        let cpython = self.cpython.get().map_or(0, |engine| engine.forked());
+        let cpython = self.cpython.get().map_or(0, |cpython| cpython.engine.forked());
         [
             (EngineChoice::Python, self.python.forked()),
             (EngineChoice::CPython, cpython),
@@ -121,7 +172,7 @@ impl Engines {
     pub async fn warm_up(&self) -> Result<(), EngineError> {
         match self.settings.choice {
             EngineChoice::Auto | EngineChoice::Python => self.python.warm_up().await,
-            EngineChoice::CPython => self.cpython().await?.warm_up().await,
+            EngineChoice::CPython => self.cpython().await?.engine.warm_up().await,
             EngineChoice::TypeScript => self.typescript.warm_up().await,
         }
     }
@@ -130,7 +181,7 @@ impl Engines {
     pub async fn examine(&self, choice: EngineChoice) -> Result<Examination, EngineError> {
         match choice {
             EngineChoice::Auto | EngineChoice::Python => self.python.examine().await,
-            EngineChoice::CPython => self.cpython().await?.examine().await,
+            EngineChoice::CPython => self.cpython().await?.engine.examine().await,
             EngineChoice::TypeScript => self.typescript.examine().await,
         }
     }
@@ -141,7 +192,7 @@ impl Engines {
         &self,
         program: &Program,
         limits: &Limits,
-        host: &dyn ToolHost,
+        host: &dyn ProgramHost,
         output: &mut dyn ProgramOutput,
     ) -> Result<Option<String>, Failure> {
         self.run_in(&mut Session::default(), program, limits, host, output).await
@@ -154,29 +205,65 @@ impl Engines {
         session: &mut Session,
         program: &Program,
         limits: &Limits,
-        host: &dyn ToolHost,
+        host: &dyn ProgramHost,
         output: &mut dyn ProgramOutput,
     ) -> Result<Option<String>, Failure> {
         let wanted = program.engine.unwrap_or(self.settings.choice);
-        let choice = match (session.worker.is_some(), session.engine) {
-            (true, engine) if wanted == engine || wanted == EngineChoice::Auto => engine,
-            (true, engine) => return Err(other_engine(engine)),
-            (false, _) => wanted,
+        let mut kept = session.take()?;
+        let choice = match (&kept, session.engine) {
+            (Some(_), engine) if wanted == engine || wanted == EngineChoice::Auto => engine,
+            (Some(_), engine) => {
+                session.worker = kept.map(|kept| self.admission.keep(kept));
+                return Err(other_engine(engine));
+            }
+            (None, _) => wanted,
         };
-        let kept = &mut session.worker;
-        if choice == EngineChoice::Auto {
-            let (engine, result) = self.run_where_it_can(kept, program, limits, host, output).await;
-            session.engine = engine;
-            return result;
-        }
-        session.engine = choice;
+        let needed = kept.is_none().then_some(limits.memory_bytes);
+        let waits = |before| output.waits(before);
+        let mut place = match self.admission.enter(needed, limits.timeout, waits).await {
+            Ok(place) => place,
+            Err(failure) => {
+                session.worker = kept.map(|kept| self.admission.keep(kept));
+                return Err(failure);
+            }
+        };
+        output.has_room().await;
+        let (mut worker, memory) = kept.take().map(|it| (it.worker, it.memory)).unzip();
+        let run = Run { program, limits, host, place: &place };
+        let (engine, result) = self.run_on(choice, &mut worker, run, output).await;
+        session.engine = engine;
+        let memory = memory.or_else(|| place.memory.take());
+        session.worker = worker
+            .zip(memory)
+            .map(|(worker, memory)| self.admission.keep(KeptWorker { worker, memory }));
+        result
+    }
+
+    /// Runs a program that may begin, and says on which engine.
+    async fn run_on(
+        &self,
+        choice: EngineChoice,
+        kept: &mut Option<Worker>,
+        run: Run<'_>,
+        output: &mut dyn ProgramOutput,
+    ) -> (EngineChoice, Result<Option<String>, Failure>) {
         let engine = match choice {
-            EngineChoice::CPython => self.cpython().await.map_err(|error| error.failure())?,
-            EngineChoice::TypeScript => &self.typescript,
-            EngineChoice::Auto | EngineChoice::Python => &self.python,
+            EngineChoice::Auto => return self.run_where_it_can(kept, run, output).await,
+            EngineChoice::Python => Ok(Arc::clone(&self.python)),
+            EngineChoice::TypeScript => Ok(Arc::clone(&self.typescript)),
+            EngineChoice::CPython => match self.cpython().await {
+                Ok(cpython) => Ok(self.cpython_for(cpython, kept.as_ref(), run)),
+                Err(error) => Err(error),
+            },
         };
-        let none = Condition::None;
-        engine.run_in(kept, program, none, limits, host, output).await.map(Ended::value)
+        let mut result = match engine {
+            Ok(engine) => engine.run_in(kept, run, Condition::None, output).await,
+            Err(error) => Err(error.failure()),
+        };
+        if choice == EngineChoice::Python {
+            result = result.map_err(|failure| absent::explain(failure, Alternative::Unknown));
+        }
+        (choice, result.map(Ended::value))
     }
 
     /// The embedded interpreter runs a program unless it lacks a module that the
@@ -184,50 +271,82 @@ impl Engines {
     async fn run_where_it_can(
         &self,
         kept: &mut Option<Worker>,
-        program: &Program,
-        limits: &Limits,
-        host: &dyn ToolHost,
+        run: Run<'_>,
         output: &mut dyn ProgramOutput,
     ) -> (EngineChoice, Result<Option<String>, Failure>) {
         let all = Condition::AllModules;
-        let modules = match self.python.run_in(kept, program, all, limits, host, output).await {
+        let modules = match self.python.run_in(kept, run, all, output).await {
             Ok(Ended::Lacks(modules)) => modules,
-            ended => return (EngineChoice::Python, ended.map(Ended::value)),
+            ended => {
+                let ended = ended.map_err(|it| absent::explain(it, Alternative::Unknown));
+                return (EngineChoice::Python, ended.map(Ended::value));
+            }
         };
-        match self.cpython().await {
+        let unavailable = match self.cpython().await {
             Ok(cpython) => {
                 let any = Condition::OneOf(&modules);
-                match cpython.run_in(kept, program, any, limits, host, output).await {
-                    Ok(Ended::Lacks(_)) => {}
-                    Err(Failure::EngineUnavailable { reason }) => warn_of_cpython(&reason),
+                let engine = self.cpython_for(cpython, kept.as_ref(), run);
+                match engine.run_in(kept, run, any, output).await {
+                    Ok(Ended::Lacks(_)) => None,
+                    Err(Failure::EngineUnavailable { reason }) => Some(reason),
                     ended => return (EngineChoice::CPython, ended.map(Ended::value)),
                 }
             }
-            Err(error) => warn_of_cpython(&error.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(reason) = &unavailable {
+            tracing::warn!("the system's Python is not used: {reason}");
         }
-        let none = Condition::None;
-        let ended = self.python.run_in(kept, program, none, limits, host, output).await;
+        let alternative = match &unavailable {
+            Some(reason) => Alternative::Unavailable(reason),
+            None => Alternative::Lacks(&modules),
+        };
+        let ended = self.python.run_in(kept, run, Condition::None, output).await;
+        let ended = ended.map_err(|failure| absent::explain(failure, alternative));
         (EngineChoice::Python, ended.map(Ended::value))
     }
 
-    async fn cpython(&self) -> Result<&Arc<Engine>, EngineError> {
+    /// The engine for a program of the system's Python: one of its own, if it needs a scratch
+    /// folder and no worker was kept for it.
+    fn cpython_for(&self, cpython: &CPython, kept: Option<&Worker>, run: Run<'_>) -> Arc<Engine> {
+        let CPython { plan, engine: shared } = cpython;
+        let has_other = shared.provision != Provision::Elsewhere || kept.is_some();
+        if has_other || !scratch::is_named(&run.program.code) {
+            return Arc::clone(shared);
+        }
+        let mut plan = plan.clone();
+        plan.scratch_bytes = Some(Scratch::of(run.limits.memory_bytes).bytes);
+        let provision = plan.provision(Provision::Elsewhere);
+        let own = engine("cpython-zygote", &plan, None, provision, &self.settings);
+        Arc::new(own.for_one_program(shared))
+    }
+
+    async fn cpython(&self) -> Result<&CPython, EngineError> {
         let start = || async {
-            let interpreter = cpython::find(self.settings.python.as_deref()).await?;
+            let interpreter = cpython::find(&self.settings).await?;
             let mut plan = self.settings.plan();
             plan.interpreter = Some(interpreter);
-            Ok(engine("cpython-zygote", &plan, &self.settings))
+            let provision = plan.provision(Provision::Elsewhere);
+            let engine = engine("cpython-zygote", &plan, None, provision, &self.settings);
+            Ok(CPython { plan, engine: Arc::new(engine) })
         };
         self.cpython.get_or_try_init(start).await
     }
 }
 
-fn engine(body: &str, plan: &Plan, settings: &EngineSettings) -> Arc<Engine> {
+fn engine(
+    body: &str,
+    plan: &Plan,
+    files: Option<Files>,
+    provision: Provision,
+    settings: &EngineSettings,
+) -> Engine {
     // A path that is not Unicode fails in the zygote, which says so.
     let plan = serde_json::to_string(plan).unwrap_or_default();
     let program = settings.executable.clone();
     let command = ZygoteCommand { program, args: vec![body.to_owned(), plan] };
     let quota = settings.workspace.as_ref().and_then(Quota::of);
-    Arc::new(Engine::new(command, settings.mode, quota))
+    Engine::new(command, settings.sandbox.clone(), quota, files, provision)
 }
 
 fn other_engine(engine: EngineChoice) -> Failure {
@@ -235,8 +354,4 @@ fn other_engine(engine: EngineChoice) -> Failure {
     let name = name.map_or("another engine", |(name, _)| name);
     let message = format!("this session runs on {name}; reset it to use another engine");
     Failure::refused("ValueError", message)
-}
-
-fn warn_of_cpython(reason: &str) {
-    tracing::warn!("the system's Python is not used: {reason}");
 }

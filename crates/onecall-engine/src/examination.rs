@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use onecall_jail::{State, Wall};
+use onecall_jail::{FileCalls, Property, State, Wall};
 use serde::{Deserialize, Serialize};
 
 /// The walls around a worker, and what became of attempts to break out.
@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Examination {
     /// In the order of building.
     pub walls: Vec<ExaminedWall>,
+    /// Whether the wall `system calls` lets programs name files.
+    pub file_calls: bool,
     /// In the order of trying.
     pub attempts: Vec<Attempt>,
 }
@@ -28,11 +30,11 @@ pub struct ExaminedWall {
 /// One attempt to break out.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
 pub struct Attempt {
-    /// The wall it ran against.
-    pub wall: String,
+    /// The name of the property that it tried.
+    pub property: String,
     /// What it tried.
     pub tried: String,
-    /// How it got through; absent if the wall held.
+    /// How it got through; absent if it was refused.
     pub broke: Option<String>,
 }
 
@@ -50,23 +52,42 @@ impl From<&Wall> for ExaminedWall {
 }
 
 impl Examination {
-    /// What is wrong, a line each; empty if every wall stands and holds.
+    /// The walls that hold a property, in groups of which each holds it by itself; none if no wall
+    /// does.
     #[must_use]
-    pub fn faults(&self) -> Vec<String> {
-        let missing = self.walls.iter().filter_map(|wall| {
-            let reason = wall.missing.as_ref()?;
-            Some(format!("the sandbox lacks its wall `{}`: {reason}", wall.name))
-        });
-        let broken = self.attempts.iter().filter_map(|attempt| {
-            let Attempt { wall, tried, broke } = attempt;
-            // A wall that is missing cannot hold, which need not be said twice.
-            let stands = |it: &&ExaminedWall| it.name == *wall && it.missing.is_none();
-            self.walls.iter().find(stands)?;
-            let how = broke.as_ref()?;
-            Some(format!(
-                "the sandbox's wall `{wall}` does not hold: a worker tried to {tried}, and {how}"
-            ))
-        });
-        missing.chain(broken).collect()
+    pub fn holders(&self, property: Property) -> Vec<&'static [&'static str]> {
+        let calls = if self.file_calls { FileCalls::Allowed } else { FileCalls::Refused };
+        property
+            .holders(calls, |name| self.wall(name).is_some_and(|it| it.missing.is_none()))
+            .collect()
+    }
+
+    /// What was tried against a property.
+    pub fn attempts_at(&self, property: Property) -> impl Iterator<Item = &Attempt> {
+        self.attempts.iter().filter(move |attempt| attempt.property == property.name())
+    }
+
+    /// Why a property does not hold; absent if some wall holds it and every attempt was refused.
+    #[must_use]
+    pub fn fault(&self, property: Property) -> Option<String> {
+        if self.holders(property).is_empty() {
+            let missing = self.walls.iter().filter_map(|wall| {
+                Some(format!("its wall `{}` is missing: {}", wall.name, wall.missing.as_ref()?))
+            });
+            return Some(missing.collect::<Vec<_>>().join(", "));
+        }
+        let Attempt { tried, broke, .. } =
+            self.attempts_at(property).find(|attempt| attempt.broke.is_some())?;
+        let how = broke.as_deref().unwrap_or_default();
+        Some(format!("a worker tried to {tried}, and {how}"))
+    }
+
+    /// Why a wall is missing; absent if it stands.
+    pub(crate) fn missing(&self, wall: &str) -> Option<&str> {
+        self.wall(wall)?.missing.as_deref()
+    }
+
+    fn wall(&self, name: &str) -> Option<&ExaminedWall> {
+        self.walls.iter().find(|wall| wall.name == name)
     }
 }

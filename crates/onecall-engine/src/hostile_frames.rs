@@ -139,12 +139,12 @@ fn read_chunks(chunks: &[&[u8]]) -> Vec<String> {
         };
         for chunk in chunks.iter().filter(|chunk| !chunk.is_empty()) {
             worker.write_all(chunk).unwrap();
-            if !connection.exchange().await.unwrap() || !hear(&mut connection) {
+            if !connection.exchange().await || !hear(&mut connection) {
                 return said;
             }
         }
         drop(worker);
-        while connection.exchange().await.unwrap() && hear(&mut connection) {}
+        while connection.exchange().await && hear(&mut connection) {}
         said
     })
 }
@@ -227,10 +227,10 @@ proptest! {
     ) {
         let (first, second, room) = with_connection(async |mut worker, mut connection| {
             worker.write_all(&length.to_le_bytes()).unwrap();
-            connection.exchange().await.unwrap();
+            connection.exchange().await;
             let first = connection.take_frame(|_| ());
             worker.write_all(&start).unwrap();
-            connection.exchange().await.unwrap();
+            connection.exchange().await;
             (first, connection.take_frame(|_| ()), connection.room())
         });
         let length = usize::try_from(length).unwrap();

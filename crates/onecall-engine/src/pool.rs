@@ -7,16 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use onecall_core::Failure;
-use onecall_jail::Mode;
+use onecall_jail::{JailError, Mode, Property, Requirement};
 use thiserror::Error;
-use tokio::sync::Semaphore;
 
 use crate::examination::Examination;
+use crate::files::Files;
+use crate::scratch::Provision;
 use crate::worker::Worker;
 use crate::workspace::Quota;
 use crate::zygote::{Zygote, ZygoteCommand};
 
-/// Workers kept waiting for a program.
+/// Workers kept waiting for a program, by an engine for any number of programs.
 const AHEAD: usize = 2;
 
 /// A program has the processor to itself for so long before the worker that it took is replaced.
@@ -25,9 +26,6 @@ const HEAD_START: Duration = Duration::from_millis(250);
 
 /// The answer of one that is over goes out first.
 const AFTERWARDS: Duration = Duration::from_millis(5);
-
-/// Programs that run at once; further ones wait for their turn.
-pub(crate) const MAX_AT_ONCE: usize = 256;
 
 /// A worker that is not ready by then never will be.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -52,12 +50,20 @@ pub enum EngineError {
     /// It started and never became ready.
     #[error("its worker was not ready within {}s", READY_TIMEOUT.as_secs())]
     NotReady,
-    /// A worker could break out of what it said are its walls.
-    #[error("{faults}; programs run nevertheless with `sandbox: best-effort` or `sandbox: off`")]
+    /// A property of the sandbox that the configuration demands does not hold.
+    #[error("the sandbox does not keep programs from {} (`{}`): {reason}; {way_out}",
+        property.kept_from(), property.name())]
     Unsafe {
-        /// Which walls do not hold, and why.
-        faults: String,
+        /// Which property.
+        property: Property,
+        /// Which walls are missing, or how a worker broke out.
+        reason: String,
+        /// How to run programs nevertheless.
+        way_out: String,
     },
+    /// The configuration demands a sandbox, and this operating system has none.
+    #[error(transparent)]
+    NoSandbox(#[from] JailError),
     /// There is no interpreter, or not one that can be used.
     #[error("{reason}")]
     NoInterpreter {
@@ -78,12 +84,17 @@ impl EngineError {
 #[derive(Debug)]
 pub(crate) struct Engine {
     command: ZygoteCommand,
-    mode: Mode,
+    sandbox: Requirement,
     pub(crate) quota: Option<Quota>,
+    /// What the gateway opens for its programs; others open files themselves, if they may.
+    pub(crate) files: Option<Arc<Files>>,
+    /// How programs come to a scratch folder.
+    pub(crate) provision: Provision,
+    /// Workers kept waiting for a program.
+    ahead: usize,
     state: Mutex<State>,
-    turns: Arc<Semaphore>,
     remarked: AtomicBool,
-    forked: AtomicU64,
+    forked: Arc<AtomicU64>,
 }
 
 #[derive(Debug, Default)]
@@ -100,17 +111,32 @@ impl State {
 
 impl Engine {
     /// An engine that starts its zygote with `command`, when first needed. Its
-    /// programs together may fill the workspace up to `quota`.
-    pub(crate) fn new(command: ZygoteCommand, mode: Mode, quota: Option<Quota>) -> Self {
+    /// programs together may fill the workspace up to `quota`, and ask for `files`.
+    pub(crate) fn new(
+        command: ZygoteCommand,
+        sandbox: Requirement,
+        quota: Option<Quota>,
+        files: Option<Files>,
+        provision: Provision,
+    ) -> Self {
         Self {
             command,
-            mode,
+            sandbox,
             quota,
+            files: files.map(Arc::new),
+            provision,
+            ahead: AHEAD,
             state: Mutex::default(),
-            turns: Arc::new(Semaphore::new(MAX_AT_ONCE)),
             remarked: AtomicBool::new(false),
-            forked: AtomicU64::new(0),
+            forked: Arc::default(),
         }
+    }
+
+    /// Makes this an engine for a single program, whose workers count as those of `other`.
+    pub(crate) fn for_one_program(mut self, other: &Self) -> Self {
+        self.ahead = 0;
+        self.forked = Arc::clone(&other.forked);
+        self
     }
 
     /// How many workers it has had so far.
@@ -136,17 +162,13 @@ impl Engine {
 
     /// A worker that waits for its program.
     pub(crate) async fn worker(self: &Arc<Self>) -> Result<Worker, EngineError> {
-        let turn = Arc::clone(&self.turns).acquire_owned().await.ok();
         let mut last_error = EngineError::NotReady;
         // A waiting worker may have died with its zygote; the next one comes
         // from a new zygote.
         for _ in 0..=AHEAD {
             let (mut worker, zygote) = self.take()?;
             match tokio::join!(ready(&mut worker), self.examined(&zygote)) {
-                (Ok(()), Ok(())) => {
-                    worker.hold(turn);
-                    return Ok(worker);
-                }
+                (Ok(()), Ok(())) => return Ok(worker),
                 (Err(error @ EngineError::Died { .. }), _)
                 | (_, Err(error @ EngineError::Died { .. })) => last_error = error,
                 (Err(error), _) | (_, Err(error)) => return Err(error),
@@ -155,35 +177,37 @@ impl Engine {
         Err(last_error)
     }
 
-    /// Waits until a worker that was kept may run another program.
-    pub(crate) async fn take_turn(&self, worker: &mut Worker) {
-        worker.hold(Arc::clone(&self.turns).acquire_owned().await.ok());
-    }
-
     /// Has one worker of each zygote test the walls, which are the same for all, and
     /// decides whether they are good enough for a program.
     async fn examined(&self, zygote: &Arc<Zygote>) -> Result<(), EngineError> {
-        if self.mode == Mode::Off {
+        if self.sandbox.mode == Mode::Off {
             return Ok(());
         }
-        let faults = zygote.examination.get_or_try_init(|| self.examine()).await?.faults();
-        if faults.is_empty() {
-            return Ok(());
-        }
-        if self.mode == Mode::Required {
-            return Err(EngineError::Unsafe { faults: faults.join("; ") });
-        }
-        if !self.remarked.swap(true, Ordering::Relaxed) {
-            for fault in faults {
-                tracing::warn!("{fault}");
+        let examination = zygote.examination.get_or_try_init(|| self.examine()).await?;
+        for property in Property::ALL {
+            let Some(reason) = examination.fault(property) else { continue };
+            if self.sandbox.demands(property) {
+                let way_out = self.sandbox.way_out(property);
+                return Err(EngineError::Unsafe { property, reason, way_out });
+            }
+            if !self.remarked.load(Ordering::Relaxed) {
+                let (kept_from, name) = (property.kept_from(), property.name());
+                tracing::warn!(
+                    "the sandbox does not keep programs from {kept_from} (`{name}`): {reason}"
+                );
             }
         }
+        self.remarked.store(true, Ordering::Relaxed);
         Ok(())
     }
 
     fn take(self: &Arc<Self>) -> Result<(Worker, Arc<Zygote>), EngineError> {
         let mut state = self.state();
-        if state.waiting.len() == AHEAD
+        if self.ahead == 0 {
+            let zygote = self.refill(&mut state)?;
+            return Ok((self.fork(&zygote)?, zygote));
+        }
+        if state.waiting.len() == self.ahead
             && let Some(zygote) = state.living_zygote()
             && let Some(worker) = state.waiting.pop_front()
         {
@@ -191,7 +215,7 @@ impl Engine {
             return Ok((worker, zygote));
         }
         // Another program has just begun, so a third may follow.
-        let waiting = state.waiting.pop_front();
+        let waiting = state.living_zygote().and_then(|_| state.waiting.pop_front());
         let zygote = self.refill(&mut state)?;
         let worker = waiting.or_else(|| state.waiting.pop_front()).ok_or(EngineError::NotReady)?;
         Ok((worker, zygote))
@@ -206,19 +230,20 @@ impl Engine {
         let zygote = match state.living_zygote() {
             Some(zygote) => zygote,
             None => {
+                self.sandbox.check_system()?;
                 state.waiting.clear();
                 let zygote = Zygote::spawn(&self.command);
                 Arc::clone(state.zygote.insert(zygote.map_err(|error| self.start_error(error))?))
             }
         };
-        while state.waiting.len() < AHEAD {
+        while state.waiting.len() < self.ahead {
             state.waiting.push_back(self.fork(&zygote)?);
         }
         Ok(zygote)
     }
 
     fn fork(&self, zygote: &Arc<Zygote>) -> Result<Worker, EngineError> {
-        let worker = zygote.fork().map_err(|error| self.start_error(error))?;
+        let worker = zygote.fork(self.files.as_ref()).map_err(|error| self.start_error(error))?;
         self.forked.fetch_add(1, Ordering::Relaxed);
         Ok(worker)
     }

@@ -63,6 +63,7 @@ mod kind {
     pub(super) const VALUE_NOTHING: u8 = b'V';
     pub(super) const VALUE_JSON: u8 = b'J';
     pub(super) const VALUE_TEXT: u8 = b'T';
+    pub(super) const VALUE_CONTENT: u8 = b'C';
     pub(super) const ERROR: u8 = b'E';
 }
 
@@ -70,13 +71,23 @@ mod kind {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ToWorker<'a> {
     /// Run this within these limits, on a condition (see [`Condition`]).
-    Program { limits: ProgramLimits, wishes: Wishes, condition: &'a str, code: &'a str },
+    Program {
+        limits: ProgramLimits,
+        /// The memory of the program's scratch folder; zero if it has none.
+        scratch_bytes: u64,
+        wishes: Wishes,
+        condition: &'a str,
+        /// What the program finds as its arguments, its name first, with a NUL between them; empty
+        /// if it has none.
+        argv: &'a str,
+        code: &'a str,
+    },
     /// A program is about to come, and waits for nothing but this worker.
     Hurry,
     /// Test the walls instead of running a program.
     Examine,
-    /// What a name means, as JSON: `{"parameters": […]}`, `{"blocked": true}` or
-    /// `{"nearest": […]}`.
+    /// What a name means, as JSON: `{"name": …, "parameters": […]}` with the name to call it by,
+    /// `{"blocked": true}` or `{"nearest": […]}`.
     Name { meaning: &'a str },
     /// A call's answer.
     Answer { id: u64, answer: Answer<'a> },
@@ -109,6 +120,8 @@ pub(crate) struct Summary {
     pub(crate) kind: String,
     pub(crate) message: String,
     pub(crate) line: Option<u64>,
+    /// What the sandbox denied, as `Denied::NAMES` has it.
+    pub(crate) denied: Option<String>,
 }
 
 /// On which condition a program is run; the worker answers `Lacks` otherwise.
@@ -142,6 +155,9 @@ pub(crate) enum Answer<'a> {
     Json(&'a str),
     /// JSON if it parses, else a string.
     Text(&'a str),
+    /// A value and the content blocks that came with it: a JSON array of the kind of the value
+    /// (`nothing`, `json` or `text`), its text, and the blocks.
+    Content(&'a str),
     /// The message of a `ToolError`.
     Error(&'a str),
 }
@@ -258,11 +274,13 @@ impl<'a> ToWorker<'a> {
                 let (memory_bytes, rest) = take_u64(kind, payload)?;
                 let (cpu_seconds, rest) = take_u64(kind, rest)?;
                 let (file_bytes, rest) = take_u64(kind, rest)?;
+                let (scratch_bytes, rest) = take_u64(kind, rest)?;
                 let (wishes, rest) = take_u64(kind, rest)?;
-                let (condition, code) = take_text(kind, rest)?;
+                let (condition, rest) = take_text(kind, rest)?;
+                let (argv, code) = take_text(kind, rest)?;
                 let limits = ProgramLimits { memory_bytes, cpu_seconds, file_bytes };
-                let wishes = Wishes::of(wishes);
-                Ok(Self::Program { limits, wishes, condition, code: text(kind, code)? })
+                let (wishes, code) = (Wishes::of(wishes), text(kind, code)?);
+                Ok(Self::Program { limits, scratch_bytes, wishes, condition, argv, code })
             }
             kind::HURRY => Ok(Self::Hurry),
             kind::EXAMINE => Ok(Self::Examine),
@@ -270,6 +288,7 @@ impl<'a> ToWorker<'a> {
             kind::VALUE_NOTHING => answer(|_| Answer::Nothing),
             kind::VALUE_JSON => answer(Answer::Json),
             kind::VALUE_TEXT => answer(Answer::Text),
+            kind::VALUE_CONTENT => answer(Answer::Content),
             kind::ERROR => answer(Answer::Error),
             unknown => Err(ProtocolError::UnknownKind(unknown)),
         }
@@ -278,13 +297,19 @@ impl<'a> ToWorker<'a> {
     /// Appends this frame to `buffer`.
     pub(crate) fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match self {
-            Self::Program { limits, wishes, condition, code } => {
+            Self::Program { limits, scratch_bytes, wishes, condition, argv, code } => {
                 let ProgramLimits { memory_bytes, cpu_seconds, file_bytes } = *limits;
-                let numbers = [memory_bytes, cpu_seconds, file_bytes, wishes.number()];
+                let numbers =
+                    [memory_bytes, cpu_seconds, file_bytes, *scratch_bytes, wishes.number()];
                 let numbers = numbers.map(u64::to_le_bytes).concat();
-                let condition_length = length_of(condition);
-                let parts =
-                    [&numbers[..], &condition_length, condition.as_bytes(), code.as_bytes()];
+                let parts = [
+                    &numbers[..],
+                    &length_of(condition),
+                    condition.as_bytes(),
+                    &length_of(argv),
+                    argv.as_bytes(),
+                    code.as_bytes(),
+                ];
                 put(buffer, kind::PROGRAM, &parts)
             }
             Self::Hurry => put(buffer, kind::HURRY, &[]),
@@ -295,6 +320,7 @@ impl<'a> ToWorker<'a> {
                     Answer::Nothing => (kind::VALUE_NOTHING, ""),
                     Answer::Json(text) => (kind::VALUE_JSON, *text),
                     Answer::Text(text) => (kind::VALUE_TEXT, *text),
+                    Answer::Content(text) => (kind::VALUE_CONTENT, *text),
                     Answer::Error(text) => (kind::ERROR, *text),
                 };
                 put(buffer, kind, &[&id.to_le_bytes(), text.as_bytes()])
@@ -391,18 +417,28 @@ mod tests {
         let limits = ProgramLimits { memory_bytes: 1 << 40, cpu_seconds: 7, file_bytes: 0 };
         let frames = [
             ToWorker::Program {
+                scratch_bytes: 0,
                 limits,
                 wishes: Wishes::default(),
                 condition: "",
+                argv: "report.py\0é",
                 code: "print('é')",
             },
-            ToWorker::Program { limits, wishes, condition: "numpy\npandas", code: "" },
+            ToWorker::Program {
+                limits,
+                scratch_bytes: 9,
+                wishes,
+                condition: "numpy\npandas",
+                argv: "",
+                code: "",
+            },
             ToWorker::Hurry,
             ToWorker::Examine,
             ToWorker::Name { meaning: r#"{"blocked":true}"# },
             ToWorker::Answer { id: 1, answer: Answer::Nothing },
             ToWorker::Answer { id: 2, answer: Answer::Json("[1]") },
             ToWorker::Answer { id: 3, answer: Answer::Text("one") },
+            ToWorker::Answer { id: 5, answer: Answer::Content(r#"["text","a",[]]"#) },
             ToWorker::Answer { id: 4, answer: Answer::Error("'x' failed: no") },
         ];
         for frame in frames {

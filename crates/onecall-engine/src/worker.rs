@@ -9,22 +9,27 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use onecall_core::{
-    BoxFuture, CallableName, Detail, ErrorSummary, Failure, Limits, Program, Resolution,
-    SPAN_TARGET, ToolError, ToolHost, ToolValue,
+    BoxFuture, CallableName, Denied, Detail, ErrorSummary, Failure, Limits, Program, ProgramHost,
+    Resolution, SPAN_TARGET, ToolError, ToolValue,
 };
-use onecall_jail::ProgramLimits;
+use onecall_jail::{ProgramLimits, Property};
 use serde_json::json;
 use tokio::net::UnixStream;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use tracing::{Instrument, info_span};
 
+use crate::admission::Place;
 use crate::calls::{Calls, LONGEST_NAME};
 use crate::connection::Connection;
 use crate::examination::{Attempt, Examination};
-use crate::pool::{Engine, MAX_AT_ONCE};
+use crate::files::frames::Malformed;
+use crate::files::witness::Witness;
+use crate::pool::Engine;
 use crate::protocol::{Answer, Condition, FromWorker, ProtocolError, Summary, ToWorker, Wishes};
+use crate::scratch::{self, Scratch, Slot};
 use crate::workspace::Quota;
-use crate::zygote::{WaitStatus, Zygote};
+use crate::zygote::{WorkerExit, Zygote, signal_name};
 
 /// After each step of a lone program the gateway stays awake this long: a processor
 /// that has gone idle takes longer to wake than a quick server to answer.
@@ -39,9 +44,11 @@ const SESSION_CPU: Duration = Duration::from_secs(60 * 60);
 /// Bytes of the class and the message of an error that are kept.
 const LONGEST_SUMMARY: usize = 64 * 1024;
 
-/// How long to wait for the zygote's word on how a worker died.
-const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long to wait for the zygote's word on how a worker or itself died. Only a worker that
+/// closes its connection and goes on can make the gateway wait that long.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
+const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 const SIGSYS: i32 = 31;
 
@@ -53,6 +60,23 @@ pub trait ProgramOutput: Send {
     fn stderr(&mut self, bytes: &[u8]);
     /// The program shows this: an MCP content block as JSON, if the worker is honest.
     fn show(&mut self, block: &str);
+    /// The program has to wait until others end. So many that wait came before it.
+    fn waits(&mut self, before: usize);
+    /// Waits until there is room for what the program will say. It has its place among the
+    /// programs that run at once, and does not begin before.
+    fn has_room(&mut self) -> BoxFuture<'_, ()>;
+    /// The author of the program should know this, a line that the gateway wrote.
+    fn remark(&mut self, line: String);
+}
+
+/// A program that may begin, and what belongs to its run.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) limits: &'a Limits,
+    pub(crate) host: &'a dyn ProgramHost,
+    /// Its place among the programs that run at once.
+    pub(crate) place: &'a Place,
 }
 
 /// What became of a program that did not fail.
@@ -84,29 +108,33 @@ impl Engine {
     pub(crate) async fn run_in(
         self: &Arc<Self>,
         kept: &mut Option<Worker>,
-        program: &Program,
+        run: Run<'_>,
         condition: Condition<'_>,
-        limits: &Limits,
-        host: &dyn ToolHost,
         output: &mut dyn ProgramOutput,
     ) -> Result<Ended, Failure> {
         let mut attempts = 1;
+        let has_variables = kept.is_some();
         loop {
             let mut worker = match kept.take() {
-                Some(mut worker) => {
-                    self.take_turn(&mut worker).await;
-                    worker
-                }
+                Some(worker) => worker,
                 None => {
                     let start = info_span!(target: SPAN_TARGET, "start worker");
                     self.worker().instrument(start).await.map_err(|error| error.failure())?
                 }
             };
-            let result = self.run_on(&mut worker, program, condition, limits, host, output).await;
+            let before = self.witness().await;
+            let result = self.run_on(&mut worker, run, condition, output).await;
+            if let (Some(before), Some(after)) = (before, self.witness().await)
+                && let Some(line) = before.compare(&after)
+            {
+                output.remark(line);
+            }
             self.replenish();
             let lost =
                 matches!(result, Err(Failure::WorkerDied { .. })) && worker.was_lost_unheard();
-            if lost && attempts < MAX_ATTEMPTS && program.session.is_none() {
+            // Nothing is heard of files that it may have written.
+            let repeatable = !has_variables && self.quota.is_none();
+            if lost && repeatable && attempts < MAX_ATTEMPTS {
                 attempts += 1;
                 continue;
             }
@@ -116,42 +144,67 @@ impl Engine {
                 Err(Failure::Raised { error, .. }) => error.kind != "MemoryError",
                 _ => false,
             };
-            if survived && program.session.is_some() {
-                worker.hold(None);
+            if survived && run.program.session.is_some() {
                 *kept = Some(worker);
             }
             return result;
         }
     }
 
+    /// The protected files of a workspace that programs write to without asking.
+    async fn witness(&self) -> Option<Witness> {
+        let quota = self.quota.as_ref().filter(|_| self.files.is_none())?;
+        let folder = quota.path().to_owned();
+        tokio::task::spawn_blocking(move || Witness::look(&folder)).await.ok()
+    }
+
     async fn run_on(
         &self,
         worker: &mut Worker,
-        program: &Program,
+        run: Run<'_>,
         condition: Condition<'_>,
-        limits: &Limits,
-        host: &dyn ToolHost,
         output: &mut dyn ProgramOutput,
     ) -> Result<Ended, Failure> {
-        let file_bytes = match &self.quota {
-            Some(quota) => quota.left().await,
-            None => 0,
-        };
+        let Run { program, limits, .. } = run;
+        let granted = self.grant_scratch(worker, run);
         let wishes =
             Wishes { stay: program.session.is_some(), value: program.detail == Detail::Whole };
+        let file_bytes = match &self.quota {
+            Some(quota) => quota.left().await,
+            // What a process may not write it never may, and a later program of the session may
+            // have a scratch folder.
+            None if wishes.stay => Scratch::of(limits.memory_bytes).bytes,
+            None => granted.bytes(),
+        };
         // What a process has used cannot be taken back, so a session gets it all at once.
         let seconds = if wishes.stay { SESSION_CPU } else { limits.timeout };
         let limited = ProgramLimits {
-            memory_bytes: limits.memory_bytes,
+            memory_bytes: limits.memory_bytes.saturating_sub(granted.bytes()),
             cpu_seconds: seconds.as_secs().saturating_add(1),
             file_bytes,
         };
         let (condition, code) = (condition.text(), program.code.as_str());
-        let start = ToWorker::Program { limits: limited, wishes, condition, code };
-        tokio::select! {
-            result = worker.run(&start, limits, host, output) => result,
+        let scratch_bytes = granted.bytes();
+        let argv = program.argv.join("\0");
+        let start = ToWorker::Program {
+            limits: limited,
+            scratch_bytes,
+            wishes,
+            condition,
+            argv: &argv,
+            code,
+        };
+        let result = tokio::select! {
+            result = worker.run(&start, run, output) => result,
             full = exceeded(self.quota.as_ref()) => Err(full),
+        };
+        if let Err(failure) = &result
+            && let Some(reason) = granted.refused().or_else(|| worker.slot.failure())
+            && let Some(line) = scratch::explain(failure, reason)
+        {
+            output.remark(line);
         }
+        result
     }
 }
 
@@ -160,9 +213,12 @@ impl Engine {
 pub(crate) struct Worker {
     id: u64,
     connection: Connection,
-    exit: oneshot::Receiver<WaitStatus>,
+    /// Answers what it asks about files, until it breaks the protocol.
+    files: Option<JoinHandle<Result<(), Malformed>>>,
+    /// The scratch folder of its programs.
+    slot: Arc<Slot>,
+    exit: oneshot::Receiver<WorkerExit>,
     zygote: Arc<Zygote>,
-    turn: Option<OwnedSemaphorePermit>,
     /// Whether its program has said anything yet.
     heard: bool,
 }
@@ -170,6 +226,9 @@ pub(crate) struct Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         self.zygote.kill(self.id);
+        if let Some(files) = &self.files {
+            files.abort();
+        }
     }
 }
 
@@ -177,34 +236,42 @@ impl Worker {
     pub(crate) fn new(
         id: u64,
         stream: UnixStream,
-        exit: oneshot::Receiver<WaitStatus>,
+        files: Option<JoinHandle<Result<(), Malformed>>>,
+        slot: Arc<Slot>,
+        exit: oneshot::Receiver<WorkerExit>,
         zygote: Arc<Zygote>,
     ) -> Self {
-        Self { id, connection: Connection::new(stream), exit, zygote, turn: None, heard: false }
+        let connection = Connection::new(stream);
+        Self { id, connection, files, slot, exit, zygote, heard: false }
     }
 
-    /// Whether no other program runs, for whom staying awake would be in the way.
-    fn is_alone(&self) -> bool {
-        self.turn
-            .as_ref()
-            .is_some_and(|turn| turn.semaphore().available_permits() + 1 == MAX_AT_ONCE)
+    /// Where the scratch folder of its programs is, if they have one.
+    pub(crate) fn slot(&self) -> &Slot {
+        &self.slot
     }
 
-    /// Keeps a place among the programs that run at once.
-    pub(crate) fn hold(&mut self, turn: Option<OwnedSemaphorePermit>) {
-        self.turn = turn;
+    /// Why a wall around this worker is missing; absent if it stands.
+    pub(crate) fn missing_wall(&self, name: &str) -> Option<String> {
+        self.zygote.examination.get()?.missing(name).map(str::to_owned)
     }
 
     /// Waits until the worker has locked itself in, and has it warm up no more if it is not there
     /// yet.
     pub(crate) async fn ready(&mut self) -> Result<(), String> {
-        tokio::select! {
+        let at_once = tokio::select! {
             biased;
-            ready = self.said_ready() => return ready,
-            () = std::future::ready(()) => {}
+            ready = self.said_ready() => Some(ready),
+            () = std::future::ready(()) => None,
+        };
+        match at_once {
+            Some(ready) => ready?,
+            None => {
+                self.connection.send(&ToWorker::Hurry).map_err(|error| error.to_string())?;
+                self.said_ready().await?;
+            }
         }
-        self.connection.send(&ToWorker::Hurry).map_err(|error| error.to_string())?;
-        self.said_ready().await
+        // It may have waited for its program, and have been killed meanwhile.
+        if self.connection.is_closed() { Err(self.death(None).await) } else { Ok(()) }
     }
 
     async fn said_ready(&mut self) -> Result<(), String> {
@@ -228,9 +295,10 @@ impl Worker {
         });
         let mut examination: Examination = report.await??;
         let killed = tokio::time::timeout(EXIT_TIMEOUT, &mut self.exit).await;
-        let held = matches!(killed, Ok(Ok(status)) if status.signal() == Some(SIGSYS));
+        let held = matches!(killed, Ok(Ok(WorkerExit::Ended(status)))
+            if status.signal() == Some(SIGSYS));
         examination.attempts.push(Attempt {
-            wall: "system calls".to_owned(),
+            property: Property::Processes.name().to_owned(),
             tried: "be traced".to_owned(),
             broke: (!held).then(|| "it was not ended for it".to_owned()),
         });
@@ -246,11 +314,8 @@ impl Worker {
             match self.connection.take_frame(&mut take) {
                 Ok(Some(Some(taken))) => return Ok(taken),
                 Ok(Some(None)) => {}
-                Ok(None) => match self.connection.exchange().await {
-                    Ok(true) => {}
-                    Ok(false) => return Err(self.death(None).await),
-                    Err(error) => return Err(error.to_string()),
-                },
+                Ok(None) if self.connection.exchange().await => {}
+                Ok(None) => return Err(self.death(None).await),
                 Err(error) => return Err(error.to_string()),
             }
         }
@@ -265,10 +330,10 @@ impl Worker {
     async fn run(
         &mut self,
         start: &ToWorker<'_>,
-        limits: &Limits,
-        host: &dyn ToolHost,
+        run: Run<'_>,
         output: &mut dyn ProgramOutput,
     ) -> Result<Ended, Failure> {
+        let Run { limits, host, place, .. } = run;
         let mut deadline = pin!(tokio::time::sleep(limits.timeout));
         self.heard = false;
         self.connection.send(start).map_err(|error| {
@@ -295,7 +360,7 @@ impl Worker {
                             resolving = Some(Box::pin(async move {
                                 match name {
                                     Some(name) => host.resolve(&name).await,
-                                    None => Resolution::Unknown { nearest: Vec::new() },
+                                    None => Resolution::unknown(Vec::new()),
                                 }
                             }));
                         }
@@ -325,7 +390,8 @@ impl Worker {
                 }
             }
             let listening = resolving.is_none() && calls.has_room();
-            let awake = last_step.elapsed() < SPIN && self.is_alone();
+            // Where other programs run, staying awake would be in their way.
+            let awake = last_step.elapsed() < SPIN && place.is_alone();
             tokio::select! {
                 biased;
                 () = &mut deadline => {
@@ -339,12 +405,12 @@ impl Worker {
                     self.tell_meaning(&resolution)
                         .map_err(|error| broke_protocol(&error.to_string()))?;
                 }
-                alive = self.connection.exchange_when(listening) => match alive {
-                    Ok(true) => {}
-                    Ok(false) | Err(_) => {
-                        return Err(Failure::WorkerDied { reason: self.death(Some(limits)).await });
-                    }
+                alive = self.connection.exchange_when(listening) => if !alive {
+                    return Err(Failure::WorkerDied { reason: self.death(Some(limits)).await });
                 },
+                malformed = misused(&mut self.files) => {
+                    return Err(broke_protocol(&malformed.to_string()));
+                }
                 () = tokio::task::yield_now(), if awake => {
                     // Whoever else wants this processor comes first.
                     std::thread::yield_now();
@@ -360,11 +426,15 @@ impl Worker {
         id: u64,
         answer: &Result<ToolValue, ToolError>,
     ) -> Result<(), ProtocolError> {
-        let message;
+        let (message, written);
         let answer = match answer {
             Ok(ToolValue::Nothing) => Answer::Nothing,
             Ok(ToolValue::Json(json)) => Answer::Json(json.get()),
             Ok(ToolValue::Text(text)) => Answer::Text(text),
+            Ok(value @ ToolValue::WithContent { .. }) => {
+                written = value.written().1;
+                Answer::Content(&written)
+            }
             Err(error) => {
                 message = error.to_string();
                 Answer::Error(&message)
@@ -382,9 +452,12 @@ impl Worker {
 
     fn tell_meaning(&mut self, resolution: &Resolution) -> Result<(), ProtocolError> {
         let meaning = match resolution {
-            Resolution::Callable(spec) => json!({ "parameters": spec.parameters() }),
+            Resolution::Callable(spec) | Resolution::Unavailable { spec, .. } => {
+                json!({ "name": spec.callable.as_str(), "parameters": spec.parameters() })
+            }
             Resolution::Blocked => json!({ "blocked": true }),
-            Resolution::Unknown { nearest } => {
+            Resolution::Attribute(_) => json!({ "nearest": [] }),
+            Resolution::Unknown { nearest, .. } => {
                 let nearest: Vec<_> = nearest.iter().map(CallableName::as_str).collect();
                 json!({ "nearest": nearest })
             }
@@ -392,11 +465,10 @@ impl Worker {
         self.connection.send(&ToWorker::Name { meaning: &meaning.to_string() })
     }
 
-    /// Says how the process died.
+    /// Says how the process died, which had a program with these limits or none yet.
     async fn death(&mut self, limits: Option<&Limits>) -> String {
-        let status = tokio::time::timeout(EXIT_TIMEOUT, &mut self.exit).await;
-        match status {
-            Ok(Ok(status)) => match (status.signal(), status.code()) {
+        match tokio::time::timeout(EXIT_TIMEOUT, &mut self.exit).await {
+            Ok(Ok(WorkerExit::Ended(status))) => match (status.signal(), status.code()) {
                 (Some(signal), _) => {
                     let (name, cause) = (signal_name(signal), cause_of(signal, limits));
                     format!("the program's process was ended by {name}{cause}")
@@ -406,21 +478,28 @@ impl Worker {
                     format!("the program ended its own process with exit code {code}")
                 }
             },
-            Ok(Err(_)) => match self.zygote.last_words().as_str() {
-                "" => "the engine's zygote died".to_owned(),
-                words => format!("the engine's zygote died: {words}"),
-            },
+            Ok(Ok(WorkerExit::NotForked(error))) => format!("no process can be forked: {error}"),
+            Ok(Err(_)) => {
+                let fate = self.zygote.fate().await;
+                match limits {
+                    Some(_) => format!("the program's process was ended: {fate}"),
+                    None => fate,
+                }
+            }
             Err(_) => "the program's process closed its connection".to_owned(),
         }
     }
 }
 
 fn raised(summary: &str, traceback: &str) -> Failure {
-    let Summary { mut kind, mut message, line } = serde_json::from_str(summary).unwrap_or_default();
+    let Summary { mut kind, mut message, line, denied } =
+        serde_json::from_str(summary).unwrap_or_default();
     for text in [&mut kind, &mut message] {
         text.truncate(text.floor_char_boundary(LONGEST_SUMMARY));
     }
-    Failure::Raised { traceback: traceback.to_owned(), error: ErrorSummary { kind, message, line } }
+    let denied = denied.as_deref().and_then(Denied::named);
+    let error = ErrorSummary { kind, message, line, denied };
+    Failure::Raised { traceback: traceback.to_owned(), error }
 }
 
 fn broke_protocol(what: &str) -> Failure {
@@ -436,7 +515,8 @@ fn cause_of(signal: i32, limits: Option<&Limits>) -> String {
     match (signal, limits) {
         (SIGSYS, _) => ": it made a system call that the sandbox forbids".to_owned(),
         (SIGXCPU, Some(_)) => ": it used more processor time than it has time to run".to_owned(),
-        (6 | 9 | 11, Some(limits)) => {
+        (SIGKILL, _) => ": the system ended it, most likely because memory ran out".to_owned(),
+        (6 | 11, Some(limits)) => {
             let megabytes = limits.memory_bytes / (1024 * 1024);
             format!("; it may have used more than its {megabytes} MB of memory")
         }
@@ -444,19 +524,16 @@ fn cause_of(signal: i32, limits: Option<&Limits>) -> String {
     }
 }
 
-fn signal_name(signal: i32) -> String {
-    match signal {
-        4 => "SIGILL".to_owned(),
-        6 => "SIGABRT".to_owned(),
-        7 => "SIGBUS".to_owned(),
-        9 => "SIGKILL".to_owned(),
-        11 => "SIGSEGV".to_owned(),
-        15 => "SIGTERM".to_owned(),
-        SIGXCPU => "SIGXCPU".to_owned(),
-        25 => "SIGXFSZ".to_owned(),
-        SIGSYS => "SIGSYS".to_owned(),
-        other => format!("signal {other}"),
+/// Ends when a worker asks for files in a way that no worker does.
+async fn misused(files: &mut Option<JoinHandle<Result<(), Malformed>>>) -> Malformed {
+    if let Some(serving) = files {
+        let ended = serving.await;
+        *files = None;
+        if let Ok(Err(malformed)) = ended {
+            return malformed;
+        }
     }
+    std::future::pending().await
 }
 
 /// Ends when the workspace holds more than it may.

@@ -6,10 +6,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use onecall_core::{Failure, Workspace, WorkspaceAccess};
 use rustix::fs::statvfs;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// How often the disk is asked how much is left, which costs next to nothing.
 const GLANCE: Duration = Duration::from_millis(1);
@@ -29,6 +31,37 @@ const SMALLEST: u64 = 4096;
 pub(crate) struct Quota {
     path: PathBuf,
     max_bytes: u64,
+    /// Held by what the gateway itself writes there, so that no two fill the same room.
+    writing: Arc<Mutex<()>>,
+}
+
+/// The room that is left in the folder of programs. The gateway writes nothing else there
+/// while this is held.
+#[derive(Debug)]
+pub struct WorkspaceRoom {
+    /// The folder.
+    pub folder: PathBuf,
+    max_bytes: u64,
+    left: u64,
+    _writing: OwnedMutexGuard<()>,
+}
+
+impl WorkspaceRoom {
+    /// Refuses a new file of `bytes` bytes for which there is no room.
+    ///
+    /// # Errors
+    /// What to tell who wants to write it.
+    pub fn check(&self, bytes: u64) -> Result<(), String> {
+        let needed = bytes.max(SMALLEST);
+        if needed <= self.left {
+            return Ok(());
+        }
+        Err(format!(
+            "the workspace has {} bytes left of its quota of {} (max_bytes), and a new file of \
+             {bytes} bytes takes {needed}; remove files or raise the quota",
+            self.left, self.max_bytes
+        ))
+    }
 }
 
 impl Quota {
@@ -37,9 +70,21 @@ impl Quota {
         match workspace.access {
             WorkspaceAccess::ReadOnly => None,
             WorkspaceAccess::ReadWrite { max_bytes } => {
-                Some(Self { path: workspace.path.clone(), max_bytes })
+                Some(Self { path: workspace.path.clone(), max_bytes, writing: Arc::default() })
             }
         }
+    }
+
+    /// The folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What may still be written, kept for one writer of the gateway.
+    pub(crate) async fn room(&self) -> WorkspaceRoom {
+        let writing = Arc::clone(&self.writing).lock_owned().await;
+        let (folder, max_bytes, left) = (self.path.clone(), self.max_bytes, self.left().await);
+        WorkspaceRoom { folder, max_bytes, left, _writing: writing }
     }
 
     /// What may still be written.

@@ -8,33 +8,41 @@
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, sendmsg};
+use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Interest};
 use tokio::net::UnixStream;
-use tokio::process::{Child, ChildStderr, Command};
-use tokio::sync::{OnceCell, mpsc, oneshot};
-use tokio::task::JoinHandle;
+use tokio::process::{ChildStderr, Command};
+use tokio::sync::{OnceCell, mpsc, oneshot, watch};
 
 use crate::examination::Examination;
+use crate::files::Files;
+use crate::files::channel::{Channel, receive_once};
+use crate::scratch::{Scratch, Slot};
+use crate::system;
 use crate::worker::Worker;
 
 const FORK: u8 = b'F';
 const KILL: u8 = b'K';
+const SCRATCH: u8 = b'S';
+const NOT_FORKED: u8 = b'N';
 
-/// A message to the zygote: kind and worker id.
+/// A message to the zygote: kind, and worker id or size of a scratch folder.
 const REQUEST_SIZE: usize = 9;
 
-/// A message from it: kind, worker id and wait status.
+/// A message from it: kind, worker id, and wait status or error number.
 const EXIT_SIZE: usize = 13;
 
-/// How long a dead zygote's stderr may stay open.
-const LAST_WORDS_TIMEOUT: Duration = Duration::from_millis(200);
+/// How long a dead zygote's stderr may stay open. It is inherited by workers, which the
+/// kernel ends with their zygote.
+const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How to start a zygote: this program, run again with these arguments.
 #[derive(Clone, Debug)]
@@ -50,20 +58,47 @@ pub(crate) struct ZygoteCommand {
 pub(crate) struct Zygote {
     requests: mpsc::UnboundedSender<Request>,
     next_id: AtomicU64,
-    last_words: Arc<Mutex<String>>,
+    /// Why the process ended, once it has.
+    fate: watch::Receiver<Option<String>>,
     /// What its first worker found out about the walls.
     pub(crate) examination: OnceCell<Examination>,
 }
 
 #[derive(Debug)]
 enum Request {
-    Fork { id: u64, socket: OwnedFd, exited: oneshot::Sender<WaitStatus> },
+    Fork { id: u64, sockets: Vec<OwnedFd>, exited: oneshot::Sender<WorkerExit> },
     Kill { id: u64 },
+    Scratch { bytes: u64, socket: OwnedFd },
+}
+
+/// What a zygote reports of a worker at last.
+#[derive(Debug)]
+pub(crate) enum WorkerExit {
+    /// Its process ended.
+    Ended(WaitStatus),
+    /// It never had a process.
+    NotForked(io::Error),
 }
 
 /// How a process ended, as `wait` reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WaitStatus(i32);
+
+/// The name of a signal that ends a process.
+pub(crate) fn signal_name(signal: i32) -> String {
+    match signal {
+        4 => "SIGILL".to_owned(),
+        6 => "SIGABRT".to_owned(),
+        7 => "SIGBUS".to_owned(),
+        9 => "SIGKILL".to_owned(),
+        11 => "SIGSEGV".to_owned(),
+        15 => "SIGTERM".to_owned(),
+        24 => "SIGXCPU".to_owned(),
+        25 => "SIGXFSZ".to_owned(),
+        31 => "SIGSYS".to_owned(),
+        other => format!("signal {other}"),
+    }
+}
 
 impl WaitStatus {
     /// The signal that killed it, if one did.
@@ -95,29 +130,62 @@ impl Zygote {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        let last_words = Arc::new(Mutex::default());
-        let log = tokio::spawn(log_stderr(child.stderr.take(), Arc::clone(&last_words)));
+        let last_words = LastWords::default();
+        let log = tokio::spawn(log_stderr(child.stderr.take(), last_words.clone()));
         let (requests, queue) = mpsc::unbounded_channel();
-        tokio::spawn(drive(UnixStream::from_std(ours)?, queue, child, log));
+        let (told, fate) = watch::channel(None);
+        let control = UnixStream::from_std(ours)?;
+        tokio::spawn(async move {
+            let waiting = drive(control, queue).await;
+            _ = child.start_kill();
+            let status = child.wait().await;
+            _ = tokio::time::timeout(LAST_WORDS_TIMEOUT, log).await;
+            told.send_replace(Some(describe_end(&last_words.get(), status.ok())));
+            // A dropped sender tells the owner of a worker that no exit will be reported.
+            drop(waiting);
+        });
         let examination = OnceCell::new();
-        Ok(Arc::new(Self { requests, next_id: AtomicU64::new(1), last_words, examination }))
+        Ok(Arc::new(Self { requests, next_id: AtomicU64::new(1), fate, examination }))
     }
 
-    /// The last line it wrote to stderr, if any.
-    pub(crate) fn last_words(&self) -> String {
-        self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Waits for the end of the process, and says why it ended: in its own last words, if it
+    /// left any.
+    pub(crate) async fn fate(&self) -> String {
+        let mut fate = self.fate.clone();
+        let known = fate.wait_for(Option::is_some).await.ok();
+        known.and_then(|fate| fate.clone()).unwrap_or_else(|| describe_end("", None))
     }
 
-    /// Asks for a worker; it comes to life in the background.
-    pub(crate) fn fork(self: &Arc<Self>) -> io::Result<Worker> {
+    /// Asks for a worker, whose programs may use `files`; it comes to life in the background. If
+    /// the process is gone, the worker has ended already, and [`fate`](Self::fate) says why.
+    pub(crate) fn fork(self: &Arc<Self>, files: Option<&Arc<Files>>) -> io::Result<Worker> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
+        let mut sockets = vec![OwnedFd::from(theirs)];
+        let slot = Slot::new(self);
+        let files = match files {
+            Some(files) => {
+                let (ours, theirs) = Channel::pair()?;
+                sockets.push(theirs);
+                Some(tokio::spawn(Arc::clone(files).serve(ours, Arc::clone(&slot))))
+            }
+            None => None,
+        };
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (exited, exit) = oneshot::channel();
-        self.requests
-            .send(Request::Fork { id, socket: theirs.into(), exited })
-            .map_err(|_| io::Error::other("the zygote is gone"))?;
-        Ok(Worker::new(id, UnixStream::from_std(ours)?, exit, Arc::clone(self)))
+        _ = self.requests.send(Request::Fork { id, sockets, exited });
+        Ok(Worker::new(id, UnixStream::from_std(ours)?, files, slot, exit, Arc::clone(self)))
+    }
+
+    /// Has the zygote make a scratch folder and takes it over. Blocks until the zygote answers or
+    /// is gone.
+    pub(crate) fn make_scratch(&self, scratch: Scratch) -> Result<OwnedFd, String> {
+        let (ours, theirs) = system::packet_sockets().map_err(|error| error.to_string())?;
+        _ = self.requests.send(Request::Scratch { bytes: scratch.bytes, socket: theirs });
+        receive_once(&ours).map_err(|failed| match failed.reason {
+            reason if reason.is_empty() => io::Error::from_raw_os_error(failed.errno).to_string(),
+            reason => format!("the system does not let onecall make it: {reason}"),
+        })
     }
 
     /// Kills a worker, if it still lives.
@@ -131,14 +199,13 @@ impl Zygote {
     }
 }
 
-/// Carries requests to the zygote and exits from it until either side is gone.
-async fn drive(
-    mut control: UnixStream,
-    mut requests: mpsc::UnboundedReceiver<Request>,
-    mut zygote: Child,
-    log: JoinHandle<()>,
-) {
-    let mut waiting = HashMap::new();
+/// Those who wait for the exit of a worker, by its id.
+type Waiting = HashMap<u64, oneshot::Sender<WorkerExit>>;
+
+/// Carries requests to the zygote and exits from it until either side is gone, and returns
+/// the workers that were left then.
+async fn drive(mut control: UnixStream, mut requests: mpsc::UnboundedReceiver<Request>) -> Waiting {
+    let mut waiting = Waiting::new();
     let mut exit = [0u8; EXIT_SIZE];
     let mut filled = 0;
     loop {
@@ -146,8 +213,7 @@ async fn drive(
         tokio::select! {
             request = requests.recv() => {
                 let Some(request) = request else { break };
-                if let Err(error) = send(&control, request, &mut waiting).await {
-                    tracing::warn!("the zygote cannot be reached: {error}");
+                if send(&control, request, &mut waiting).await.is_err() {
                     break;
                 }
             }
@@ -164,27 +230,33 @@ async fn drive(
         }
     }
     requests.close();
-    drop(control);
-    _ = zygote.start_kill();
-    _ = zygote.wait().await;
-    _ = tokio::time::timeout(LAST_WORDS_TIMEOUT, log).await;
-    // Whoever waits for an exit learns from its dropped sender that there is
-    // nobody left to report one, and finds the last words complete.
-    drop(waiting);
+    waiting
 }
 
-async fn send(
-    control: &UnixStream,
-    request: Request,
-    waiting: &mut HashMap<u64, oneshot::Sender<WaitStatus>>,
-) -> io::Result<()> {
-    let (kind, id, socket) = match request {
-        Request::Fork { id, socket, exited } => {
+/// Why a zygote ended. A line on stderr explains it, except after SIGKILL: then a worker wrote
+/// the line, which shares the stream and ends with the zygote.
+fn describe_end(last_words: &str, status: Option<ExitStatus>) -> String {
+    let was_killed = status.and_then(|status| status.signal()) == Some(Signal::KILL.as_raw());
+    if !last_words.is_empty() && !was_killed {
+        return last_words.to_owned();
+    }
+    let zygote = "the process that all programs of the engine are forked from";
+    match status.map(|status| (status.signal(), status.code())) {
+        Some((Some(signal), _)) => format!("{zygote} was ended by {}", signal_name(signal)),
+        Some((None, Some(code))) => format!("{zygote} ended with exit code {code}"),
+        _ => format!("{zygote} is gone"),
+    }
+}
+
+async fn send(control: &UnixStream, request: Request, waiting: &mut Waiting) -> io::Result<()> {
+    let (kind, id, sockets) = match request {
+        Request::Fork { id, sockets, exited } => {
             waiting.insert(id, exited);
-            (FORK, id, Some(socket))
+            (FORK, id, sockets)
         }
-        Request::Kill { id } if waiting.contains_key(&id) => (KILL, id, None),
+        Request::Kill { id } if waiting.contains_key(&id) => (KILL, id, Vec::new()),
         Request::Kill { .. } => return Ok(()),
+        Request::Scratch { bytes, socket } => (SCRATCH, bytes, vec![socket]),
     };
     let mut message = [0u8; REQUEST_SIZE];
     let [first, rest @ ..] = &mut message;
@@ -192,32 +264,51 @@ async fn send(
     rest.copy_from_slice(&id.to_le_bytes());
     control
         .async_io(Interest::WRITABLE, || {
-            let sockets: Vec<_> = socket.iter().map(AsFd::as_fd).collect();
-            let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let sockets: Vec<_> = sockets.iter().map(AsFd::as_fd).collect();
+            let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
             let mut ancillary = SendAncillaryBuffer::new(&mut space);
             if !sockets.is_empty() {
                 ancillary.push(SendAncillaryMessage::ScmRights(&sockets));
             }
-            sendmsg(control, &[IoSlice::new(&message)], &mut ancillary, SendFlags::NOSIGNAL)?;
+            sendmsg(control, &[IoSlice::new(&message)], &mut ancillary, system::SEND)?;
             Ok(())
         })
         .await
 }
 
-fn report_exit(message: [u8; EXIT_SIZE], waiting: &mut HashMap<u64, oneshot::Sender<WaitStatus>>) {
-    let [_, a, b, c, d, e, f, g, h, status @ ..] = message;
+fn report_exit(message: [u8; EXIT_SIZE], waiting: &mut Waiting) {
+    let [kind, a, b, c, d, e, f, g, h, number @ ..] = message;
     let id = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+    let number = i32::from_le_bytes(number);
+    let exit = match kind {
+        NOT_FORKED => WorkerExit::NotForked(io::Error::from_raw_os_error(number)),
+        _ => WorkerExit::Ended(WaitStatus(number)),
+    };
     if let Some(exited) = waiting.remove(&id) {
         // A worker that finished its program is no longer waited for.
-        _ = exited.send(WaitStatus(i32::from_le_bytes(status)));
+        _ = exited.send(exit);
     }
 }
 
-async fn log_stderr(stderr: Option<ChildStderr>, last_words: Arc<Mutex<String>>) {
+/// The last line that a zygote wrote to stderr.
+#[derive(Clone, Default)]
+struct LastWords(Arc<Mutex<String>>);
+
+impl LastWords {
+    fn get(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, line: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = line;
+    }
+}
+
+async fn log_stderr(stderr: Option<ChildStderr>, last_words: LastWords) {
     let Some(stderr) = stderr else { return };
     let mut lines = BufReader::new(stderr).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         tracing::error!("zygote: {line}");
-        *last_words.lock().unwrap_or_else(PoisonError::into_inner) = line;
+        last_words.set(line);
     }
 }

@@ -5,6 +5,8 @@ use std::io;
 
 use rustix::process::Pid;
 
+use crate::confinement::{Confinement, System};
+
 /// Which of the two processes this is after a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forked {
@@ -17,9 +19,7 @@ pub enum Forked {
 /// Forks this process, which must have a single thread: a lock that another thread
 /// holds would stay locked in the child for good.
 pub fn fork() -> io::Result<Forked> {
-    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
-        return Err(io::Error::other("a process with several threads cannot be forked"));
-    }
+    System::check_single_thread()?;
     // SAFETY: there is one thread, this one, so the child lacks none.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
@@ -28,4 +28,10 @@ pub fn fork() -> io::Result<Forked> {
             .map(Forked::Parent)
             .ok_or_else(|| io::Error::other("the system gave a process no number")),
     }
+}
+
+/// Has the kernel kill this process when its parent dies, so that a worker never outlives its
+/// zygote. A parent that is gone already is an error.
+pub fn die_with_parent() -> io::Result<()> {
+    System::die_with_parent()
 }

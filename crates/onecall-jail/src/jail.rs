@@ -1,40 +1,17 @@
-//! The order in which the walls go up.
+//! How programs are locked in, the same for every operating system.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
-use crate::report::{Report, Wall};
-use crate::syscalls::Filter;
-use crate::{
-    JailError, descriptors, environment, filesystem, keeper, namespaces, privileges, resources,
-    root, signals, syscalls,
-};
-
-const ALLOW_NAMESPACES: &str = "allow unprivileged user namespaces \
-     (sysctl user.max_user_namespaces > 0, kernel.unprivileged_userns_clone=1, \
-     kernel.apparmor_restrict_unprivileged_userns=0; in a container, a seccomp profile \
-     that allows unshare)";
-const NEWER_KERNEL: &str = "use a kernel from 5.13 on with landlock and seccomp enabled";
-const OUR_FAULT: &str = "report this as a bug of onecall";
-
-/// What to do where the kernel cannot build a wall.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Refuse to run programs.
-    #[default]
-    Required,
-    /// Run them behind the walls there are.
-    BestEffort,
-    /// Build none; only the limits of a program hold.
-    Off,
-}
+use crate::confinement::{Confinement, System};
+use crate::{JailError, Report, Requirement, Scratch};
 
 /// How programs are locked in.
 #[derive(Clone, Debug, Default)]
 pub struct Jail {
-    /// What to do where a wall is missing.
-    pub mode: Mode,
+    /// What has to hold before a program runs.
+    pub requirement: Requirement,
     /// Absolute paths a program may read; what does not exist is passed over.
     pub readable: Vec<PathBuf>,
     /// The same for the files of an interpreter other than this binary, which it may
@@ -45,28 +22,24 @@ pub struct Jail {
     pub presented: Vec<(PathBuf, PathBuf)>,
     /// The one directory a program may write to, absolute.
     pub writable: Option<PathBuf>,
+    /// A folder in memory that the programs of this jail have together, to write to. Without a
+    /// root of its own, a program has none.
+    pub scratch: Option<Scratch>,
     /// Where a program starts, absolute and below one of the paths above; the root
     /// if absent.
     pub folder: Option<PathBuf>,
 }
 
 /// Where a zygote has brought itself and all it forks.
-#[derive(Clone, Debug)]
-pub struct Isolation {
-    walls: Vec<Wall>,
-    /// The root for workers, or why there is none.
-    root: Result<PathBuf, String>,
-    /// What they may ask of the kernel, or why that could not be written down.
-    filters: Result<Vec<Filter>, String>,
-}
+pub type Isolation = <System as Confinement>::Isolation;
 
 /// A process locked in, but for the limits of its program.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// What stands.
     pub report: Report,
-    /// Address space in use before any program.
-    baseline: u64,
+    /// Address space in use before any program, in bytes.
+    pub(crate) baseline: u64,
 }
 
 /// A process that is about to become another program, behind every wall that such a
@@ -76,7 +49,22 @@ pub struct Enclosed {
     /// What stands so far.
     pub report: Report,
     /// The wall that is left for the workers of that program to build.
-    pub filters: Vec<Filter>,
+    pub filters: Filters,
+    /// The number of the real user that each worker has to become, and then give up its
+    /// capabilities.
+    pub counted_user: Option<u32>,
+}
+
+/// System call filters, for workers that install them themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filters {
+    /// The instructions of each filter as the kernel reads them, in the order of installing.
+    pub programs: Vec<Vec<u8>>,
+    /// Stands for the process that installs a filter wherever one names it, and has to be
+    /// replaced there. No process has such a number.
+    pub own_process: u32,
+    /// The number of the system call that installs a filter.
+    pub installed_by: i64,
 }
 
 /// What one program may use.
@@ -96,29 +84,7 @@ impl Jail {
     ///
     /// A missing wall is found by [`prepare`](Self::prepare), in the worker's report.
     pub fn isolate(&self) -> Result<Isolation, JailError> {
-        environment::forget_allocator_setting();
-        signals::reset();
-        if self.mode == Mode::Off {
-            return Ok(Isolation {
-                walls: Vec::new(),
-                root: Err(String::new()),
-                filters: Ok(Vec::new()),
-            });
-        }
-        let mut kept = Ok(());
-        let namespaces = Wall::build("namespaces", ALLOW_NAMESPACES, || {
-            let identity = namespaces::leave()?;
-            kept = keeper::start();
-            namespaces::settle(identity)
-        });
-        kept.map_err(JailError::Keeper)?;
-        let root = if namespaces.holds() {
-            root::build(self).map_err(|error| error.to_string())
-        } else {
-            Err("it needs the namespaces".to_owned())
-        };
-        let filters = syscalls::filters(self).map_err(|error| error.to_string());
-        Ok(Isolation { walls: vec![namespaces], root, filters })
+        System::isolate(self)
     }
 
     /// Builds every wall around this process, which has a single thread and of the
@@ -128,79 +94,42 @@ impl Jail {
         isolation: &Isolation,
         keep: &[BorrowedFd<'_>],
     ) -> Result<Prepared, JailError> {
-        let baseline = resources::virtual_memory().map_err(JailError::Size)?;
-        let mut walls = self.enclosing_walls(isolation, keep)?;
-        if self.mode != Mode::Off {
-            walls.push(Wall::build("system calls", NEWER_KERNEL, || match &isolation.filters {
-                Ok(filters) => syscalls::restrict(filters),
-                Err(reason) => Err(io::Error::other(reason.clone())),
-            }));
-        }
-        Ok(Prepared { report: self.accept(walls)?, baseline })
+        System::prepare(self, isolation, keep)
     }
 
     /// Builds every wall that stays when this process executes another program. That
     /// program inherits the descriptors in `keep`, and each worker it forks has to
-    /// install the filters.
+    /// become the counted user and install the filters.
     pub fn enclose(
         &self,
         isolation: &Isolation,
         keep: &[BorrowedFd<'_>],
     ) -> Result<Enclosed, JailError> {
-        let report = self.accept(self.enclosing_walls(isolation, keep)?)?;
-        let filters = isolation.filters.clone().map_err(JailError::Filters)?;
-        Ok(Enclosed { report, filters })
+        System::enclose(self, isolation, keep)
     }
 
-    fn accept(&self, walls: Vec<Wall>) -> Result<Report, JailError> {
-        let report = Report { walls };
-        if self.mode == Mode::Required {
-            report.complete()?;
-        }
-        Ok(report)
-    }
-
-    /// Each wall may need what the next one takes away.
-    fn enclosing_walls(
-        &self,
-        isolation: &Isolation,
-        keep: &[BorrowedFd<'_>],
-    ) -> Result<Vec<Wall>, JailError> {
-        let mut walls = isolation.walls.clone();
-        if self.mode == Mode::Off {
-            self.enter_folder()?;
-            return Ok(walls);
-        }
-        walls.extend([
-            Wall::build("environment", OUR_FAULT, environment::check),
-            Wall::build("descriptors", NEWER_KERNEL, || descriptors::close_all_but(keep)),
-            Wall::build("resources", OUR_FAULT, || resources::limit(self.writable.is_some())),
-            Wall::build("empty root", ALLOW_NAMESPACES, || match &isolation.root {
-                Ok(root) => root::enter(root),
-                Err(reason) => Err(io::Error::other(reason.clone())),
-            }),
-        ]);
-        // Elsewhere, something of the host could be at those places.
-        let own_root = walls.last().is_some_and(Wall::holds);
-        let presented = if own_root { self.presented.as_slice() } else { &[] };
-        self.enter_folder()?;
-        walls.extend([
-            Wall::build("privileges", OUR_FAULT, privileges::drop_all),
-            Wall::build("filesystem", NEWER_KERNEL, || filesystem::restrict(self, presented)),
-        ]);
-        Ok(walls)
-    }
-
-    fn enter_folder(&self) -> Result<(), JailError> {
+    /// Moves this process to the folder where programs start.
+    pub(crate) fn enter_folder(&self) -> Result<(), JailError> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let failed = |source| JailError::Folder { folder: folder.clone(), source };
         rustix::process::chdir(folder).map_err(|error| failed(error.into()))
     }
 }
 
+impl Requirement {
+    /// Checks whether this operating system has walls, if any is needed. A gateway asks before it
+    /// starts a process for programs.
+    ///
+    /// # Errors
+    /// Fails on a system without walls, unless the requirement demands no property.
+    pub fn check_system(&self) -> Result<(), JailError> {
+        System::check(self)
+    }
+}
+
 impl Prepared {
     /// Applies the limits of one program.
     pub fn limit(&self, limits: ProgramLimits) -> io::Result<()> {
-        resources::limit_program(self.baseline, limits)
+        System::limit(self.baseline, limits)
     }
 }

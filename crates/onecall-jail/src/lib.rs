@@ -5,32 +5,37 @@
 //! the program and its limits are known, applies those ([`Prepared::limit`]). Where
 //! the zygote is another program than this one, the walls that outlast the change go
 //! up before it ([`Jail::enclose`]).
-//! What is taken away here cannot be had back. One file per wall.
+//! What is taken away here cannot be had back. What an
+//! operating system can do about it is behind one trait, `Confinement`: `linux/` has one file for
+//! each wall, other systems have none and run programs only where none is demanded.
 
 mod canary;
-mod descriptors;
+mod confinement;
 mod environment;
 mod error;
-mod filesystem;
 mod fork;
 mod jail;
-mod keeper;
-mod lifetime;
-mod namespaces;
-mod privileges;
+#[cfg(target_os = "linux")]
+mod linux;
+mod property;
 mod report;
+mod requirement;
 mod resources;
-mod root;
+mod scratch;
 mod signals;
 mod streams;
-mod syscalls;
+// On Linux only its tests need it.
+#[cfg(any(test, not(target_os = "linux")))]
+mod unconfined;
 
 pub use canary::{Canary, Verdict, canaries, deadly_canary};
 pub use environment::ALLOCATOR_SETTING;
 pub use error::JailError;
-pub use fork::{Forked, fork};
-pub use jail::{Enclosed, Isolation, Jail, Mode, Prepared, ProgramLimits};
-pub use lifetime::die_with_parent;
+pub use fork::{Forked, die_with_parent, fork};
+pub use jail::{Enclosed, Filters, Isolation, Jail, Prepared, ProgramLimits};
+pub use property::{FileCalls, Property};
 pub use report::{Report, State, Wall};
+pub use requirement::{Mode, Requirement};
+pub use resources::THREADS;
+pub use scratch::Scratch;
 pub use streams::close_standard_streams;
-pub use syscalls::Filter;

@@ -1,15 +1,16 @@
 //! What stands between a program and the machine, wall by wall.
 
-use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::JailError;
+use crate::property::FileCalls;
 
 /// Every wall that was to be built, in the order of building.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Walls of the zygote first, then the worker's own.
     pub walls: Vec<Wall>,
+    /// Whether the wall `system calls` lets programs name files.
+    pub file_calls: FileCalls,
 }
 
 /// One wall and what became of it.
@@ -38,20 +39,6 @@ pub enum State {
 }
 
 impl Wall {
-    /// Builds a wall and takes the time.
-    pub(crate) fn build(
-        name: &'static str,
-        remedy: &'static str,
-        build: impl FnOnce() -> io::Result<()>,
-    ) -> Self {
-        let start = Instant::now();
-        let state = match build() {
-            Ok(()) => State::Holds,
-            Err(error) => State::Missing { reason: error.to_string(), remedy },
-        };
-        Self { name, state, cost: start.elapsed() }
-    }
-
     /// Whether it stands.
     #[must_use]
     pub fn holds(&self) -> bool {
@@ -64,15 +51,5 @@ impl Report {
     #[must_use]
     pub fn cost(&self) -> Duration {
         self.walls.iter().map(|wall| wall.cost).sum()
-    }
-
-    /// The first wall that is missing, as an error.
-    pub fn complete(&self) -> Result<(), JailError> {
-        self.walls.iter().try_for_each(|wall| match &wall.state {
-            State::Holds => Ok(()),
-            State::Missing { reason, remedy } => {
-                Err(JailError::MissingWall { wall: wall.name, reason: reason.clone(), remedy })
-            }
-        })
     }
 }

@@ -1,5 +1,8 @@
 //! The report says which walls stand; required means all.
 
+#![allow(clippy::unwrap_used, reason = "a test ends where its setup does")]
+#![allow(clippy::print_stderr, reason = "a skipped check is to be seen")]
+
 mod inmate;
 
 use std::fs;
@@ -51,28 +54,76 @@ fn a_missing_wall_is_named_with_the_way_out() {
     let output = prison.command(User::Current).arg("report").env("SECRET", "1").output().unwrap();
     assert_eq!(
         text(&output),
-        "the sandbox cannot build its wall `environment`: 1 environment variables are visible; \
-         report this as a bug of onecall, \
-         or accept less with `sandbox: best-effort` or `sandbox: off`\n\
+        "the sandbox cannot keep programs from seeing what the gateway has open and in its \
+         environment (`inheritance`): its wall `environment` is missing: 1 environment variables \
+         are visible; report this as a bug of onecall, or accept that with \
+         `sandbox_without: [inheritance]`\n\
          exit status 1\n"
     );
 }
 
-#[test]
-fn best_effort_goes_on_without_namespaces() {
+/// What the inmate prints in a place where no namespace can be made, as an ordinary user.
+fn without_namespaces(prison: &Prison, scenario: &str) -> Option<String> {
     if !fs::exists("/usr/bin/unshare").unwrap() {
-        return;
+        eprintln!("skipped: no unshare here to take namespaces away with");
+        return None;
     }
+    let inmate = prison.inmate();
+    let script =
+        format!("echo 0 > /proc/sys/user/max_user_namespaces && exec env -i {inmate} {scenario}");
+    let unshare = ["/usr/bin/unshare", "-Ur", "sh", "-c", &script];
+    let mut command = match users().last() {
+        Some(User::Nobody) => {
+            let mut command = Command::new("/usr/bin/setpriv");
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).args(unshare);
+            command
+        }
+        _ => {
+            let mut command = Command::new(unshare[0]);
+            command.args(&unshare[1..]);
+            command
+        }
+    };
+    Some(text(&command.current_dir("/").output().unwrap()))
+}
+
+#[test]
+fn other_walls_hold_what_namespaces_held() {
     let prison = Prison::new();
-    let script = format!(
-        "echo 0 > /proc/sys/user/max_user_namespaces && exec env -i {} best-effort report",
-        prison.inmate()
-    );
-    let output = Command::new("/usr/bin/unshare").args(["-Ur", "sh", "-c", &script]).output();
+    let Some(report) = without_namespaces(&prison, "report") else { return };
     let missing = ALL
         .replace("namespaces: holds", "namespaces: No space left on device (os error 28)")
-        .replace("empty root: holds", "empty root: it needs the namespaces");
-    assert_eq!(text(&output.unwrap()), missing);
+        .replace(
+            "empty root: holds",
+            "empty root: it needs namespaces: No space left on device (os error 28)",
+        );
+    assert_eq!(report, missing);
+    let refused = without_namespaces(&prison, "canaries").unwrap();
+    assert!(!refused.contains("BROKEN") && refused.contains("names: "), "{refused}");
+}
+
+#[test]
+fn what_no_wall_holds_is_refused_unless_it_is_done_without() {
+    let prison = Prison::new();
+    // Files can be named here, and without namespaces their names cannot be hidden.
+    let Some(refused) = without_namespaces(&prison, "readable /usr/share canaries") else { return };
+    let expected = "the sandbox cannot keep programs from learning which files exist (`metadata`): \
+                    its wall `empty root` is missing: it needs namespaces: No space left on device \
+                    (os error 28); allow unprivileged";
+    assert!(refused.starts_with(expected), "{refused}");
+    assert!(refused.contains("or accept that with `sandbox_without: [metadata]`\n"), "{refused}");
+
+    let sung = without_namespaces(&prison, "without metadata readable /usr/share canaries");
+    let sung = sung.unwrap();
+    let broken: Vec<&str> = sung.lines().filter(|line| line.contains("BROKEN")).collect();
+    assert_eq!(
+        broken,
+        [
+            "metadata: see /etc/passwd: BROKEN: it succeeded",
+            "metadata: see /etc by a call for descriptors: BROKEN: it succeeded",
+            "metadata: follow /proc/self/exe: BROKEN: it succeeded",
+        ]
+    );
 }
 
 #[test]

@@ -13,8 +13,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use onecall_core::{
-    BoxFuture, CallableName, Detail, Limits, Program, Resolution, Resolving, ServerName,
-    ToolAnnotations, ToolCall, ToolError, ToolHost, ToolName, ToolSpec, ToolValue,
+    Answer, BoxFuture, CallHandler, CallResult, CallableName, Detail, Limits, Program, Resolution,
+    ResolvedCall, Resolving, ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver,
+    ToolSpec, ToolValue,
 };
 use onecall_engine::{EngineSettings, Engines, run_if_zygote};
 use onecall_runtime::{Runtime, Silent, Transcript};
@@ -53,19 +54,19 @@ async fn run() -> Result<(), Box<dyn Error>> {
 /// A host with two tools.
 struct Shop;
 
-impl ToolHost for Shop {
+impl ToolResolver for Shop {
     fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         let (description, properties) = match name.as_str() {
             "find_orders" => ("Orders of a region", json!({ "region": { "type": "string" } })),
             "exchange_rate" => ("Euros for one", json!({ "currency": { "type": "string" } })),
-            _ => return Resolving::now(Resolution::Unknown { nearest: Vec::new() }),
+            _ => return Resolving::now(Resolution::unknown(Vec::new())),
         };
         Resolving::now(Resolution::Callable(Arc::new(ToolSpec {
             callable: name.clone(),
             server: ServerName::new("shop"),
             tool: ToolName::new(name.as_str()),
-            description: Some(description.to_owned()),
-            input_schema: json!({ "type": "object", "properties": properties }),
+            description: Some(description.into()),
+            input_schema: json!({ "type": "object", "properties": properties }).into(),
             output_schema: None,
             annotations: ToolAnnotations {
                 read_only_hint: Some(true),
@@ -74,7 +75,14 @@ impl ToolHost for Shop {
         })))
     }
 
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+    fn revision(&self) -> u64 {
+        // The tools never change.
+        0
+    }
+}
+
+impl CallHandler for Shop {
+    fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         Box::pin(async move {
             // Whatever arrives here was sent by a program: it is input, not advice.
             let failed = |why: serde_json::Error| ToolError::failed(&call.name, why.to_string());
@@ -85,7 +93,7 @@ impl ToolHost for Shop {
                 _ => return Err(ToolError::NotAvailable { name: call.name }),
             };
             let answer = answer.map_err(|why| ToolError::failed(&call.name, why))?;
-            Ok(ToolValue::Json(to_raw_value(&answer).map_err(failed)?))
+            Ok(Answer::live(ToolValue::Json(to_raw_value(&answer).map_err(failed)?)))
         })
     }
 }

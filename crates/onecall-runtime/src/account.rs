@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use onecall_core::{ClientId, EngineChoice, Outcome, SPAN_TARGET, TraceContext};
-use onecall_store::RunId;
+use onecall_core::{ClientId, EngineChoice, Outcome, RunContext, RunId, SPAN_TARGET, TraceContext};
 use opentelemetry::trace::{
     SpanContext, SpanId, TraceContextExt as _, TraceFlags, TraceId, TraceState,
 };
@@ -15,7 +14,6 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span, info, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-use crate::Observer;
 use crate::metrics::{Metrics, label};
 
 /// The target of the one line that a run has in the log.
@@ -24,23 +22,23 @@ pub const RUN_LOG_TARGET: &str = "onecall::run";
 /// One run, from the moment it is asked for.
 pub(crate) struct Account<'a> {
     pub(crate) metrics: &'a Metrics,
-    id: RunId,
+    id: &'a RunId,
     client: Option<ClientId>,
     trace_id: Option<String>,
     span: Span,
     begun: Instant,
     /// What runs it, as far as that is known.
-    engine: Mutex<EngineChoice>,
+    engine: Mutex<Option<EngineChoice>>,
     calls: AtomicU64,
     is_closed: AtomicBool,
 }
 
 impl<'a> Account<'a> {
-    /// Opens the account of a run that `observer` watches.
-    pub(crate) fn open(metrics: &'a Metrics, observer: &dyn Observer, id: RunId) -> Self {
+    /// Opens the account of a run.
+    pub(crate) fn open(metrics: &'a Metrics, run: &'a RunContext) -> Self {
         metrics.run_started();
-        let caller = observer.caller();
-        let trace = caller.as_ref().and_then(|caller| caller.trace());
+        let (id, caller) = (&run.id, run.caller.as_ref());
+        let trace = caller.and_then(|caller| caller.trace.as_deref());
         let span = info_span!(
             target: SPAN_TARGET,
             "run",
@@ -67,7 +65,7 @@ impl<'a> Account<'a> {
         Self {
             metrics,
             id,
-            client: caller.map(|caller| caller.client()),
+            client: caller.map(|caller| caller.client),
             trace_id,
             span,
             begun: Instant::now(),
@@ -79,11 +77,11 @@ impl<'a> Account<'a> {
 
     /// It was decided what runs it.
     pub(crate) fn ran_on(&self, engine: EngineChoice) {
-        *self.engine.lock().unwrap_or_else(PoisonError::into_inner) = engine;
+        *self.engine.lock().unwrap_or_else(PoisonError::into_inner) = Some(engine);
     }
 
-    /// What runs it, as far as that is known.
-    pub(crate) fn engine(&self) -> EngineChoice {
+    /// What runs it, as far as that is known; nothing runs a call without a program.
+    pub(crate) fn engine(&self) -> Option<EngineChoice> {
         *self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -105,7 +103,7 @@ impl<'a> Account<'a> {
             return;
         }
         let took = self.begun.elapsed();
-        let engine = label::engine(self.engine());
+        let engine = self.engine().map_or("none", label::engine);
         let calls = self.calls.load(Ordering::Relaxed);
         self.metrics.run_ended(engine, outcome, took);
         self.span.record("onecall.engine", engine);

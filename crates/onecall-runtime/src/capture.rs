@@ -1,6 +1,6 @@
 //! Keeps the beginning of a program's output and counts on nothing about the rest.
 
-use onecall_core::{Output, Shown, ShownKind};
+use onecall_core::{BoxFuture, Output, Shown, ShownKind};
 use onecall_engine::ProgramOutput;
 use serde::Deserialize;
 
@@ -17,18 +17,19 @@ pub(crate) struct Capture<'a> {
     stdout: Kept,
     stderr: Kept,
     shown: Vec<Shown>,
+    remarks: Vec<String>,
     observer: &'a dyn Observer,
 }
 
 impl<'a> Capture<'a> {
     pub(crate) fn new(limit: usize, observer: &'a dyn Observer) -> Self {
         let kept = || Kept { bytes: Vec::new(), limit, truncated: false };
-        Self { stdout: kept(), stderr: kept(), shown: Vec::new(), observer }
+        Self { stdout: kept(), stderr: kept(), shown: Vec::new(), remarks: Vec::new(), observer }
     }
 
-    /// What was kept of stdout and stderr, and what was shown.
-    pub(crate) fn finish(self) -> (Output, Output, Vec<Shown>) {
-        (self.stdout.finish(), self.stderr.finish(), self.shown)
+    /// What was kept of stdout and stderr, what was shown, and what its author should know.
+    pub(crate) fn finish(self) -> (Output, Output, Vec<Shown>, Vec<String>) {
+        (self.stdout.finish(), self.stderr.finish(), self.shown, self.remarks)
     }
 }
 
@@ -63,6 +64,14 @@ fn shown(block: &str) -> Option<Shown> {
 }
 
 impl ProgramOutput for Capture<'_> {
+    fn waits(&mut self, before: usize) {
+        self.observer.waits(before);
+    }
+
+    fn has_room(&mut self) -> BoxFuture<'_, ()> {
+        self.observer.room_for_answer()
+    }
+
     fn stdout(&mut self, bytes: &[u8]) {
         self.observer.stdout(bytes);
         self.stdout.keep(bytes);
@@ -81,6 +90,10 @@ impl ProgramOutput for Capture<'_> {
             self.observer.shown(&shown);
             self.shown.push(shown);
         }
+    }
+
+    fn remark(&mut self, line: String) {
+        self.remarks.push(line);
     }
 }
 

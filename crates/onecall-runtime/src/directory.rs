@@ -1,21 +1,36 @@
 //! The tools that programs may call: what there is, and what a name means.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use onecall_bridge::{Bridge, Quarantined};
-use onecall_catalog::{Catalog, Observed};
-use onecall_config::ToolPolicy;
-use onecall_core::{BoxFuture, CallableName, Resolution, ToolHost, ToolSpec};
+use onecall_bridge::{Bridge, ServerStart};
+use onecall_catalog::{ASYNC_PREFIX, Catalog, Observed, ServerMatch, category_of, match_server};
+use onecall_config::{GenerateConfig, ServerConfig, ToolPolicy};
+use onecall_core::{
+    BoxFuture, CallableName, Category, Resolution, ServerName, ToolResolver, ToolSpec,
+};
 
+use crate::last_seen::LastSeen;
 use crate::learned::Learned;
+use crate::permission;
+use crate::rules::Shared;
+use crate::seen_tools::SeenTools;
 
 /// How many similar names an unknown one is answered with.
 pub(crate) const NEAREST: usize = 3;
+
+/// Tools by the names that programs have for them.
+pub type SeenMeanings = HashMap<String, Arc<ToolSpec>>;
 
 /// Answers what programs ask about tools.
 pub trait Directory: Send + Sync {
     /// Every tool that programs may call, by name.
     fn tools(&self) -> BoxFuture<'_, Vec<Arc<ToolSpec>>>;
+    /// Tools that programs may call, by name: at least those of the server that `name` means, if
+    /// it means one.
+    fn tools_of<'a>(&'a self, _name: &'a str) -> BoxFuture<'a, Vec<Arc<ToolSpec>>> {
+        self.tools()
+    }
     /// Those that are known at this moment; nobody is waited for.
     fn known(&self) -> Vec<Arc<ToolSpec>> {
         Vec::new()
@@ -24,14 +39,50 @@ pub trait Directory: Send + Sync {
     fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Vec<Arc<ToolSpec>>>;
     /// What follows `tools.` in a program.
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Found>;
+    /// The tools that these names meant when their servers were last seen, whose servers are
+    /// started meanwhile. Nothing if that is not known of every name, or programs may not call one
+    /// of the tools.
+    fn seen<'a>(&'a self, _names: &'a [String]) -> BoxFuture<'a, Option<SeenMeanings>> {
+        Box::pin(async { None })
+    }
     /// What the results of a tool looked like, if somebody has watched.
     fn observed(&self, _spec: &ToolSpec) -> Option<Observed> {
         None
     }
+    /// The category that generated files and imports sort a tool into.
+    fn category(&self, spec: &ToolSpec) -> Category {
+        category_of(spec)
+    }
+}
+
+/// What `tools.<name>` stands for in a program.
+pub(crate) struct Attribute {
+    pub(crate) found: Found,
+    /// Whether its calls are coroutines whatever the others are: `async_x` is the tool `x`, if
+    /// there is no tool of just that name.
+    pub(crate) is_coroutine: bool,
+}
+
+impl Attribute {
+    pub(crate) async fn find(name: &str, directory: &dyn Directory) -> Self {
+        let found = directory.find(name).await;
+        let plain = name.strip_prefix(ASYNC_PREFIX).filter(|plain| !plain.is_empty());
+        let (nearest, plain) = match (found, plain) {
+            (Found::Unknown(nearest), Some(plain)) => (nearest, plain),
+            (found, _) => return Self { found, is_coroutine: false },
+        };
+        match directory.find(plain).await {
+            Found::Unknown(others) => {
+                let nearest = if nearest.is_empty() { others } else { nearest };
+                Self { found: Found::Unknown(nearest), is_coroutine: false }
+            }
+            found => Self { found, is_coroutine: true },
+        }
+    }
 }
 
 /// The directory of a host that has none: it finds what the host resolves.
-pub(crate) struct Resolved(pub(crate) Arc<dyn ToolHost>);
+pub(crate) struct Resolved(pub(crate) Arc<dyn ToolResolver>);
 
 impl Directory for Resolved {
     fn tools(&self) -> BoxFuture<'_, Vec<Arc<ToolSpec>>> {
@@ -45,9 +96,11 @@ impl Directory for Resolved {
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Found> {
         Box::pin(async move {
             match self.0.resolve(&CallableName::new(name)).await {
-                Resolution::Callable(spec) => Found::Tool(spec),
+                Resolution::Callable(spec)
+                | Resolution::Attribute(spec)
+                | Resolution::Unavailable { spec, .. } => Found::Tool(spec),
                 Resolution::Blocked => Found::Blocked,
-                Resolution::Unknown { nearest } => Found::Unknown(nearest),
+                Resolution::Unknown { nearest, .. } => Found::Unknown(nearest),
             }
         })
     }
@@ -57,7 +110,9 @@ impl Directory for Resolved {
 pub(crate) struct Bridged {
     bridge: Arc<Bridge>,
     policy: ToolPolicy,
+    sorting: GenerateConfig,
     learned: Option<Arc<Learned>>,
+    seen: Option<Arc<SeenTools>>,
 }
 
 /// What a name stands for: a callable name, or a tool's own where only one has it.
@@ -76,12 +131,71 @@ pub enum Found {
 }
 
 impl Bridged {
-    pub(crate) fn new(
-        bridge: Arc<Bridge>,
-        policy: ToolPolicy,
-        learned: Option<Arc<Learned>>,
-    ) -> Self {
-        Self { bridge, policy, learned }
+    pub(crate) fn new(shared: &Shared, policy: ToolPolicy, sorting: GenerateConfig) -> Self {
+        let Shared { bridge, learned, seen, .. } = shared;
+        let (bridge, learned, seen) = (bridge.clone(), learned.clone(), seen.clone());
+        Self { bridge, policy, sorting, learned, seen }
+    }
+
+    /// What is known of the servers' tools without starting one.
+    pub(crate) async fn last_seen(&self) -> LastSeen {
+        let (bridge, seen) = (Arc::clone(&self.bridge), self.seen.clone());
+        // What an earlier process has listed is on the disk.
+        let look = move || {
+            let earlier = |server: &ServerConfig| seen.as_ref()?.last(server);
+            LastSeen::of(&bridge.configs(), bridge.local_definitions(), bridge.tried(), earlier)
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or_default()
+    }
+
+    /// The one tool that a name meant when its server was last seen, if programs may call it.
+    fn only_meaning(&self, known: &LastSeen, name: &str) -> Option<Arc<ToolSpec>> {
+        // Any server may have a tool whose own name this is.
+        if known.catalog.get(name).is_none() && !known.is_complete() {
+            return None;
+        }
+        match known.catalog.named(name).as_slice() {
+            [spec] if self.permits(spec) => Some(Arc::clone(spec)),
+            _ => None,
+        }
+    }
+
+    /// Starts the servers that may have the tools of these names, and waits for them. For a name
+    /// that is not a callable one, that is the server that had such a tool when it was seen last,
+    /// or else every server.
+    pub(crate) async fn catalog_naming(
+        &self,
+        mut names: impl Iterator<Item = &str> + Clone,
+    ) -> Arc<Catalog> {
+        let is_short = |name: &str| !name.starts_with("mcp__");
+        if self.starts_on_demand() && names.clone().any(is_short) {
+            let known = self.last_seen().await;
+            let server = |name| Some(self.only_meaning(&known, name)?.server.clone());
+            let servers: Option<HashSet<ServerName>> = names.clone().map(server).collect();
+            if let Some(servers) = servers {
+                let catalog = self.bridge.catalog_of(|it| servers.contains(it)).await;
+                if names.all(|name| !catalog.named(name).is_empty()) {
+                    return catalog;
+                }
+            }
+        }
+        self.bridge.catalog_with(names).await
+    }
+
+    /// The tools among which the nearest to a name that does not exist are suggested. Servers
+    /// whose tools were never seen are started and waited for.
+    pub(crate) async fn suggestions(&self) -> Arc<Catalog> {
+        if self.starts_on_demand() {
+            let known = self.last_seen().await;
+            if known.is_complete() {
+                return known.catalog;
+            }
+        }
+        self.bridge.usual_catalog().await
+    }
+
+    fn starts_on_demand(&self) -> bool {
+        self.bridge.setting().start == ServerStart::OnDemand
     }
 
     /// Waits for servers that are still connecting.
@@ -91,11 +205,12 @@ impl Bridged {
 
     /// Why a tool that programs could call otherwise is kept from them for now.
     pub(crate) fn quarantine(&self, name: &str) -> Option<String> {
-        let mut tools = self.bridge.quarantine().into_iter();
-        let is_meant = |tool: &Quarantined| {
-            tool.spec.callable.as_str() == name || tool.spec.tool.as_str() == name
-        };
-        let tool = tools.find(|tool| is_meant(tool) && self.permits(&tool.spec))?;
+        let mut tools = self.bridge.quarantine();
+        tools.retain(|tool| self.permits(&tool.spec));
+        let catalog = Catalog::of(tools.iter().map(|tool| ToolSpec::clone(&tool.spec)));
+        let named = catalog.named(name);
+        let spec = named.first()?;
+        let tool = tools.iter().find(|tool| tool.spec.callable == spec.callable)?;
         Some(tool.to_string())
     }
 
@@ -105,26 +220,67 @@ impl Bridged {
     }
 
     pub(crate) fn permits(&self, spec: &ToolSpec) -> bool {
-        self.policy.permits(spec.callable.as_str())
+        permission::permits(&self.policy, spec)
     }
 
     pub(crate) fn nearest(&self, catalog: &Catalog, name: &str) -> Vec<CallableName> {
         let mut nearest = catalog.nearest(name, NEAREST * 4);
-        nearest.retain(|near| near.as_str() != name && self.policy.permits(near.as_str()));
+        let permits =
+            |near: &CallableName| catalog.get(near.as_str()).is_some_and(|spec| self.permits(spec));
+        nearest.retain(|near| near.as_str() != name && permits(near));
         nearest.truncate(NEAREST);
         nearest
     }
 }
 
 impl Directory for Bridged {
+    fn seen<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Option<SeenMeanings>> {
+        Box::pin(async move {
+            if !self.starts_on_demand() {
+                return None;
+            }
+            let known = self.last_seen().await;
+            let meaning = |name: &String| {
+                let plain = || self.only_meaning(&known, name.strip_prefix(ASYNC_PREFIX)?);
+                Some((name.clone(), self.only_meaning(&known, name).or_else(plain)?))
+            };
+            let meanings: SeenMeanings = names.iter().map(meaning).collect::<Option<_>>()?;
+            let servers: HashSet<_> = meanings.values().map(|spec| &spec.server).collect();
+            self.bridge.need_servers(|server| servers.contains(server));
+            Some(meanings)
+        })
+    }
+
     fn observed(&self, spec: &ToolSpec) -> Option<Observed> {
         self.learned.as_ref()?.observed(spec)
+    }
+
+    fn category(&self, spec: &ToolSpec) -> Category {
+        let mut chosen = self.sorting.categories.iter();
+        let chosen = chosen.find(|(pattern, _)| pattern.matches(spec.callable.as_str()));
+        chosen.map_or_else(|| category_of(spec), |(_, category)| *category)
     }
 
     fn tools(&self) -> BoxFuture<'_, Vec<Arc<ToolSpec>>> {
         Box::pin(async {
             let catalog = self.catalog().await;
             catalog.tools().filter(|spec| self.permits(spec)).cloned().collect()
+        })
+    }
+
+    fn tools_of<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<Arc<ToolSpec>>> {
+        Box::pin(async move {
+            let status = self.bridge.status();
+            let servers = status.iter().map(|server| server.name.as_str());
+            let ServerMatch::One(server) = match_server(name, servers) else {
+                return self.tools().await;
+            };
+            self.bridge.catalog_of(|it| it.as_str() == server).await;
+            let known = self.known();
+            match known.iter().any(|spec| spec.server.as_str() == server) {
+                true => known,
+                false => self.tools().await,
+            }
         })
     }
 
@@ -143,18 +299,21 @@ impl Directory for Bridged {
 
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Found> {
         Box::pin(async move {
-            let catalog = self.catalog().await;
-            let own = |spec: &&Arc<ToolSpec>| spec.tool.as_str() == name;
-            let found: Vec<_> = match catalog.get(name) {
-                Some(spec) => vec![spec],
-                None => catalog.tools().filter(own).collect(),
+            let catalog = match self.starts_on_demand() && name.starts_with("mcp__") {
+                true => self.bridge.catalog_for(name).await,
+                false => self.catalog_naming(std::iter::once(name)).await,
             };
+            let found = catalog.named(name);
             let permitted: Vec<_> = found.iter().filter(|spec| self.permits(spec)).collect();
             match permitted.as_slice() {
                 [spec] => Found::Tool(Arc::clone(spec)),
                 [] if found.is_empty() => match self.quarantine(name) {
                     Some(why) => Found::Quarantined(why),
-                    None => Found::Unknown(self.nearest(&catalog, name)),
+                    // Other servers do not know what a server offers that has failed.
+                    None if self.bridge.has_failed_server_for(name) => {
+                        Found::Unknown(self.nearest(&catalog, name))
+                    }
+                    None => Found::Unknown(self.nearest(&*self.suggestions().await, name)),
                 },
                 [] => Found::Blocked,
                 several => Found::Ambiguous(several.iter().map(|it| it.callable.clone()).collect()),

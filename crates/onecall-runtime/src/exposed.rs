@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use onecall_bridge::ToolFace;
 use onecall_config::ToolPattern;
-use onecall_core::{AnswerForm, CallableName, Freshness, ToolCall, ToolError, ToolSpec, ToolValue};
+use onecall_core::{AnswerForm, CallableName, Freshness, RunKind, ToolError, ToolSpec, ToolValue};
 use serde_json::value::RawValue;
-use tokio::time::timeout;
 
-use crate::{Gateway, Observer};
+use crate::single::SingleCall;
+use crate::{Gateway, Observer, stack};
 
 /// How long somebody who lists these tools waits for servers that are connecting. What
 /// comes later is told, but not every client listens.
@@ -87,24 +87,19 @@ impl Gateway {
     ) -> Result<Box<RawValue>, ToolError> {
         let rules = self.rules();
         let name = CallableName::new(name);
-        let call = ToolCall {
-            id: 1,
-            name: name.clone(),
+        let layers = self.through_cache(&stack::exposed_layers(&self.bridge));
+        let call = SingleCall {
+            kind: RunKind::ExposedTool,
+            name: &name,
             arguments,
             form: AnswerForm::Untouched,
             // What it changes must be seen by programs whose answers are kept.
             freshness: Freshness::New,
-            caller: observer.caller(),
         };
-        let limit = rules.runtime.limits().timeout;
-        match timeout(limit, self.through_cache(&rules.direct).call(call)).await {
-            Ok(Ok(ToolValue::Json(answer))) => Ok(answer),
-            Ok(Ok(_)) => Err(ToolError::failed(&name, "its answer is not a result")),
-            Ok(Err(error)) => Err(error),
-            Err(_) => {
-                let message = format!("no answer within {}s", limit.as_secs());
-                Err(ToolError::failed(&name, message))
-            }
+        let resolver = &rules.exposed_resolver;
+        match rules.runtime.run_call(call, resolver, &layers, observer).await?.value {
+            ToolValue::Json(answer) => Ok(answer),
+            _ => Err(ToolError::failed(&name, "its answer is not a result")),
         }
     }
 }

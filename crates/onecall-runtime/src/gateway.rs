@@ -5,26 +5,34 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use onecall_bridge::{Audience, Bridge, Guard, Quarantined, ServerStatus, Setting};
+use onecall_bridge::{
+    Audience, Bridge, Downloads, Guard, Quarantined, ServerStart, ServerStatus, Setting,
+};
 use onecall_catalog::Observed;
 use onecall_config::{Config, OptionalTool};
-use onecall_core::{CallableName, Limits, Outcome, Program, ToolHost, ToolSpec, WorkspaceAccess};
+use onecall_core::{
+    CallHandler, CallableName, Category, Limits, Outcome, Program, ServerName, ToolSpec,
+    WorkspaceAccess,
+};
 use onecall_engine::Engines;
 use onecall_store::Writer;
 use thiserror::Error;
 use tokio::sync::watch;
 
-use crate::directory::Directory;
+use crate::directory::{Directory, Found};
 use crate::exposed::Exposure;
-use crate::layers::{Cache, Cached, SystemClock};
+use crate::layers::{Cache, SystemClock};
 use crate::learned::Learned;
 use crate::listed::Listed;
 use crate::metrics::State;
 use crate::revision;
 use crate::rules::{Rules, Shared};
+use crate::runtime::Reach;
+use crate::seen_tools::SeenTools;
 use crate::sessions::Sessions;
 use crate::tool_folder::ToolFolder;
-use crate::visit::Visiting;
+use crate::unused::unused_entries;
+use crate::visit::PlanTools;
 use crate::{Metrics, Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Preview, Recorder};
 
 /// How long the end waits for what is still to be stored.
@@ -56,40 +64,73 @@ pub struct Places {
     pub store: Option<Arc<Writer>>,
     /// A folder that the engines show to programs.
     pub tool_folder: Option<ToolFolder>,
+    /// What is known of servers whose command downloads what it runs.
+    pub downloads: Downloads,
 }
 
-/// No tool that programs may call has this name.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("[Tool not found] '{name}' is not available in execute_program{}{}", is_quarantined(.quarantine.as_deref()), did_you_mean(.nearest))]
+/// No tool that programs may call has this name, or several have it. What is displayed is for
+/// models; [`Self::explanation`] is for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Error)]
+#[error("[Tool not found] '{name}' is not available in execute_program{}", self.details())]
 pub struct ToolNotFound {
     /// What was asked for.
     pub name: String,
-    /// What may have been meant.
+    /// What may have been meant, if the name is unknown.
     pub nearest: Vec<CallableName>,
-    /// Why nobody may call it for now, if it is there.
+    /// The tools that share the name, if there are several.
+    pub candidates: Vec<CallableName>,
+    /// Why the tool cannot be called for now, if it is there.
     pub quarantine: Option<String>,
 }
 
-fn is_quarantined(why: Option<&str>) -> String {
-    why.map_or(String::new(), |why| format!("\nIt is quarantined: {why}"))
+impl ToolNotFound {
+    /// What is wrong with the name, and which names to write instead.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        let name = &self.name;
+        match &self.quarantine {
+            Some(why) => format!("the tool '{name}' is quarantined: {why}"),
+            None if !self.candidates.is_empty() => format!(
+                "several tools are named '{name}': write one of {}",
+                quoted(&self.candidates)
+            ),
+            None if self.nearest.is_empty() => {
+                format!("there is no tool '{name}'; `onecall tools` lists all tools")
+            }
+            None => format!("there is no tool '{name}'. Did you mean: {}?", quoted(&self.nearest)),
+        }
+    }
+
+    fn details(&self) -> String {
+        match &self.quarantine {
+            Some(why) => format!("\nIt is quarantined: {why}"),
+            None if !self.candidates.is_empty() => {
+                format!("\nSeveral tools have this name: {}", quoted(&self.candidates))
+            }
+            None if self.nearest.is_empty() => String::new(),
+            None => format!("\nDid you mean: {}?", quoted(&self.nearest)),
+        }
+    }
 }
 
-fn did_you_mean(nearest: &[CallableName]) -> String {
-    if nearest.is_empty() {
-        return String::new();
-    }
-    let names: Vec<_> = nearest.iter().map(|name| format!("'{name}'")).collect();
-    format!("\nDid you mean: {}?", names.join(", "))
+fn quoted(names: &[CallableName]) -> String {
+    names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
 impl Gateway {
-    /// Starts connecting to every server and returns at once. Must be called
-    /// inside a tokio runtime.
-    pub fn start(config: Config, engines: Engines, guard: Guard, places: Places) -> Arc<Self> {
-        let Places { store, tool_folder } = places;
+    /// Returns at once; servers start as `start` says. Must be called inside a tokio runtime.
+    pub fn start(
+        config: Config,
+        start: ServerStart,
+        engines: Engines,
+        guard: Guard,
+        places: Places,
+    ) -> Arc<Self> {
+        let Places { store, tool_folder, downloads } = places;
         let exposure = Exposure::new(&config.expose_tools);
         let faces = !exposure.is_empty();
-        let setting = Setting { limits: config.limits, faces, ..Setting::default() };
+        let limits = config.limits;
+        let setting = Setting { limits, start, faces, downloads, ..Setting::default() };
         let (servers, local) = (config.servers.clone(), config.local_tools.clone());
         let bridge = Bridge::start_in(servers, local, guard.clone(), setting);
         let engines = Arc::new(engines);
@@ -103,6 +144,7 @@ impl Gateway {
             recorder: Recorder::start(&config, store.clone()),
             metrics,
             learned: Learned::new(&config, store.clone()),
+            seen: store.clone().map(|store| Arc::new(SeenTools::new(store))),
         };
         let rules = Rules::new(&config, &shared);
         let rules = watch::Sender::new(Arc::new(rules));
@@ -123,6 +165,8 @@ impl Gateway {
             exposure,
             tool_folder: tool_folder.map(Arc::new),
         });
+        let watch = gateway.bridge.watch();
+        tokio::spawn(Self::follow_listings(Arc::downgrade(&gateway), watch));
         if gateway.tool_folder.is_some() {
             tokio::spawn(Self::follow_tools(Arc::downgrade(&gateway), tool_changes));
         }
@@ -142,11 +186,11 @@ impl Gateway {
         self.listed.clone()
     }
 
-    /// `host`, with what it answers and changes known to the cache.
-    pub(crate) fn through_cache(&self, host: &Arc<dyn ToolHost>) -> Arc<dyn ToolHost> {
+    /// These layers, with what they answer and change known to the cache.
+    pub(crate) fn through_cache(&self, layers: &Arc<dyn CallHandler>) -> Arc<dyn CallHandler> {
         match &self.shared.cache {
-            Some(cache) => Arc::new(cache.around(Arc::clone(host))),
-            None => Arc::clone(host),
+            Some(cache) => Arc::new(cache.around(Arc::clone(layers))),
+            None => Arc::clone(layers),
         }
     }
 
@@ -187,6 +231,7 @@ impl Gateway {
 
     /// Runs one program to its end; dropping the future kills it.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
+        self.bridge.need_named_in(&program.code);
         tokio::select! {
             () = self.show_tools_to(program) => {}
             // Nothing of it will run.
@@ -197,6 +242,7 @@ impl Gateway {
 
     /// Tells what a program can call, and runs nothing of it.
     pub async fn preview(&self, program: &Program) -> Preview {
+        self.bridge.need_named_in(&program.code);
         self.rules().runtime.preview(program).await
     }
 
@@ -208,8 +254,8 @@ impl Gateway {
 
     /// Keeps the text of a program under a name of its own, if programs have a folder that
     /// they may write to. An error says why it could not be kept.
-    pub fn save(&self, program: &Program, name: &str) -> Result<Option<PathBuf>, String> {
-        self.rules().runtime.save(program, name)
+    pub async fn save(&self, program: &Program, name: &str) -> Result<Option<PathBuf>, String> {
+        self.rules().runtime.save(program, name).await
     }
 
     /// Looks up and checks everything in a plan; nothing of it is run.
@@ -230,14 +276,11 @@ impl Gateway {
         let visit = self.visit(request, &rules).await;
         let answer = match &visit.plan {
             Ok(plan) => {
-                let cached = rules.runtime.cached();
-                let at_home: &dyn ToolHost = match &cached {
-                    Some(cached) => cached,
-                    None => rules.runtime.host().as_ref(),
-                };
-                let host = Visiting { at_home, visit: &visit };
-                let reused = cached.as_ref().map(Cached::reused);
-                rules.runtime.run_plan(plan, &host, reused, observer).await
+                let own = self.through_cache(rules.runtime.layers());
+                let tools = PlanTools { own: &own, rules: &rules, visit: &visit };
+                let directory = rules.directory.as_ref();
+                let reach = Reach { resolver: &tools, layers: &tools, directory, cached: None };
+                rules.runtime.run_plan(plan, reach, observer).await
             }
             Err(problems) => Err(format!("[Script execution failed]\n{problems}")),
         };
@@ -256,18 +299,26 @@ impl Gateway {
         self.rules().directory.search(query, limit).await
     }
 
-    /// One tool by its callable name.
+    /// One tool, by any name that [`Directory::find`] knows it by.
     pub async fn inspect(&self, name: &str) -> Result<Arc<ToolSpec>, ToolNotFound> {
-        let catalog = self.bridge.catalog_for(name).await;
         let directory = &self.rules().directory;
-        match catalog.get(name) {
-            Some(spec) if directory.permits(spec) => Ok(Arc::clone(spec)),
-            _ => {
-                let nearest = directory.nearest(&catalog, name);
-                let quarantine = directory.quarantine(name);
-                Err(ToolNotFound { name: name.to_owned(), nearest, quarantine })
+        let mut missing = ToolNotFound { name: name.to_owned(), ..ToolNotFound::default() };
+        match directory.find(name).await {
+            Found::Tool(spec) => return Ok(spec),
+            Found::Unknown(nearest) => missing.nearest = nearest,
+            Found::Ambiguous(names) => missing.candidates = names,
+            Found::Quarantined(why) => missing.quarantine = Some(why),
+            Found::Blocked => {
+                missing.nearest = directory.nearest(&*directory.suggestions().await, name);
             }
         }
+        Err(missing)
+    }
+
+    /// The category that generated files and imports sort a tool into.
+    #[must_use]
+    pub fn category(&self, spec: &ToolSpec) -> Category {
+        self.rules().directory.category(spec)
     }
 
     /// What the results of a tool looked like, if its server does not say and somebody has
@@ -297,10 +348,32 @@ impl Gateway {
         self.bridge.roots_changed();
     }
 
+    /// Waits until no server that a program seems to use is being installed for the first time, so
+    /// that this takes nothing of the program's time.
+    pub async fn installed_for(&self, program: &Program) {
+        self.bridge.need_named_in(&program.code);
+        self.bridge.installed(|server| program.code.contains(server)).await;
+    }
+
     /// How each server is doing. Waits for those that are still connecting.
     pub async fn servers(&self) -> Vec<ServerStatus> {
         self.bridge.catalog().await;
         self.status()
+    }
+
+    /// How each of these servers is doing; they are started if they are idle, and waited for.
+    pub async fn servers_named(&self, names: &[String]) -> Vec<ServerStatus> {
+        let is_meant = |name: &ServerName| names.iter().any(|it| it == name.as_str());
+        self.bridge.catalog_of(is_meant).await;
+        let mut servers = self.status();
+        servers.retain(|server| is_meant(&server.name));
+        servers
+    }
+
+    /// The tools programs may call that are known at this moment, by name.
+    #[must_use]
+    pub fn known_tools(&self) -> Vec<Arc<ToolSpec>> {
+        self.rules().directory.known()
     }
 
     /// How each server is doing at this moment.
@@ -312,8 +385,8 @@ impl Gateway {
     /// What it has done so far and how it is doing now, in Prometheus' text format.
     #[must_use]
     pub fn metrics(&self) -> String {
-        let state =
-            State { servers: self.bridge.status(), workers: self.shared.engines.workers_started() };
+        let (servers, engines) = (self.bridge.status(), &self.shared.engines);
+        let state = State { servers, workers: engines.workers_started(), load: engines.load() };
         self.shared.metrics.page(&state)
     }
 
@@ -323,10 +396,24 @@ impl Gateway {
         self.bridge.local_problems()
     }
 
+    /// A line for each name that several tools would have, with what they are called instead.
+    #[must_use]
+    pub fn name_collisions(&self) -> Vec<String> {
+        self.bridge.name_collisions()
+    }
+
+    /// A line for each entry of the lists of allowed and blocked tools that means no tool. Waits for
+    /// servers that are still connecting.
+    pub async fn unused_entries(&self) -> Vec<String> {
+        let catalog = self.bridge.catalog().await;
+        unused_entries(&self.rules().policy, &catalog, &self.status())
+    }
+
     /// Stops every server, and writes what is still to be stored.
     pub async fn shutdown(&self) {
         let folder = self.tool_folder.clone();
         let removed = tokio::task::spawn_blocking(move || folder.map(|folder| folder.remove()));
+        self.keep_listings();
         self.bridge.shutdown().await;
         let (recorder, store) = (self.shared.recorder.clone(), self.store.clone());
         let close = move || {

@@ -92,11 +92,7 @@ impl Learned {
     /// Looks at a result, later and on another thread. Must be called inside a tokio
     /// runtime.
     pub(crate) fn learn(self: &Arc<Self>, spec: &ToolSpec, value: &ToolValue) {
-        let size = match value {
-            ToolValue::Nothing => 0,
-            ToolValue::Json(json) => json.get().len(),
-            ToolValue::Text(text) => text.len(),
-        };
+        let size = value.size();
         if spec.output_schema.is_some() || size > MAX_BYTES {
             return;
         }
@@ -172,7 +168,7 @@ impl Learned {
     fn key(&self, spec: &ToolSpec) -> ShapeKey {
         let origins = self.origins.read().unwrap_or_else(PoisonError::into_inner);
         let origin = origins.get(&spec.server).map(String::as_str).unwrap_or_default();
-        let what = format!("{origin}\n{}", spec.input_schema);
+        let what = format!("{origin}\n{}", spec.input_schema.text());
         let schema = content_digest(what.as_bytes()).chars().take(DIGITS).collect();
         let (server, tool) = (spec.server.to_string(), spec.tool.to_string());
         ShapeKey { server, tool, schema }
@@ -184,13 +180,18 @@ fn origin(transport: &Transport) -> String {
     let remote = |it: &RemoteTransport| it.url.clone();
     let origin = match transport {
         Transport::Stdio(it) => format!("{}\n{}", it.command, it.args.join("\n")),
-        Transport::Auto(it) | Transport::Http(it) | Transport::Sse(it) => remote(it),
+        Transport::Auto(it)
+        | Transport::Either { http: it, .. }
+        | Transport::Http(it)
+        | Transport::Sse(it) => remote(it),
+        Transport::Unresolved(_) => String::new(),
     };
     content_digest(origin.as_bytes())
 }
 
 fn shape_of(value: &ToolValue) -> Option<Shape> {
     match value {
+        ToolValue::WithContent { value, .. } => shape_of(value),
         ToolValue::Nothing => Some(Shape::nothing()),
         ToolValue::Json(json) => Shape::of_json(json.get()),
         ToolValue::Text(text) => Some(Shape::of_text(text)),

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use onecall_core::{BoxFuture, CallableName, Caller, Shown, ToolCall, ToolError, ToolValue};
+use onecall_core::{BoxFuture, CallResult, CallableName, Caller, ResolvedCall, Shown};
 
 /// Hears of a program's steps as they happen.
 pub trait Observer: Send + Sync {
+    /// The program has to wait until others end. So many that wait came before it.
+    fn waits(&self, _before: usize) {}
     /// A tool call begins.
-    fn call_started(&self, _call: &ToolCall) {}
+    fn call_started(&self, _call: &ResolvedCall) {}
     /// A tool call ended.
-    fn call_ended(&self, _name: &CallableName, _result: &Result<ToolValue, ToolError>) {}
+    fn call_ended(&self, _name: &CallableName, _result: &CallResult) {}
     /// Who may be told and asked things by the servers that execute the calls.
-    fn caller(&self) -> Option<Arc<dyn Caller>> {
+    fn caller(&self) -> Option<Arc<Caller>> {
         None
     }
     /// What the client calls itself that asked for the program.
@@ -24,6 +26,11 @@ pub trait Observer: Send + Sync {
     fn stderr(&self, _bytes: &[u8]) {}
     /// The program showed something.
     fn shown(&self, _shown: &Shown) {}
+    /// Returns when there is room for the program's answer; the program does not start
+    /// before.
+    fn room_for_answer(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
     /// Ends if the program is not wanted any more. It is killed then, and what it has done
     /// so far is told as its outcome; nothing is told of a program whose future is dropped.
     fn called_off(&self) -> BoxFuture<'_, ()> {

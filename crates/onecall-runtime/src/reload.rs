@@ -34,27 +34,31 @@ impl Gateway {
             local_tools,
             tools,
             execution,
+            totals,
             sessions,
             expose,
             limits,
             proxy,
             sandbox,
+            sandbox_without,
             engine,
             python,
             workspace,
             expose_tools,
             output_types,
-            // Only `onecall generate` asks.
-            generate: _,
+            generate,
             records,
             store,
+            logs,
             report_savings,
             cache,
             telemetry,
+            secrets,
         } = config;
         let mut reloaded = Reloaded::default();
         let differs = [
             (sandbox != current.sandbox, "sandbox"),
+            (sandbox_without != current.sandbox_without, "sandbox_without"),
             (engine != current.engine, "engine"),
             (python != current.python, "python"),
             (workspace != current.workspace, "workspace"),
@@ -72,18 +76,24 @@ impl Gateway {
         reloaded.needs_restart.extend(differs.iter().filter(|it| it.0).map(|it| it.1));
         let differs = [
             (tools != current.tools, "tools"),
-            (execution != current.execution, "execution"),
+            (execution != current.execution || totals != current.totals, "execution"),
             (proxy != current.proxy, "proxy"),
             (local_tools != current.local_tools, "local_tools"),
+            (generate != current.generate, "generate"),
+            (logs != current.logs, "logs"),
         ];
         reloaded.changed.extend(differs.iter().filter(|it| it.0).map(|it| it.1));
         (current.tools, current.execution, current.proxy) = (tools, execution, proxy);
+        (current.totals, current.generate, current.secrets) = (totals, generate, secrets);
+        current.logs = logs;
+        self.shared.engines.set_totals(totals);
         if !reloaded.changed.is_empty() {
             let rules = Rules::new(&current, &self.shared);
             self.rules.send_replace(Arc::new(rules));
         }
         self.shared.learned.iter().for_each(|learned| learned.follow(&servers));
         reloaded.servers = self.bridge.reconfigure(servers.clone(), local_tools.clone());
+        self.shared.seen.iter().for_each(|seen| seen.forget(&reloaded.servers.removed));
         if let Some(cache) = &self.shared.cache {
             let FleetChange { added, removed, restarted } = &reloaded.servers;
             let local = ServerName::new(LocalTool::SERVER);

@@ -1,16 +1,17 @@
 //! Looks at a program before it runs: what is certainly wrong with its tool calls, and
 //! which tools it can call.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-use onecall_catalog::{ToolUse, calls_of, check_program, names_to_check};
+use onecall_catalog::{ToolUse, calls_of, check_program, names_to_check, normal_form};
 use onecall_core::{
-    CallableName, EngineChoice, ErrorSummary, Failure, Program, Resolution, ToolHost, ToolSpec,
+    CallableName, ErrorSummary, Failure, Language, Program, Resolution, ToolResolver, ToolSpec,
 };
 
-use crate::directory::{Directory, Found};
+use crate::directory::{Attribute, Directory, Found};
 
 /// How callable names begin.
 const CALLABLE: &str = "mcp__";
@@ -39,30 +40,38 @@ struct ToolPreview {
     most: Option<usize>,
 }
 
+/// The program with its source in the form in which it is checked and run.
+pub(crate) fn normalized(program: &Program) -> Cow<'_, Program> {
+    match normal_form(&program.code, program.language()) {
+        Cow::Borrowed(_) => Cow::Borrowed(program),
+        Cow::Owned(code) => Cow::Owned(Program { code, ..program.clone() }),
+    }
+}
+
 /// Why a program cannot succeed, if that is certain. A syntax error is left to its worker,
 /// who says it better.
 pub(crate) async fn refusal(
     program: &Program,
-    host: &dyn ToolHost,
+    names: &dyn ToolResolver,
     directory: &dyn Directory,
 ) -> Option<Failure> {
     let code = &program.code;
-    if program.engine == Some(EngineChoice::TypeScript) {
+    if program.language() == Language::TypeScript {
         return None;
     }
     if !SIGNS_OF_TOOLS.iter().any(|sign| code.contains(sign)) {
         return None;
     }
-    let mut meanings = HashMap::new();
-    for name in names_to_check(code) {
-        // An earlier program of the session may have made something else of `tools`.
-        if name.starts_with(CALLABLE) || program.session.is_none() {
-            let meaning = meaning(&name, host, directory).await;
-            meanings.insert(name, meaning);
-        }
-    }
-    if meanings.is_empty() {
+    // An earlier program of the session may have made something else of `tools`.
+    let is_known = |name: &String| name.starts_with(CALLABLE) || program.session.is_none();
+    let to_check: Vec<String> = names_to_check(code).into_iter().filter(is_known).collect();
+    if to_check.is_empty() || was_right(code, &to_check, directory).await {
         return None;
+    }
+    let mut meanings = HashMap::new();
+    for name in to_check {
+        let meaning = meaning(&name, names, directory).await;
+        meanings.insert(name, meaning);
     }
     let findings = check_program(code, &|name: &str| meanings.get(name).cloned().flatten());
     let first = findings.first()?;
@@ -70,24 +79,37 @@ pub(crate) async fn refusal(
         kind: first.kind.to_owned(),
         message: first.message.clone(),
         line: u64::try_from(first.line).ok(),
+        denied: None,
     };
     let text: Vec<String> = findings.iter().map(ToString::to_string).collect();
     Some(Failure::Refused { text: format!("{UNTOUCHED}\n{}", text.join("\n")), error })
 }
 
-async fn meaning(name: &str, host: &dyn ToolHost, directory: &dyn Directory) -> Option<Resolution> {
+/// Whether nothing is wrong with a program by what its tools were like when they were last seen.
+/// Otherwise what they are like now decides, for which their servers have to be waited for.
+async fn was_right(code: &str, names: &[String], directory: &dyn Directory) -> bool {
+    let Some(seen) = directory.seen(names).await else { return false };
+    let meaning = |name: &str| seen.get(name).cloned().map(Resolution::Callable);
+    check_program(code, &meaning).is_empty()
+}
+
+async fn meaning(
+    name: &str,
+    names: &dyn ToolResolver,
+    directory: &dyn Directory,
+) -> Option<Resolution> {
     if name.starts_with(CALLABLE) {
-        return Some(host.resolve(&CallableName::new(name)).await);
+        return Some(names.resolve(&CallableName::new(name)).await);
     }
     // What follows `tools.` may be the tool's own name.
-    match directory.find(name).await {
+    match Attribute::find(name, directory).await.found {
         Found::Tool(spec) => Some(Resolution::Callable(spec)),
         Found::Blocked => Some(Resolution::Blocked),
         // Calls say what is the matter with a tool in quarantine.
         Found::Ambiguous(_) | Found::Quarantined(_) => None,
         // Or something that is no tool of a server.
-        Found::Unknown(nearest) => match host.resolve(&CallableName::new(name)).await {
-            Resolution::Unknown { .. } => Some(Resolution::Unknown { nearest }),
+        Found::Unknown(nearest) => match names.resolve(&CallableName::new(name)).await {
+            Resolution::Unknown { .. } => Some(Resolution::unknown(nearest)),
             known => Some(known),
         },
     }
@@ -97,26 +119,28 @@ impl Preview {
     /// Of a program that is not run.
     pub(crate) async fn of(
         program: &Program,
-        host: &dyn ToolHost,
+        names: &dyn ToolResolver,
         directory: &dyn Directory,
     ) -> Self {
         let code = &program.code;
-        if program.engine == Some(EngineChoice::TypeScript) {
+        if program.language() == Language::TypeScript {
             return Self { tools: BTreeMap::new(), may_call_others: true, refusal: None };
         }
         let Some(uses) = calls_of(code) else {
             let refusal = check_program(code, &|_: &str| None).first().map(|finding| {
                 let (kind, message) = (finding.kind.to_owned(), finding.message.clone());
                 let line = u64::try_from(finding.line).ok();
-                let error = ErrorSummary { kind, message, line };
+                let error = ErrorSummary { kind, message, line, denied: None };
                 Failure::Refused { text: finding.to_string(), error }
             });
             return Self { tools: BTreeMap::new(), may_call_others: refusal.is_none(), refusal };
         };
         let mut tools = BTreeMap::<String, ToolPreview>::new();
         for ToolUse { name, line, in_loop, in_function } in uses.named {
-            let (name, spec) = match meaning(&name, host, directory).await {
-                Some(Resolution::Callable(spec)) => (spec.callable.to_string(), Some(spec)),
+            let (name, spec) = match meaning(&name, names, directory).await {
+                Some(Resolution::Callable(spec) | Resolution::Unavailable { spec, .. }) => {
+                    (spec.callable.to_string(), Some(spec))
+                }
                 _ => (name, None),
             };
             let tool =
@@ -127,7 +151,7 @@ impl Preview {
                 tool.lines.push(line);
             }
         }
-        let refusal = refusal(program, host, directory).await;
+        let refusal = refusal(program, names, directory).await;
         Self { tools, may_call_others: uses.may_call_others, refusal }
     }
 }

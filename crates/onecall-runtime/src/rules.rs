@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use onecall_bridge::Bridge;
 use onecall_config::{Config, ProxyPolicy, ToolPolicy};
-use onecall_core::ToolHost;
 use onecall_engine::Engines;
 
 use crate::directory::Bridged;
-use crate::layers::{Cache, Fitting, Learning, Offerings, Policy};
+use crate::layers::Cache;
 use crate::learned::Learned;
+use crate::names::PermittedTools;
 use crate::sessions::Sessions;
-use crate::{Metrics, Recorder, Runtime};
+use crate::{Metrics, Recorder, Runtime, SeenTools, stack};
 
 /// What programs use whatever the rules are.
 pub(crate) struct Shared {
@@ -26,14 +26,15 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     /// What results look like, if that is learned.
     pub(crate) learned: Option<Arc<Learned>>,
+    /// What servers have listed, if there is a place to keep it.
+    pub(crate) seen: Option<Arc<SeenTools>>,
 }
 
 /// The rules of one configuration.
 pub(crate) struct Rules {
     pub(crate) runtime: Runtime,
-    /// Executes the calls that clients make themselves: what they pass on is between
-    /// them and the server.
-    pub(crate) direct: Arc<dyn ToolHost>,
+    /// Knows the tools that clients may call themselves.
+    pub(crate) exposed_resolver: PermittedTools,
     pub(crate) directory: Arc<Bridged>,
     pub(crate) policy: ToolPolicy,
     pub(crate) proxy: ProxyPolicy,
@@ -43,22 +44,19 @@ impl Rules {
     pub(crate) fn new(config: &Config, shared: &Shared) -> Self {
         let Shared { bridge, learned, .. } = shared;
         let policy = config.tools.clone();
-        let direct = Arc::new(Policy::new(bridge.clone(), policy.clone()));
-        let tools: Arc<dyn ToolHost> = match learned {
-            Some(learned) => Arc::new(Learning::new(bridge.clone(), Arc::clone(learned))),
-            None => bridge.clone(),
-        };
-        let fitting = Arc::new(Fitting::new(tools));
-        let host = Arc::new(Policy::new(fitting, policy.clone()));
-        let host = Arc::new(Offerings::new(host, bridge.clone(), policy.clone()));
-        let directory = Arc::new(Bridged::new(Arc::clone(bridge), policy.clone(), learned.clone()));
-        let limits = config.execution.clone();
-        let runtime = Runtime::new(Arc::clone(&shared.engines), host, limits)
+        let exposed_resolver = PermittedTools::tools_only(Arc::clone(bridge), policy.clone());
+        let resolver = PermittedTools::for_programs(Arc::clone(bridge), policy.clone());
+        let layers = stack::program_layers(bridge, &policy, learned.as_ref());
+        let sorting = config.generate.clone();
+        let directory = Bridged::new(shared, policy.clone(), sorting);
+        let directory = Arc::new(directory);
+        let (engines, limits) = (Arc::clone(&shared.engines), config.execution.clone());
+        let runtime = Runtime::layered(engines, Arc::new(resolver), layers, limits)
             .with_directory(directory.clone())
             .with_sessions(Arc::clone(&shared.sessions))
             .with_cache(shared.cache.clone())
             .with_recorder(shared.recorder.clone())
             .with_metrics(Arc::clone(&shared.metrics));
-        Self { runtime, direct, directory, policy, proxy: config.proxy.clone() }
+        Self { runtime, exposed_resolver, directory, policy, proxy: config.proxy.clone() }
     }
 }

@@ -1,28 +1,32 @@
 //! Runs programs within their limits.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use onecall_core::text::visible;
 use onecall_core::{
-    Calls, EngineChoice, Failure, Limits, Outcome, Program, Resolution, SessionLimits, ToolHost,
+    CallHandler, Calls, EngineChoice, Failure, Limits, Outcome, Program, ProgramHost, RunContext,
+    RunId, RunKind, SessionLimits, ToolHost, ToolResolver,
 };
 use onecall_engine::{Engines, Session};
-use onecall_store::{RunId, Timestamp};
+use onecall_store::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::account::Account;
+use crate::call_log::{CallLog, Depth};
 use crate::capture::Capture;
 use crate::directory::{Directory, Resolved};
 use crate::file::save;
-use crate::layers::{
-    Cache, CacheControl, Cached, Discovery, Measured, Observed, Parallel, Quota, Reused,
-};
+use crate::hint::hint;
+use crate::layers::{Cache, CacheControl, Cached};
+use crate::names::RunNames;
 use crate::plan::PlanHost;
+use crate::program_calls::ProgramCalls;
 use crate::record::{Counting, Origin, Recorder, Recording};
 use crate::review::{self, Preview};
-use crate::sessions::{Sessions, Visit};
+use crate::sessions::{Departure, Sessions, Visit};
+use crate::stack::{self, RunLayers};
 use crate::{Metrics, Observer, Plan, PlanAnswer, report};
 
 /// However little output is allowed, a traceback may be this long: without it
@@ -32,7 +36,9 @@ const SHORTEST_LIMIT: usize = 4 * 1024;
 /// Runs programs on engines, with the tools of a host.
 pub struct Runtime {
     engines: Arc<Engines>,
-    host: Arc<dyn ToolHost>,
+    resolver: Arc<dyn ToolResolver>,
+    /// The layers that runs share, down to the host.
+    layers: Arc<dyn CallHandler>,
     directory: Arc<dyn Directory>,
     limits: Limits,
     sessions: Arc<Sessions>,
@@ -41,21 +47,42 @@ pub struct Runtime {
     metrics: Arc<Metrics>,
 }
 
-/// What one program can call.
-struct Tools<'a> {
-    host: &'a dyn ToolHost,
-    directory: &'a dyn Directory,
-    cached: Option<&'a Cached>,
+/// What the calls of one run can reach.
+#[derive(Clone, Copy)]
+pub(crate) struct Reach<'a> {
+    pub(crate) resolver: &'a dyn ToolResolver,
+    /// The layers that runs share, the cache among them.
+    pub(crate) layers: &'a dyn CallHandler,
+    pub(crate) directory: &'a dyn Directory,
+    pub(crate) cached: Option<&'a Cached>,
+}
+
+/// A run that begins.
+pub(crate) struct RunStart {
+    pub(crate) context: Arc<RunContext>,
+    pub(crate) log: Arc<CallLog>,
+    pub(crate) recording: Option<Recording>,
 }
 
 impl Runtime {
     /// Programs run on `engines`, within `limits`; `host` executes their calls.
     #[must_use]
     pub fn new(engines: Arc<Engines>, host: Arc<dyn ToolHost>, limits: Limits) -> Self {
-        let directory = Arc::new(Resolved(Arc::clone(&host)));
+        Self::layered(engines, host.clone(), host, limits)
+    }
+
+    /// Programs run on `engines`, within `limits`; `resolver` knows their tools, and `layers`
+    /// execute their calls.
+    pub(crate) fn layered(
+        engines: Arc<Engines>,
+        resolver: Arc<dyn ToolResolver>,
+        layers: Arc<dyn CallHandler>,
+        limits: Limits,
+    ) -> Self {
+        let directory = Arc::new(Resolved(Arc::clone(&resolver)));
         let sessions = Arc::new(Sessions::new(SessionLimits::default()));
         let (cache, recorder, metrics) = (None, None, Arc::default());
-        Self { engines, host, directory, limits, sessions, cache, recorder, metrics }
+        Self { engines, resolver, layers, directory, limits, sessions, cache, recorder, metrics }
     }
 
     /// The same, with somebody who answers what programs ask about tools.
@@ -82,7 +109,7 @@ impl Runtime {
 
     /// The layer of the cache for one program, if there is one.
     pub(crate) fn cached(&self) -> Option<Cached> {
-        self.cache.as_ref().map(|cache| cache.around(Arc::clone(&self.host)))
+        self.cache.as_ref().map(|cache| cache.around(Arc::clone(&self.layers)))
     }
 
     /// The same, with somebody who records what runs.
@@ -105,9 +132,9 @@ impl Runtime {
 
     /// Keeps the text of a program under a name of its own, if programs have a folder that
     /// they may write to. An error says why it could not be kept.
-    pub fn save(&self, program: &Program, name: &str) -> Result<Option<PathBuf>, String> {
-        match self.engines.writable_folder() {
-            Some(folder) => save(folder, name, &program.code).map(Some),
+    pub async fn save(&self, program: &Program, name: &str) -> Result<Option<PathBuf>, String> {
+        match self.engines.workspace_room().await {
+            Some(room) => save(&room, name, &program.code).map(Some),
             None => Ok(None),
         }
     }
@@ -116,14 +143,18 @@ impl Runtime {
     /// cancels its calls.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
         let cached = self.cached();
-        let host = match &cached {
-            Some(cached) => cached,
-            None => self.host.as_ref(),
+        let reach = Reach {
+            resolver: self.resolver.as_ref(),
+            layers: match &cached {
+                Some(cached) => cached,
+                None => self.layers.as_ref(),
+            },
+            directory: self.directory.as_ref(),
+            cached: cached.as_ref(),
         };
-        let tools = Tools { host, directory: self.directory.as_ref(), cached: cached.as_ref() };
         let origin = || Origin::Shared(Arc::clone(&self.directory));
         let (outcome, counting) =
-            self.run_noted(&tools, program, "program", observer, origin).await;
+            self.run_noted(reach, program, RunKind::Program, observer, origin).await;
         let saved = match counting {
             Some(counting) => counting.done().await,
             None => None,
@@ -131,7 +162,7 @@ impl Runtime {
         Outcome { saved, ..outcome }
     }
 
-    /// The same with tools of its own: `host` executes them, `directory` knows them.
+    /// Runs one program that brings its own tools: `host` executes them, `directory` knows them.
     pub async fn run_with(
         &self,
         host: &dyn ToolHost,
@@ -139,24 +170,25 @@ impl Runtime {
         program: &Program,
         observer: &dyn Observer,
     ) -> Outcome {
-        let tools = Tools { host, directory, cached: None };
+        let layers = stack::own_tool_layers(host);
+        let reach = Reach { resolver: host, layers: &layers, directory, cached: None };
         let origin = || Origin::Listed(directory.known());
-        self.run_noted(&tools, program, "exec", observer, origin).await.0
+        self.run_noted(reach, program, RunKind::Exec, observer, origin).await.0
     }
 
     /// Runs a program, and has it recorded and counted. The count of what it saved is there
     /// where somebody wants to know it.
     async fn run_noted(
         &self,
-        tools: &Tools<'_>,
+        reach: Reach<'_>,
         program: &Program,
-        kind: &'static str,
+        kind: RunKind,
         observer: &dyn Observer,
         origin: impl FnOnce() -> Origin,
     ) -> (Outcome, Option<Counting>) {
-        let (id, recording) = self.recording(program, kind, observer);
-        let account = Account::open(&self.metrics, observer, id);
-        let run = self.run_for(&account, tools, program, observer, recording.as_ref());
+        let RunStart { context, log, recording } = self.begin(program, kind, observer);
+        let account = Account::open(&self.metrics, &context);
+        let run = self.run_for(&context, &log, &account, reach, program, observer);
         let outcome = account.settle(run).await;
         let counting = recording.and_then(|recording| {
             recording.finish(&outcome, || report(&outcome), account.engine(), origin())
@@ -164,65 +196,82 @@ impl Runtime {
         (outcome, counting)
     }
 
-    /// The name of a run that begins now, and its record if there is to be one.
-    fn recording(
+    /// Begins a run: its context, its log, and its record if there is to be one.
+    pub(crate) fn begin(
         &self,
         program: &Program,
-        kind: &'static str,
+        kind: RunKind,
         observer: &dyn Observer,
-    ) -> (RunId, Option<Recording>) {
-        let begin = |recorder| Recording::begin(recorder, program, kind, observer);
+    ) -> RunStart {
+        let depth = self.recorder.as_ref().map_or(Depth::None, |recorder| recorder.depth());
+        let log = Arc::new(CallLog::new(program.detail, depth));
+        let begin = |recorder| Recording::begin(recorder, program, kind, observer, &log);
         let recording = self.recorder.as_ref().map(begin);
         let id = recording.as_ref().map(|recording| recording.id.clone());
-        (id.unwrap_or_else(|| RunId::new(Timestamp::now())), recording)
+        let id = id.unwrap_or_else(|| RunId::at(Timestamp::now().0));
+        let context = Arc::new(RunContext { id, kind, caller: observer.caller() });
+        RunStart { context, log, recording }
     }
 
     async fn run_for(
         &self,
+        context: &Arc<RunContext>,
+        log: &CallLog,
         account: &Account<'_>,
-        tools: &Tools<'_>,
+        reach: Reach<'_>,
         program: &Program,
         observer: &dyn Observer,
-        recording: Option<&Recording>,
     ) -> Outcome {
-        let Tools { host, directory, cached } = *tools;
+        let Reach { resolver, layers, directory, cached } = reach;
         account.ran_on(program.engine.unwrap_or_default());
+        let program = &*review::normalized(program);
         let mut limits = self.limits.clone();
         limits.timeout = program.timeout.unwrap_or(limits.timeout);
+        let names = RunNames::new(resolver);
         let admitted = tokio::select! {
-            admitted = self.admit(host, directory, program, &limits) => admitted,
+            admitted = self.admit(&names, directory, program, &limits) => admitted,
             () = observer.called_off() => Err(Failure::Cancelled),
         };
         let mut visit = match admitted {
             Ok(visit) => visit,
             Err(failure) => return Outcome::not_started(failure, limits.timeout),
         };
-        let parallel = Parallel::new(host, limits.max_parallel_calls);
-        let quota = Quota::new(&parallel, limits.max_tool_calls);
-        let observed = Observed::new(&quota, observer, program.detail)
-            .with_reused(cached.map(Cached::reused))
-            .with_recording(recording);
-        let measured = Measured::new(&observed, account);
-        let control = CacheControl::new(&measured, cached);
-        let discovery = Discovery::new(&control, directory);
+        let parts = RunLayers { account, observer, log, limits: &limits };
+        let layers = parts.around(layers);
+        let host = ProgramCalls {
+            run: Arc::clone(context),
+            names: &names,
+            layers: &layers,
+            directory,
+            cache: CacheControl::new(cached),
+        };
         let mut alone = Session::default();
         let session = visit.as_mut().and_then(Visit::session).unwrap_or(&mut alone);
-        let mut outcome =
-            self.run_on(&discovery, program, &limits, session, &observed, observer).await;
+        let mut outcome = self.run_on(&host, program, &limits, session, log, observer).await;
         account.ran_on(session.engine());
-        outcome.remarks.extend(visit.and_then(Visit::leave));
+        if let Err(Failure::Raised { error, .. }) = &outcome.result
+            && let Some(denied) = error.denied
+        {
+            outcome.remarks.push(hint(denied, program.language(), directory));
+        }
+        if let Some(visit) = visit {
+            match visit.leave() {
+                Departure::Lives { handle } => outcome.session = handle,
+                Departure::Ended { remark } => outcome.remarks.push(remark),
+            }
+        }
         outcome
     }
 
     /// Looks at a program before it runs, and waits for its session if it is to have one.
     async fn admit(
         &self,
-        host: &dyn ToolHost,
+        names: &dyn ToolResolver,
         directory: &dyn Directory,
         program: &Program,
         limits: &Limits,
     ) -> Result<Option<Visit>, Failure> {
-        let refusal = review::refusal(program, host, directory);
+        let refusal = review::refusal(program, names, directory);
         match tokio::time::timeout(limits.timeout, refusal).await {
             Ok(None) => {}
             Ok(Some(failure)) => return Err(failure),
@@ -239,43 +288,49 @@ impl Runtime {
 
     /// Tells what a program can call, and runs nothing of it.
     pub async fn preview(&self, program: &Program) -> Preview {
-        Preview::of(program, self.host.as_ref(), self.directory.as_ref()).await
+        let program = review::normalized(program);
+        Preview::of(&program, self.resolver.as_ref(), self.directory.as_ref()).await
     }
 
-    /// Who executes the calls of programs.
-    pub(crate) fn host(&self) -> &Arc<dyn ToolHost> {
-        &self.host
+    /// Looks names up for programs.
+    pub(crate) fn resolver(&self) -> &Arc<dyn ToolResolver> {
+        &self.resolver
     }
 
-    /// Runs a plan to its end, its calls executed by `host`: the answer of its target,
-    /// or what is to be said of its failure.
+    /// The layers that runs share, without the cache.
+    pub(crate) fn layers(&self) -> &Arc<dyn CallHandler> {
+        &self.layers
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Runs a plan to its end, with tools of this reach: the answer of its target, or what is to be
+    /// said of its failure.
     pub(crate) async fn run_plan(
         &self,
         plan: &Plan,
-        host: &dyn ToolHost,
-        reused: Option<&Reused>,
+        reach: Reach<'_>,
         observer: &dyn Observer,
     ) -> Result<PlanAnswer, String> {
         let program =
             Program { engine: Some(EngineChoice::Python), ..Program::new(plan.program()) };
-        let parallel = Parallel::new(host, self.limits.max_parallel_calls);
-        let quota = Quota::new(&parallel, self.limits.max_tool_calls);
-        let (id, recording) = self.recording(&program, "plan", observer);
-        let observed = Observed::new(&quota, observer, program.detail)
-            .with_reused(reused)
-            .with_recording(recording.as_ref());
-        let account = Account::open(&self.metrics, observer, id);
-        let measured = Measured::new(&observed, &account);
-        let nodes = PlanHost::new(&measured, plan);
+        let RunStart { context, log, recording } = self.begin(&program, RunKind::Plan, observer);
+        let account = Account::open(&self.metrics, &context);
+        let parts = RunLayers { account: &account, observer, log: &log, limits: &self.limits };
+        let layers = parts.around(reach.layers);
+        let names = RunNames::new(reach.resolver);
+        let nodes = PlanHost::new(Arc::clone(&context), &names, &layers, plan);
         let mut alone = Session::default();
-        let run = self.run_on(&nodes, &program, &self.limits, &mut alone, &observed, observer);
+        let run = self.run_on(&nodes, &program, &self.limits, &mut alone, &log, observer);
         let mut outcome = account.settle(run).await;
         let answer = nodes.answer();
         if let Some(recording) = &recording {
             let origin = Origin::Shared(Arc::clone(&self.directory));
             let text =
                 || answer.as_ref().map_or_else(|| report(&outcome), |it| it.get().to_owned());
-            recording.finish(&outcome, text, EngineChoice::Python, origin);
+            recording.finish(&outcome, text, Some(EngineChoice::Python), origin);
         }
         if outcome.result.is_ok()
             && let Some(answer) = answer
@@ -302,11 +357,11 @@ impl Runtime {
 
     async fn run_on(
         &self,
-        host: &dyn ToolHost,
+        host: &dyn ProgramHost,
         program: &Program,
         limits: &Limits,
         session: &mut Session,
-        observed: &Observed<'_>,
+        log: &CallLog,
         observer: &dyn Observer,
     ) -> Outcome {
         let started = Instant::now();
@@ -318,37 +373,26 @@ impl Runtime {
         let duration = started.elapsed();
         let longest = limits.max_output_bytes.max(SHORTEST_LIMIT);
         let result = result.map_err(|failure| shorten(failure, longest));
-        let (stdout, stderr, shown) = capture.finish();
-        let mut calls = observed.calls();
-        if result.is_err() {
-            mark_harmless(&mut calls, host).await;
-        }
+        let (stdout, stderr, shown, remarks) = capture.finish();
+        let calls = log.told(result.is_err());
         let (value, result) = match result {
             Ok(value) => (value.and_then(|json| RawValue::from_string(json).ok()), Ok(())),
             Err(failure) => (None, Err(failure)),
         };
-        let (remarks, timeout) = (Vec::new(), limits.timeout);
-        let saved = None;
-        Outcome { result, stdout, stderr, shown, value, calls, remarks, saved, duration, timeout }
-    }
-}
-
-/// Finds out which calls changed nothing.
-async fn mark_harmless(calls: &mut Calls, host: &dyn ToolHost) {
-    let mut known = HashMap::new();
-    for record in &mut calls.records {
-        let harmless = match known.get(&record.name) {
-            Some(harmless) => *harmless,
-            None => {
-                let harmless = match host.resolve(&record.name).await {
-                    Resolution::Callable(spec) => spec.annotations.read_only_hint == Some(true),
-                    Resolution::Blocked | Resolution::Unknown { .. } => false,
-                };
-                known.insert(record.name.clone(), harmless);
-                harmless
-            }
-        };
-        record.harmless = harmless;
+        let timeout = limits.timeout;
+        Outcome {
+            result,
+            stdout,
+            stderr,
+            shown,
+            value,
+            calls,
+            remarks,
+            session: None,
+            saved: None,
+            duration,
+            timeout,
+        }
     }
 }
 
@@ -359,10 +403,12 @@ fn plan_error(traceback: &str) -> &str {
     traceback.get(start..).unwrap_or(traceback)
 }
 
-/// Takes out the middle of a traceback that is longer than output may be: its
-/// beginning says where the program was, its end what happened.
+/// Makes a traceback readable, in which a server may have had its say, and takes out the
+/// middle of one that is longer than output may be: its beginning says where the program
+/// was, its end what happened.
 fn shorten(failure: Failure, limit: usize) -> Failure {
     let Failure::Raised { traceback, error } = failure else { return failure };
+    let traceback = visible(&traceback).into_owned();
     if traceback.len() <= limit {
         return Failure::Raised { traceback, error };
     }
@@ -390,6 +436,7 @@ mod tests {
             (raised("ValueError: é"), 14, raised("ValueError: é")),
             (raised("aéiou-uoiéa"), 5, raised("a\n... (truncated)\na")),
             (raised("Traceback long Error"), 8, raised("Trac\n... (truncated)\nrror")),
+            (raised("no\u{202e}"), 20, raised("no\\u{202e}")),
         ];
         for (failure, limit, expected) in cases {
             assert_eq!(shorten(failure, limit), expected);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onecall_bridge::{ServerState, ServerStatus};
+use onecall_bridge::{ListingCut, ServerState, ServerStatus, Trouble};
 use onecall_catalog::{Catalog, Observed, ServerMatch, match_server};
 use onecall_core::{ServerName, ToolSpec};
 use thiserror::Error;
@@ -48,8 +48,14 @@ pub struct Findings {
     pub servers: BTreeMap<ServerName, usize>,
     /// Servers of which nothing is known yet.
     pub connecting: Vec<ServerName>,
+    /// Servers that are being installed for the first time.
+    pub installing: Vec<ServerName>,
     /// Servers that are not running.
     pub down: Vec<ServerName>,
+    /// Servers whose entry cannot be used, and why.
+    pub unresolved: Vec<(ServerName, String)>,
+    /// Servers that have more tools than they could list.
+    pub cut: Vec<(ServerName, ListingCut)>,
 }
 
 /// There is no server of this name.
@@ -81,7 +87,7 @@ const MOST_LISTED: usize = 20;
 fn told(nearest: Option<&str>, known: &[String]) -> String {
     match (nearest, known) {
         (Some(nearest), _) => format!(". Did you mean '{nearest}'?"),
-        (None, []) => ", nor any other".to_owned(),
+        (None, []) => ": no servers are configured".to_owned(),
         (None, known) if known.len() > MOST_LISTED => String::new(),
         (None, known) => format!("; there are: {}", known.join(", ")),
     }
@@ -91,19 +97,50 @@ impl Gateway {
     /// Looks for tools that programs may call. Waits for servers that are still
     /// connecting, but not for long.
     pub async fn find(&self, search: ToolSearch<'_>) -> Result<Findings, NoSuchServer> {
-        let catalog = self.known_soon(PATIENCE).await;
-        let status = self.bridge.status();
         let server = match search.server {
-            Some(name) => Some(server_named(name, &catalog, &status)?),
+            Some(name) => Some(self.server_meant(name)?),
             None => None,
         };
+        let catalog = match &server {
+            Some(server) => self.within(PATIENCE, self.bridge.catalog_of(|it| it == server)).await,
+            None => self.known_soon(PATIENCE).await,
+        };
+        let status = self.bridge.status();
+        let found = self.search_in(catalog, search, server.clone()).await;
+        let asked = status.iter().filter(|it| server.as_ref().is_none_or(|name| it.name == *name));
+        let names = |wanted: fn(&ServerState) -> bool| {
+            asked.clone().filter(|it| wanted(&it.state)).map(|it| it.name.clone()).collect()
+        };
+        let connecting = names(|it| matches!(it, ServerState::Connecting | ServerState::Idle));
+        let installing = names(|it| matches!(it, ServerState::Installing { .. }));
+        let down = names(
+            |it| matches!(it, ServerState::Failed { trouble, .. } if *trouble != Trouble::Unresolved),
+        );
+        let unresolved = asked.clone().filter_map(|it| match &it.state {
+            ServerState::Failed { reason, trouble: Trouble::Unresolved, .. } => {
+                Some((it.name.clone(), reason.clone()))
+            }
+            _ => None,
+        });
+        let unresolved = unresolved.collect();
+        let cut = asked.filter_map(|it| Some((it.name.clone(), it.cut.clone()?))).collect();
+        Ok(Findings { connecting, installing, down, unresolved, cut, ..found })
+    }
+
+    /// Looks for tools of a catalog that programs may call, on `server` alone if there is one.
+    pub(crate) async fn search_in(
+        &self,
+        catalog: Arc<Catalog>,
+        search: ToolSearch<'_>,
+        server: Option<ServerName>,
+    ) -> Findings {
         let (rules, query, limit) = (self.rules(), search.query.to_owned(), search.limit);
-        let (only, learned) = (server.clone(), self.shared.learned.clone());
+        let learned = self.shared.learned.clone();
         // The first search of thousands of tools takes long enough to be in the way of
         // other tasks.
         let searched = tokio::task::spawn_blocking(move || {
             let is_meant = |spec: &ToolSpec| {
-                only.as_ref().is_none_or(|server| spec.server == *server)
+                server.as_ref().is_none_or(|server| spec.server == *server)
                     && rules.directory.permits(spec)
             };
             let relevant = catalog.relevant(&query, is_meant);
@@ -116,21 +153,35 @@ impl Gateway {
             let servers = if matching == 0 { counted(&catalog, is_meant) } else { BTreeMap::new() };
             Findings { tools, matching, servers, ..Findings::default() }
         });
-        let found = searched.await.unwrap_or_default();
-        let asked = status.iter().filter(|it| server.as_ref().is_none_or(|name| it.name == *name));
-        let names = |wanted: fn(&ServerState) -> bool| {
-            asked.clone().filter(|it| wanted(&it.state)).map(|it| it.name.clone()).collect()
-        };
-        let connecting = names(|it| matches!(it, ServerState::Connecting | ServerState::Idle));
-        let down = names(|it| matches!(it, ServerState::Failed { .. }));
-        Ok(Findings { connecting, down, ..found })
+        searched.await.unwrap_or_default()
+    }
+
+    /// The server that a name means, as its user, its tools' names or a model may write it.
+    pub fn server_meant(&self, name: &str) -> Result<ServerName, NoSuchServer> {
+        server_named(name, &self.bridge.status())
     }
 
     /// The tools of all servers, or after this long of those that are there.
     pub(crate) async fn known_soon(&self, patience: Duration) -> Arc<Catalog> {
-        match timeout(patience, self.bridge.catalog()).await {
-            Ok(catalog) => catalog,
-            Err(_) => self.bridge.known(),
+        self.within(patience, self.bridge.catalog()).await
+    }
+
+    /// The tools that are waited for, or after this long those that are known.
+    async fn within(
+        &self,
+        patience: Duration,
+        catalog: impl Future<Output = Arc<Catalog>>,
+    ) -> Arc<Catalog> {
+        timeout(patience, catalog).await.unwrap_or_else(|_| self.bridge.known())
+    }
+
+    /// Waits for the server that this name means, or for all servers without a name, however long
+    /// they take. A name that means none is an error of the search that follows.
+    pub async fn wait_for_server(&self, name: Option<&str>) {
+        match name.map(|name| self.server_meant(name)) {
+            Some(Ok(server)) => _ = self.bridge.catalog_of(|it| *it == server).await,
+            Some(Err(_)) => {}
+            None => _ = self.bridge.catalog().await,
         }
     }
 }
@@ -144,16 +195,10 @@ fn counted(catalog: &Catalog, is_meant: impl Fn(&ToolSpec) -> bool) -> BTreeMap<
     servers
 }
 
-/// The server that is meant: one that has tools, or one that may yet have some.
-fn server_named(
-    name: &str,
-    catalog: &Catalog,
-    status: &[ServerStatus],
-) -> Result<ServerName, NoSuchServer> {
-    let with_tools = catalog.tools().map(|spec| spec.server.as_str());
-    let mut known: Vec<&str> = status.iter().map(|it| it.name.as_str()).chain(with_tools).collect();
+/// The server that is meant, whether its tools are known or not.
+fn server_named(name: &str, status: &[ServerStatus]) -> Result<ServerName, NoSuchServer> {
+    let mut known: Vec<&str> = status.iter().map(|it| it.name.as_str()).collect();
     known.sort_unstable();
-    known.dedup();
     let name = name.to_owned();
     let all = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect();
     match match_server(&name, known.iter().copied()) {

@@ -1,25 +1,54 @@
 //! Namespaces that outlive a program.
 //!
 //! A session is a worker that stays. It ends when it was not used for a while, when its
-//! process does not survive a program, or when it is reset. Whoever comes back to one that
-//! ended unseen is told so once, before anything runs that counts on its variables.
+//! process does not survive a program, or when it is reset. A client continues its session by
+//! name; if the session ended between two programs, the next program that names it fails once,
+//! before anything runs that counts on its variables. Clients that cannot be told apart
+//! continue a session by its handle, and the one that was not used for the longest time makes
+//! place for a new one.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use onecall_core::{ClientId, Failure, SessionLimits, SessionRequest};
+use onecall_core::{ClientId, Failure, SessionHandle, SessionKey, SessionLimits, SessionRequest};
 use onecall_engine::Session;
 use tokio::sync::OwnedMutexGuard;
 
 /// Characters of a session's name.
 const LONGEST_NAME: usize = 100;
 
-/// Ends that are remembered for whoever comes back.
+/// Why a session ended that was not used when all memory was.
+const MEMORY_NEEDED: &str = "another program needed its memory";
+
+/// Ends that are remembered for clients that come back to a session by name.
 const MAX_REMEMBERED: usize = 1000;
 
-/// Whose session it is, and its name.
-type Key = (ClientId, String);
+/// What a session is found by.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Name(ClientId, String),
+    Handle(SessionHandle),
+}
+
+impl Key {
+    /// What messages to the client call the session.
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Name(_, name) => name,
+            Self::Handle(handle) => handle.as_str(),
+        }
+    }
+}
+
+/// Whether a session that is not there begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Absent {
+    Begins,
+    IsUnknown,
+}
 
 /// All sessions of a gateway.
 pub(crate) struct Sessions {
@@ -38,6 +67,7 @@ struct Open {
     session: Arc<tokio::sync::Mutex<Session>>,
     /// How often it was used.
     used: u64,
+    last_used: Instant,
 }
 
 impl Sessions {
@@ -45,12 +75,29 @@ impl Sessions {
         Self { limits, state: Arc::default() }
     }
 
-    /// Waits for a session until no other program runs in it. It is begun if there is none.
+    /// Waits for a session until no other program runs in it. It is begun if there is none,
+    /// unless the program asks for it by a handle.
     pub(crate) async fn enter(&self, request: &SessionRequest) -> Result<Visit, Failure> {
-        check_name(&request.name)?;
-        let key = (request.client, request.name.clone());
+        let (key, absent, new) = match &request.session {
+            SessionKey::Named { client, name } => {
+                check_name(name)?;
+                (Key::Name(*client, name.clone()), Absent::Begins, None)
+            }
+            SessionKey::New { name } => {
+                check_name(name)?;
+                let handle = new_handle().map_err(|error| {
+                    let message = format!("cannot make a handle for a session: {error}");
+                    Failure::refused("OSError", message)
+                })?;
+                (Key::Handle(handle.clone()), Absent::Begins, Some(handle))
+            }
+            SessionKey::Handle(handle) => {
+                check_name(handle.as_str())?;
+                (Key::Handle(handle.clone()), Absent::IsUnknown, None)
+            }
+        };
         loop {
-            let session = self.open(&key, request.reset)?;
+            let session = self.open(&key, absent, request.reset)?;
             let mut held = Arc::clone(&session).lock_owned().await;
             let mut state = lock(&self.state);
             // It may have ended while we waited for it.
@@ -61,36 +108,42 @@ impl Sessions {
                 *held = Session::default();
             }
             let (state, idle) = (Arc::clone(&self.state), self.limits.idle);
-            return Ok(Visit { key, held: Some(held), state, idle });
+            return Ok(Visit { key, new, held: Some(held), state, idle });
         }
     }
 
-    fn open(&self, key: &Key, reset: bool) -> Result<Arc<tokio::sync::Mutex<Session>>, Failure> {
+    fn open(
+        &self,
+        key: &Key,
+        absent: Absent,
+        reset: bool,
+    ) -> Result<Arc<tokio::sync::Mutex<Session>>, Failure> {
         let mut state = lock(&self.state);
+        state.note_ended();
         let ended = state.ended.remove(key).filter(|_| !reset);
         if let Some(why) = ended {
             let message = format!(
                 "session '{}' has ended: {why}. Its variables are gone and nothing was executed; \
                  run it again to begin a new session of that name",
-                key.1
+                key.as_str()
             );
             return Err(Failure::refused("SessionEnded", message));
         }
         if let Some(open) = state.open.get(key) {
             return Ok(Arc::clone(&open.session));
         }
-        if state.open.len() >= self.limits.max {
-            let mut own: Vec<_> =
-                state.open.keys().filter(|it| it.0 == key.0).map(|it| it.1.as_str()).collect();
-            own.sort_unstable();
+        if absent == Absent::IsUnknown {
             let message = format!(
-                "there are {} sessions already, and no more are allowed; yours: {}",
-                state.open.len(),
-                if own.is_empty() { "none".to_owned() } else { own.join(", ") }
+                "there is no session with the handle '{}': it has ended, or there never was one. \
+                 Nothing was executed; give a name in its place to begin a new session",
+                key.as_str()
             );
-            return Err(Failure::refused("SessionLimit", message));
+            return Err(Failure::refused("SessionUnknown", message));
         }
-        let open = Open { session: Arc::default(), used: 0 };
+        if state.open.len() >= self.limits.max && !state.make_place() {
+            return Err(state.full(key));
+        }
+        let open = Open { session: Arc::default(), used: 0, last_used: Instant::now() };
         let session = Arc::clone(&open.session);
         state.open.insert(key.clone(), open);
         Ok(session)
@@ -100,9 +153,19 @@ impl Sessions {
 /// A program's stay in a session. A session that is not left in good order has ended.
 pub(crate) struct Visit {
     key: Key,
+    /// The handle of a session that begins with this visit.
+    new: Option<SessionHandle>,
     held: Option<OwnedMutexGuard<Session>>,
     state: Arc<Mutex<State>>,
     idle: Duration,
+}
+
+/// What has become of a session when its program has ended.
+pub(crate) enum Departure {
+    /// It goes on. A session that has just begun is continued by `handle`, if it has one.
+    Lives { handle: Option<SessionHandle> },
+    /// It has ended with its program; `remark` is for the client.
+    Ended { remark: String },
 }
 
 impl Visit {
@@ -111,25 +174,40 @@ impl Visit {
         self.held.as_deref_mut()
     }
 
-    /// Says if the session has ended with its program, which is what its client is told.
-    pub(crate) fn leave(mut self) -> Option<String> {
-        let session = self.held.take()?;
-        if !session.is_alive() {
+    /// Ends the visit.
+    pub(crate) fn leave(mut self) -> Departure {
+        // Held until the end of this function: no other program enters before it is known
+        // whether the session lives.
+        let session = self.held.take();
+        if !session.as_ref().is_some_and(|session| session.is_alive()) {
             lock(&self.state).open.remove(&self.key);
-            return Some(format!("Session '{}' has ended: its variables are gone", self.key.1));
+            let which = match &self.new {
+                Some(_) => "The session".to_owned(),
+                None => format!("Session '{}'", self.key.as_str()),
+            };
+            return Departure::Ended {
+                remark: format!("{which} has ended: its variables are gone"),
+            };
         }
         self.end_when_idle();
-        None
+        Departure::Lives { handle: self.new.take() }
     }
 
     fn end_when_idle(&self) {
         let used = |state: &State, key: &Key| state.open.get(key).map(|open| open.used);
         let (key, state, idle) = (self.key.clone(), Arc::downgrade(&self.state), self.idle);
-        let before = used(&lock(&self.state), &key);
+        let before = {
+            let mut state = lock(&self.state);
+            if let Some(open) = state.open.get_mut(&key) {
+                open.last_used = Instant::now();
+            }
+            used(&state, &key)
+        };
         tokio::spawn(async move {
             tokio::time::sleep(idle).await;
             let Some(state) = state.upgrade() else { return };
             let mut state = lock(&state);
+            state.note_ended();
             if used(&state, &key) == before {
                 let why = format!("it was not used for {}", in_words(idle));
                 state.end(key, why);
@@ -148,16 +226,74 @@ impl Drop for Visit {
 }
 
 impl State {
+    /// Notes the sessions that the engine has ended because a program needed their memory.
+    fn note_ended(&mut self) {
+        let was_ended = |open: &Open| open.session.try_lock().is_ok_and(|it| it.was_ended());
+        let ended = self.open.iter().filter(|(_, open)| was_ended(open));
+        let ended: Vec<Key> = ended.map(|(key, _)| key.clone()).collect();
+        for key in ended {
+            self.end(key, MEMORY_NEEDED.to_owned());
+        }
+    }
+
+    /// Only ends of named sessions are remembered: a handle is unknown from then on.
     fn end(&mut self, key: Key, why: String) {
         self.open.remove(&key);
-        if self.ended.len() < MAX_REMEMBERED {
+        if matches!(key, Key::Name(..)) && self.ended.len() < MAX_REMEMBERED {
             self.ended.insert(key, why);
         }
+    }
+
+    /// Ends the session with a handle that was not used for the longest time, so that one
+    /// client cannot keep all others from having sessions. Says whether there was one.
+    fn make_place(&mut self) -> bool {
+        let idle = self
+            .open
+            .iter()
+            .filter(|(key, open)| matches!(key, Key::Handle(_)) && open.session.try_lock().is_ok());
+        let longest = idle.min_by_key(|(_, open)| open.last_used).map(|(key, _)| key.clone());
+        longest.is_some_and(|key| self.open.remove(&key).is_some())
+    }
+
+    /// Why another session cannot begin.
+    fn full(&self, key: &Key) -> Failure {
+        let count = self.open.len();
+        let client = match key {
+            Key::Name(client, _) => client,
+            Key::Handle(_) => {
+                let message = format!(
+                    "there are {count} sessions already, none of which can be ended for a new \
+                     one, and no more are allowed; run it again later"
+                );
+                return Failure::refused("SessionLimit", message);
+            }
+        };
+        let mut own: Vec<_> = self
+            .open
+            .keys()
+            .filter_map(|it| match it {
+                Key::Name(owner, name) if owner == client => Some(name.as_str()),
+                _ => None,
+            })
+            .collect();
+        own.sort_unstable();
+        let message = format!(
+            "there are {count} sessions already, and no more are allowed; yours: {}",
+            if own.is_empty() { "none".to_owned() } else { own.join(", ") }
+        );
+        Failure::refused("SessionLimit", message)
     }
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A handle of 128 bits of the operating system's randomness.
+fn new_handle() -> io::Result<SessionHandle> {
+    let mut bits = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bits)?;
+    Ok(SessionHandle::from_random(u128::from_ne_bytes(bits)))
 }
 
 fn check_name(name: &str) -> Result<(), Failure> {

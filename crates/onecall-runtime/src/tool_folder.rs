@@ -180,7 +180,7 @@ fn hold(path: &Path) -> io::Result<File> {
 /// Removes a folder that nobody holds any more.
 fn remove_if_left_behind(path: &Path) -> io::Result<()> {
     let is_ours = fs::symlink_metadata(path)?;
-    if !is_ours.is_dir() || is_ours.uid() != fs::metadata("/proc/self")?.uid() {
+    if !is_ours.is_dir() || is_ours.uid() != rustix::process::geteuid().as_raw() {
         return Ok(());
     }
     let _lock = hold(path)?;

@@ -1,8 +1,9 @@
 //! An outcome as JSON, for programs that embed us.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use onecall_core::{CallRecord, Observation, Outcome, Output, ToolValue};
+use onecall_core::{CallRecord, Observation, Outcome, Output, ToolValue, json_of_text};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -46,7 +47,7 @@ struct CallResult<'a> {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Kept<'a> {
-    Json(&'a RawValue),
+    Json(Cow<'a, RawValue>),
     Text(&'a str),
     Nothing,
 }
@@ -132,17 +133,23 @@ impl<'a> Call<'a> {
     }
 }
 
+impl<'a> Kept<'a> {
+    /// A value, as it would be to a program.
+    fn of(value: &'a ToolValue) -> Self {
+        match value {
+            ToolValue::Nothing => Self::Nothing,
+            ToolValue::Json(json) => Self::Json(Cow::Borrowed(json)),
+            ToolValue::Text(text) => json_of_text(text).map_or(Self::Text(text), Self::Json),
+            ToolValue::WithContent { value, .. } => Self::of(value),
+        }
+    }
+}
+
 impl<'a> CallResult<'a> {
     fn of(record: &'a CallRecord, prefix: &str) -> Option<Self> {
         let end = record.end.as_ref()?;
         let observation = match &end.answer {
-            Ok(Observation::Value(ToolValue::Json(json))) => Kept::Json(json),
-            // It is what it would be to a program.
-            Ok(Observation::Value(ToolValue::Text(text))) => match serde_json::from_str(text) {
-                Ok(json) => Kept::Json(json),
-                Err(_) => Kept::Text(text),
-            },
-            Ok(Observation::Value(ToolValue::Nothing)) => Kept::Nothing,
+            Ok(Observation::Value(value)) => Kept::of(value),
             Ok(Observation::NotKept) => Kept::Text("(not kept: it is too large)"),
             Err(message) => Kept::Text(message),
         };

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use onecall_bridge::{Bridge, ServerState, ServerStatus};
+use onecall_bridge::{Bridge, ServerState, ServerStatus, Setting};
 use onecall_catalog::Catalog;
-use onecall_core::{BoxFuture, CallableName, Resolving, ToolCall, ToolError, ToolHost, ToolValue};
+use onecall_core::{
+    BoxFuture, CallHandler, CallResult, CallableName, ResolvedCall, Resolving, ToolResolver,
+};
 
 use crate::directory::{Bridged, NEAREST};
-use crate::layers::{Fitting, Policy};
+use crate::names::PermittedTools;
 use crate::plan::{Lookup, PlanServers, Problem, check};
 use crate::rules::Rules;
-use crate::{Gateway, Plan, PlanProblems, PlanRequest};
+use crate::{Gateway, Plan, PlanProblems, PlanRequest, stack};
 
 impl Gateway {
     /// Connects to the servers that a plan brings along, and checks it.
@@ -24,22 +26,24 @@ impl Gateway {
             &mut request.problems,
         );
         let start = || {
-            let setting = self.bridge.setting().clone();
+            let confined_to = Some(Arc::new(rules.proxy.clone()));
+            let setting = Setting { confined_to, ..self.bridge.setting().clone() };
             Bridge::start_in(servers.dynamic.clone(), Vec::new(), self.guard.clone(), setting)
         };
         let bridge = (!servers.dynamic.is_empty() && request.problems.is_empty()).then(start);
-        let mut catalogs = vec![self.bridge.catalog().await];
+        let mut catalogs = vec![rules.directory.catalog_naming(request.tool_names()).await];
         if let Some(bridge) = &bridge {
             catalogs.push(bridge.catalog().await);
             request.problems.extend(bridge.status().into_iter().filter_map(unreachable));
         }
         let plan = check(request, &|name| lookup(&rules.directory, &catalogs, &servers, name));
-        let host = bridge.as_ref().map(|bridge| {
-            let fitting = Arc::new(Fitting::new(bridge.clone()));
-            Arc::new(Policy::new(fitting, rules.policy.clone())) as Arc<dyn ToolHost>
+        let own_servers = bridge.map(|bridge| PlanServersRunning {
+            resolver: PermittedTools::tools_only(Arc::clone(&bridge), rules.policy.clone()),
+            layers: stack::plan_server_layers(&bridge),
+            catalog: catalogs.get(1).cloned().unwrap_or_default(),
+            bridge,
         });
-        let brought = catalogs.get(1).cloned().unwrap_or_default();
-        Visit { plan, bridge, host, brought }
+        Visit { plan, own_servers }
     }
 }
 
@@ -53,8 +57,7 @@ fn lookup(
 ) -> Lookup {
     let called: Vec<_> = catalogs.iter().filter_map(|catalog| catalog.get(name)).collect();
     let found = if called.is_empty() {
-        let tools = catalogs.iter().flat_map(|catalog| catalog.tools());
-        tools.filter(|spec| spec.tool.as_str() == name).collect()
+        catalogs.iter().flat_map(|catalog| catalog.named(name)).collect()
     } else {
         called
     };
@@ -81,46 +84,67 @@ fn lookup(
     }
 }
 
-/// A plan, and the servers that are here for its sake.
+/// A plan, and the servers that run for its sake.
 pub(crate) struct Visit {
     pub(crate) plan: Result<Plan, PlanProblems>,
-    bridge: Option<Arc<Bridge>>,
-    host: Option<Arc<dyn ToolHost>>,
-    /// Their tools.
-    brought: Arc<Catalog>,
+    own_servers: Option<PlanServersRunning>,
+}
+
+/// Servers that a plan brought along.
+struct PlanServersRunning {
+    bridge: Arc<Bridge>,
+    resolver: PermittedTools,
+    layers: Arc<dyn CallHandler>,
+    catalog: Arc<Catalog>,
 }
 
 impl Visit {
-    /// Stops what came along.
+    /// Stops the servers of the plan.
     pub(crate) async fn leave(&self) {
-        if let Some(bridge) = &self.bridge {
-            bridge.shutdown().await;
+        if let Some(servers) = &self.own_servers {
+            servers.bridge.shutdown().await;
         }
     }
 }
 
-/// Calls go to the servers that a plan brought along, or to the gateway's own.
-pub(crate) struct Visiting<'a> {
-    pub(crate) at_home: &'a dyn ToolHost,
+/// The tools of a plan: those of the servers that it brought along, and the gateway's own.
+pub(crate) struct PlanTools<'a> {
+    /// The layers of the gateway's own tools.
+    pub(crate) own: &'a dyn CallHandler,
+    pub(crate) rules: &'a Rules,
     pub(crate) visit: &'a Visit,
 }
 
-impl Visiting<'_> {
-    fn host(&self, name: &CallableName) -> &dyn ToolHost {
-        match &self.visit.host {
-            Some(host) if self.visit.brought.get(name.as_str()).is_some() => host.as_ref(),
-            _ => self.at_home,
-        }
+impl PlanTools<'_> {
+    /// The servers of the plan, if the tool of this name is theirs.
+    fn servers(&self, name: &CallableName) -> Option<&PlanServersRunning> {
+        let servers = self.visit.own_servers.as_ref()?;
+        servers.catalog.get(name.as_str()).is_some().then_some(servers)
     }
 }
 
-impl ToolHost for Visiting<'_> {
+impl ToolResolver for PlanTools<'_> {
     fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
-        self.host(name).resolve(name)
+        match self.servers(name) {
+            Some(servers) => servers.resolver.resolve(name),
+            None => self.rules.runtime.resolver().resolve(name),
+        }
     }
 
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        self.host(&call.name).call(call)
+    /// Changes with either part. It is never that of one part, so a bridge looks for the tool again.
+    fn revision(&self) -> u64 {
+        let own = self.rules.runtime.resolver().revision();
+        let servers = self.visit.own_servers.as_ref();
+        own << 32 | servers.map_or(0, |servers| servers.resolver.revision())
+    }
+}
+
+impl CallHandler for PlanTools<'_> {
+    fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
+        match self.servers(&call.name) {
+            Some(servers) => servers.layers.call(call),
+            None => self.own.call(call),
+        }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use onecall_core::{ClientId, Detail, EngineChoice, Language, Limits, Program, SessionRequest};
+use onecall_core::{
+    ClientId, Detail, EngineChoice, Language, Limits, Program, SessionHandle, SessionKey,
+    SessionRequest,
+};
 use onecall_runtime::ToolSearch;
 use rmcp::model::JsonObject;
 use serde_json::Value;
@@ -72,11 +75,12 @@ impl<'a> Arguments<'a> {
         Ok((ToolSearch { query, server, limit }, detail))
     }
 
-    /// The program of `execute_program`.
-    pub(crate) fn program(self, client: ClientId) -> Result<Program, String> {
+    /// The program of `execute_program`. `client` has sent it, unless that cannot be known.
+    pub(crate) fn program(self, client: Option<ClientId>) -> Result<Program, String> {
         let session = self.optional_text("session")?;
         let reset = self.flag("reset")?;
-        let session = session.map(|name| SessionRequest { client, name: name.to_owned(), reset });
+        let session = session
+            .map(|text| SessionRequest { session: session_key(client, text.to_owned()), reset });
         let engine = self.language()?.engine(self.engine()?)?;
         if reset && session.is_none() {
             return Err(self.must_be("reset", "given together with 'session'"));
@@ -127,5 +131,15 @@ impl<'a> Arguments<'a> {
 
     fn must_be(self, name: &str, wanted: &str) -> String {
         format!("{}: '{name}' must be {wanted}", self.tool)
+    }
+}
+
+/// Which session a client means. Where clients cannot be told apart, a name could be that of
+/// another client: it begins a session, and only the session's handle continues it.
+fn session_key(client: Option<ClientId>, text: String) -> SessionKey {
+    match (client, SessionHandle::read(&text)) {
+        (Some(client), _) => SessionKey::Named { client, name: text },
+        (None, Some(handle)) => SessionKey::Handle(handle),
+        (None, None) => SessionKey::New { name: text },
     }
 }

@@ -1,14 +1,11 @@
 //! The client of this server, as the servers behind it see it: what it can be asked, and
 //! how a question gets to it.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use onecall_core::{
-    Abilities, BoxFuture, CallableName, Caller, ClientId, Question, Refusal, Subject,
-};
+use onecall_core::{Abilities, Caller, ClientId, Question, QuestionChannel, Refusal, Subject};
 use rmcp::model::{ClientCapabilities, CustomRequest, ProtocolVersion, ServerRequest};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle};
 use rmcp::{RoleServer, ServiceError};
@@ -19,8 +16,11 @@ use serde_json::value::{RawValue, to_raw_value};
 /// its own, which nearly always comes first.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// All clients of a revision in which every request stands for itself.
-pub(crate) const ANYBODY: ClientId = ClientId(0);
+/// The longest question. What a client is sent is kept for it until it has answered.
+const MAX_QUESTION: usize = 4 * 1024 * 1024;
+
+/// The code for parameters that are not accepted.
+const INVALID_PARAMS: i64 = -32602;
 
 /// A number for a client that none before it had.
 pub(crate) fn next_id() -> ClientId {
@@ -48,6 +48,11 @@ pub(crate) async fn put(
     question: &Question,
     given_up: impl Future<Output = ()>,
 ) -> Result<Box<RawValue>, Refusal> {
+    let length = question.params.get().len();
+    if length > MAX_QUESTION {
+        let message = format!("a question has at most {MAX_QUESTION} bytes, not {length}");
+        return Err(Refusal::Refused { code: INVALID_PARAMS, message });
+    }
     let mut params: Value = serde_json::from_str(question.params.get()).unwrap_or_default();
     if let Some(params) = params.as_object_mut() {
         // It is about the request that the server made, not about ours.
@@ -85,48 +90,21 @@ fn refusal(error: ServiceError) -> Refusal {
     }
 }
 
-/// A client that is there whether or not it runs a program. All it can be asked is what
-/// is about no call.
-pub(crate) struct Standing {
-    pub id: ClientId,
-    pub peer: Peer<RoleServer>,
-    pub abilities: Abilities,
-}
-
-impl fmt::Debug for Standing {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Standing").field(&self.id).finish()
-    }
-}
-
-impl Standing {
-    pub fn shared(self) -> Arc<dyn Caller> {
-        Arc::new(self)
-    }
-}
-
-impl Caller for Standing {
-    fn client(&self) -> ClientId {
-        self.id
-    }
-
-    fn wants_progress(&self) -> bool {
-        false
-    }
-
-    fn progress(&self, _name: &CallableName, _report: &str) {}
-
-    fn abilities(&self) -> Abilities {
-        self.abilities.clone()
-    }
-
-    fn ask(&self, question: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {
-        let peer = self.peer.clone();
+/// A client that is connected, whether or not it runs a program. It can be asked only what is about
+/// no call.
+pub(crate) fn idle_client(
+    id: ClientId,
+    peer: Peer<RoleServer>,
+    abilities: Abilities,
+) -> Arc<Caller> {
+    let questions: QuestionChannel = Arc::new(move |question| {
+        let peer = peer.clone();
         Box::pin(async move {
             if question.subject != Subject::Roots {
                 return Err(Refusal::Nobody("no call of the client is under way"));
             }
             put(&peer, &question, std::future::pending()).await
         })
-    }
+    });
+    Arc::new(Caller { abilities, questions, ..Caller::silent(id) })
 }

@@ -35,15 +35,15 @@ run execute_program.";
 
 const EXECUTE_DESCRIPTION: &str = "\
 Runs a Python program in a sandbox and returns only what it prints. Tools of other MCP servers \
-are async functions (see search_tools): `rows = await mcp__sales__orders(region=\"EU\")`. \
-Top-level await works; asyncio.gather runs calls in parallel. Results are plain values (JSON is \
-already parsed). A failed call raises ToolError. The standard library and the user's packages can \
-be imported; there is no network. Print the answer, not the data. Also: list_resources(), \
-read_resource(uri), list_prompts(), get_prompt(server, name, args). ";
+are async functions: `rows = await mcp__sales__orders(region=\"EU\")`. \
+Top-level await works; asyncio.gather runs calls in parallel. Results are plain values (parsed \
+JSON). A failed call raises ToolError. Most of the standard library and the user's packages \
+work; no network. Print the answer, not the data. Also: list_resources(), \
+read_resource(uri), list_prompts(), get_prompt(server, name, args). For one call with a short \
+answer, use that tool or proxy. ";
 
 const PROXY_DESCRIPTION: &str = "\
-Calls target_tool with arguments from other tools; you see only its answer. In tool_args, \
-{\"__tool__\": name, \"args\": {...}} stands for that tool's result and {\"__ref__\": id} for that of \
+Calls target_tool without a program; you see only its answer. In tool_args, {\"__tool__\": name, \"args\": {...}} stands for that tool's result and {\"__ref__\": id} for that of \
 the call with \"identifier\": id. \"__transform__\": \"lambda r: ...\" beside either changes it.";
 
 /// The definitions of all tools, in a fixed order, where programs may use this much of
@@ -72,7 +72,7 @@ pub fn definitions(workspace: Option<WorkspaceAccess>, exposed: &[OptionalTool])
                     "engine": { "enum": EngineChoice::NAMES.map(|(name, _)| name) },
                     "session": {
                         "type": "string",
-                        "description": "Keeps variables for later programs with the same name."
+                        "description": "Keeps variables for programs with this name, or the handle in the answer."
                     },
                     "reset": { "type": "boolean" },
                     "dry_run": {
@@ -86,7 +86,7 @@ pub fn definitions(workspace: Option<WorkspaceAccess>, exposed: &[OptionalTool])
         .with_annotations(ToolAnnotations::new().destructive(true).open_world(true)),
         tool(
             SEARCH_TOOLS,
-            "Finds tools that programs can call, with their signatures.",
+            "Finds tools for programs, with their signatures.",
             json!({
                 "type": "object",
                 "properties": {
@@ -107,7 +107,7 @@ pub fn definitions(workspace: Option<WorkspaceAccess>, exposed: &[OptionalTool])
         .with_annotations(ToolAnnotations::new().read_only(true)),
         tool(
             LIST_CALLABLE_TOOLS,
-            "Lists the names of all tools that programs can call.",
+            "Lists the names of all callable tools.",
             json!({ "type": "object", "properties": {} }),
         )
         .with_annotations(ToolAnnotations::new().read_only(true)),

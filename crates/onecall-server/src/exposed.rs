@@ -1,10 +1,16 @@
 //! Tools of other servers that clients call themselves: their definitions and results as
-//! their servers gave them.
+//! their servers gave them. A model reads the definitions, so the words in them are made
+//! readable; results pass as they are.
 
+use onecall_catalog::{DESCRIPTION_TOKENS, ShownSchema};
+use onecall_core::text::readable;
 use onecall_runtime::ExposedTool;
 use rmcp::model::{CallToolResult, ContentBlock, Tool};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+
+/// Tokens of a title.
+const TITLE_TOKENS: usize = 100;
 
 /// The definition of a tool, under the name that programs know it by. Of what its server
 /// says beyond that, anything that is no valid MCP is left out.
@@ -12,18 +18,44 @@ pub(crate) fn definition(exposed: &ExposedTool) -> Option<Tool> {
     let spec = &exposed.spec;
     let mut definition = Map::new();
     definition.insert("name".to_owned(), json!(spec.callable.as_str()));
-    definition.extend(spec.description.iter().map(|it| ("description".to_owned(), json!(it))));
-    definition.insert("inputSchema".to_owned(), spec.input_schema.clone());
-    let output = spec.output_schema.iter();
-    definition.extend(output.map(|it| ("outputSchema".to_owned(), it.clone())));
+    let mut description = spec.description.as_deref().map(str::to_owned);
+    let schemas =
+        [("inputSchema", Some(&spec.input_schema)), ("outputSchema", spec.output_schema.as_ref())];
+    for (key, schema) in schemas {
+        let Some(schema) = schema else { continue };
+        let ShownSchema { schema, note } =
+            ShownSchema::of(&schema.value()).without_invisible_values();
+        definition.insert(key.to_owned(), schema);
+        if let Some(note) = note {
+            let words = description.unwrap_or_default();
+            description = Some(format!("[{key} {note}]\n{words}").trim_end().to_owned());
+        }
+    }
+    let description = description.map(|it| json!(readable(&it, DESCRIPTION_TOKENS)));
+    definition.extend(description.map(|it| ("description".to_owned(), it)));
     for (key, value) in &exposed.face.0 {
         let mut extended = definition.clone();
-        extended.insert(key.clone(), value.clone());
+        extended.insert(key.clone(), readable_face(key, value));
         if serde_json::from_value::<Tool>(Value::Object(extended.clone())).is_ok() {
             definition = extended;
         }
     }
     serde_json::from_value(Value::Object(definition)).ok()
+}
+
+/// A part of what a server says about a tool for people to see, with readable titles. Icons
+/// and metadata are for the client.
+fn readable_face(key: &str, value: &Value) -> Value {
+    let mut value = value.clone();
+    let title = match key {
+        "title" => Some(&mut value),
+        "annotations" => value.get_mut("title"),
+        _ => None,
+    };
+    if let Some(Value::String(title)) = title {
+        *title = readable(title, TITLE_TOKENS);
+    }
+    value
 }
 
 /// The result of a call. A block of a kind that is not known here is shown as JSON.
@@ -95,8 +127,8 @@ mod tests {
             callable: CallableName::new("mcp__s__t"),
             server: ServerName::new("s"),
             tool: ToolName::new("t"),
-            description: Some("d".to_owned()),
-            input_schema: json!({ "type": "object" }),
+            description: Some("d".into()),
+            input_schema: json!({ "type": "object" }).into(),
             output_schema: None,
             annotations: ToolAnnotations::default(),
         };

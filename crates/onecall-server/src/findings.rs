@@ -2,12 +2,13 @@
 //! best tools are shown in full and the others by name.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
-use onecall_catalog::{python_signature_with, summary};
+use onecall_catalog::{describe, python_signature_with, summary};
+use onecall_core::ToolSpec;
+use onecall_core::text::{tokens, visible_json};
 use onecall_runtime::{Findings, ToolFinding};
 use serde_json::{Value, json};
-
-use crate::description::describe;
 
 /// How much of a description a tool shows, in characters.
 const SUMMARY_WIDTH: usize = 100;
@@ -21,6 +22,32 @@ const DEFINITIONS_ROOM: usize = 12_000;
 
 /// Servers that are listed where no tool was found, and where some are not up.
 const SERVERS_LISTED: usize = 12;
+
+/// Names that are listed at most, and tokens of all of them.
+const NAMES_LISTED: usize = 5_000;
+const NAMES_TOKENS: usize = 150_000;
+
+/// The callable names of tools as a JSON array and, if that has no room for all, what is
+/// missing.
+pub(crate) fn listed_names(tools: &[Arc<ToolSpec>]) -> Vec<String> {
+    let mut room = NAMES_TOKENS;
+    let fits = |name: &&str| {
+        let left = room.checked_sub(tokens(name) + 1);
+        left.map(|left| room = left).is_some()
+    };
+    let names = tools.iter().map(|spec| spec.callable.as_str()).take(NAMES_LISTED);
+    let names: Vec<&str> = names.take_while(fits).collect();
+    let mut texts = vec![json!(names).to_string()];
+    if names.len() < tools.len() {
+        texts.push(format!(
+            "[These are the first {} of {} tools, by name. search_tools finds the others by what \
+             they do.]",
+            names.len(),
+            tools.len()
+        ));
+    }
+    texts
+}
 
 /// How much of a tool is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +82,7 @@ impl SearchDetail {
             Self::Names => format!("{}: {summary}", spec.callable),
             Self::Signatures if summary.is_empty() => python_signature_with(spec, observed),
             Self::Signatures => format!("{}\n  {summary}", python_signature_with(spec, observed)),
-            Self::Full => describe(spec, observed).to_string(),
+            Self::Full => visible_json(&describe(spec, observed).to_string()).into_owned(),
         }
     }
 
@@ -117,10 +144,21 @@ pub fn tell(findings: &Findings, query: &str, detail: SearchDetail) -> String {
         let more = findings.matching - shown;
         line(&mut text, &format!("[{more} more match; say more precisely what you need]"));
     }
-    for (servers, what) in [(&findings.connecting, "still connecting"), (&findings.down, "down")] {
+    for (server, cut) in &findings.cut {
+        line(&mut text, &format!("[Server {server}: {cut}]"));
+    }
+    let missing = [
+        (&findings.connecting, "still connecting"),
+        (&findings.installing, "installing for the first time"),
+        (&findings.down, "down"),
+    ];
+    for (servers, what) in missing {
         if !servers.is_empty() {
             line(&mut text, &format!("[Servers {what}: {}]", some(servers.iter())));
         }
+    }
+    for (server, reason) in findings.unresolved.iter().take(SERVERS_LISTED) {
+        line(&mut text, &format!("[Server {server} cannot be used: {reason}]"));
     }
     text
 }

@@ -1,62 +1,76 @@
 //! Answers the agent's requests.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use onecall_catalog::describe;
+use onecall_core::text::{readable, visible_json};
 use onecall_core::{ClientId, ShownKind};
 use onecall_runtime::{Gateway, PlanAnswer, PlanRequest, Transcript, report};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
     ContentBlock, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SubscriptionFilter, Tool,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::json;
 use serde_json::value::to_raw_value;
-use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
-use crate::client::{self, Standing};
+use crate::client;
 use crate::definitions::{
     EXECUTE_PROGRAM, INSPECT_TOOL, INSTRUCTIONS, LIST_CALLABLE_TOOLS, PROGRAMMATIC_TOOL_CALLING,
     PROXY, SEARCH_TOOLS, definitions,
 };
-use crate::description::describe;
 use crate::exposed;
-use crate::findings::tell;
+use crate::findings::{listed_names, tell};
 use crate::news::News;
-use crate::progress::{Progress, accompany};
+use crate::progress::{Progress, run_with_client};
 use crate::resources;
+use crate::unread::Unread;
+
+/// Tokens of a failure that is no program's.
+const FAILURE_TOKENS: usize = 4_000;
 
 /// The MCP server that one agent talks to.
 pub(crate) struct Handler {
     gateway: Arc<Gateway>,
     definitions: Vec<Tool>,
-    /// There is a handler for every client.
+    /// The client that this handler serves.
     client: ClientId,
+    /// Whether later requests of the same client reach this handler, too. Over HTTP, only a
+    /// client that has made the handshake has a handler of its own; without it, there is a
+    /// handler for every request, and clients cannot be told apart.
+    is_lasting: AtomicBool,
+    unread: Arc<Unread>,
     news: News,
 }
 
 impl Handler {
-    pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
+    /// A handler for one request, or for the client that makes the handshake with it.
+    pub(crate) fn new(gateway: Arc<Gateway>, unread: Arc<Unread>) -> Self {
         let definitions = definitions(gateway.workspace(), &gateway.exposed());
         let news = News::new(&gateway);
         let client = client::next_id();
-        Self { gateway, definitions, client, news }
+        let is_lasting = AtomicBool::new(false);
+        Self { gateway, definitions, client, is_lasting, unread, news }
+    }
+
+    /// A handler for the only client that there is.
+    pub(crate) fn for_only_client(gateway: Arc<Gateway>, unread: Arc<Unread>) -> Self {
+        Self { is_lasting: AtomicBool::new(true), ..Self::new(gateway, unread) }
     }
 
     fn shows(&self, tool: &str) -> bool {
         self.definitions.iter().any(|definition| definition.name == tool)
     }
 
-    /// Whose sessions a program may use.
-    fn owner(&self, context: &RequestContext<RoleServer>) -> ClientId {
-        match context.protocol_version() {
-            // Clients that keep nothing cannot be told apart.
-            Some(version) if version >= ProtocolVersion::V_2026_07_28 => client::ANYBODY,
-            _ => self.client,
-        }
+    /// Whose sessions a program may use; `None` where clients cannot be told apart.
+    fn owner(&self) -> Option<ClientId> {
+        self.is_lasting.load(Ordering::Relaxed).then_some(self.client)
     }
 
     async fn execute(
@@ -64,16 +78,18 @@ impl Handler {
         arguments: Arguments<'_>,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, String> {
-        let program = arguments.program(self.owner(&context))?;
+        let program = arguments.program(self.owner())?;
         if arguments.flag("dry_run")? {
             let preview = self.gateway.preview(&program).await;
             let text = preview.to_string();
             return Ok(if preview.refusal.is_some() { failure(text) } else { success(text) });
         }
-        let (progress, companionship) = Progress::new(self.client, &context);
+        let (progress, channel) = Progress::new(self.client, &self.unread, &context);
         let run = self.gateway.run(&program, &progress);
-        let outcome = accompany(run, companionship, context).await;
+        let outcome = run_with_client(run, channel, context).await;
         let mut content = vec![ContentBlock::text(report(&outcome))];
+        let handle = outcome.session.as_ref().map(|handle| format!("session: {}", handle.as_str()));
+        content.extend(handle.map(ContentBlock::text));
         content.extend(outcome.shown.into_iter().map(|shown| match shown.kind {
             ShownKind::Image => ContentBlock::image(shown.data, shown.mime_type),
             ShownKind::Audio => ContentBlock::audio(shown.data, shown.mime_type),
@@ -91,15 +107,15 @@ impl Handler {
     ) -> Result<CallToolResult, String> {
         let program = arguments.whole_program(&self.gateway.limits())?;
         let file = match arguments.optional_text("filename")? {
-            Some(name) => self.gateway.save(&program, name)?,
+            Some(name) => self.gateway.save(&program, name).await?,
             None => None,
         };
         let file = file.map(|path| path.display().to_string());
-        let (progress, companionship) = Progress::new(self.client, &context);
+        let (progress, channel) = Progress::new(self.client, &self.unread, &context);
         let run = self.gateway.run(&program, &progress);
-        let outcome = accompany(run, companionship, context).await;
+        let outcome = run_with_client(run, channel, context).await;
         let transcript = Transcript::new(&outcome, file.as_deref());
-        let mut result = success(transcript.to_json());
+        let mut result = success(visible_json(&transcript.to_json()).into_owned());
         // Numbers that do not fit a JSON library are in the text, as they were.
         result.structured_content = serde_json::to_value(&transcript).ok();
         Ok(result)
@@ -111,9 +127,9 @@ impl Handler {
         context: RequestContext<RoleServer>,
     ) -> CallToolResult {
         let request = PlanRequest::read(arguments);
-        let (progress, companionship) = Progress::new(self.client, &context);
+        let (progress, channel) = Progress::new(self.client, &self.unread, &context);
         let run = self.gateway.run_plan(request, &progress);
-        match accompany(run, companionship, context).await {
+        match run_with_client(run, channel, context).await {
             Ok(PlanAnswer { content, structured }) => {
                 let answer = json!({
                     "resultType": "complete",
@@ -139,9 +155,10 @@ impl Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, String> {
         let arguments = to_raw_value(arguments).map_err(|error| error.to_string())?;
-        let (progress, companionship) = Progress::passed_on(self.client, &context);
+        self.unread.settled().await;
+        let (progress, channel) = Progress::passed_on(self.client, &self.unread, &context);
         let call = self.gateway.call_exposed(name, arguments, &progress);
-        let answer = accompany(call, companionship, context).await;
+        let answer = run_with_client(call, channel, context).await;
         let answer = answer.map_err(|error| error.to_string())?;
         exposed::result(&answer)
             .map_err(|error| format!("'{name}' failed: its result is not valid MCP: {error}"))
@@ -149,9 +166,8 @@ impl Handler {
 
     async fn list(&self) -> CallToolResult {
         let tools = self.gateway.tools().await;
-        let names: Vec<Value> =
-            tools.iter().map(|spec| Value::from(spec.callable.as_str())).collect();
-        success(Value::from(names).to_string())
+        let content = listed_names(&tools).into_iter().map(ContentBlock::text);
+        CallToolResult::success(content.collect())
     }
 
     async fn search(&self, arguments: Arguments<'_>) -> Result<CallToolResult, String> {
@@ -166,7 +182,8 @@ impl Handler {
         match self.gateway.inspect(arguments.text("tool_name")?).await {
             Ok(spec) => {
                 let observed = self.gateway.observed(&spec);
-                Ok(success(describe(&spec, observed.as_ref()).to_string()))
+                let description = describe(&spec, observed.as_ref()).to_string();
+                Ok(success(visible_json(&description).into_owned()))
             }
             Err(not_found) => Ok(failure(not_found.to_string())),
         }
@@ -213,8 +230,9 @@ impl ServerHandler for Handler {
         let abilities =
             client::abilities(Some(&request.capabilities), Some(&request.protocol_version));
         context.peer.set_peer_info(request.clone());
-        let standing = Standing { id: self.client, peer: context.peer, abilities };
-        self.gateway.audience().introduce(standing.shared());
+        self.is_lasting.store(true, Ordering::Relaxed);
+        let idle = client::idle_client(self.client, context.peer, abilities);
+        self.gateway.audience().introduce(idle);
         self.negotiate_initialize(&request)
     }
 
@@ -314,6 +332,7 @@ fn success(text: String) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
+/// The answer to a request that failed. A server may have had its say in it.
 fn failure(text: String) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(text)])
+    CallToolResult::error(vec![ContentBlock::text(readable(&text, FAILURE_TOKENS))])
 }

@@ -4,19 +4,19 @@
 mod arguments;
 mod client;
 mod definitions;
-mod description;
 mod exposed;
 mod findings;
 mod handler;
 mod http;
 mod news;
 mod progress;
+mod request_id;
 mod resources;
 mod stdio;
 mod trace;
+mod unread;
 
 pub use definitions::definitions;
-pub use description::describe;
 pub use findings::{SearchDetail, tell};
 pub use http::{
     AllowedHost, AllowedOrigin, HttpFace, HttpFaceError, HttpSettings, InvalidName, InvalidToken,

@@ -2,14 +2,15 @@
 //! how it is getting on, and asked what the servers it uses want to know.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use onecall_core::text::readable;
 use onecall_core::{
-    Abilities, BoxFuture, CallableName, Caller, ClientId, Question, Refusal, ToolCall, TraceContext,
+    BoxFuture, CallableName, Caller, ClientId, ProgressChannel, Question, QuestionChannel, Refusal,
+    ResolvedCall,
 };
 use onecall_runtime::Observer;
 use rmcp::RoleServer;
@@ -19,34 +20,32 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::unread::Unread;
 use crate::{client, trace};
 
 /// A client is told at most this often.
 const INTERVAL: Duration = Duration::from_millis(100);
 
+/// Tokens of what a server reports about a call.
+const MESSAGE_TOKENS: usize = 150;
+
 /// Questions that wait for a client that is busy with others.
 const MAX_WAITING: usize = 16;
 
-/// Watches a program for the client that [`accompany`] speaks to.
-pub(crate) struct Progress(Arc<Companion>);
-
-/// The other end of a [`Progress`].
-pub(crate) struct Companionship {
-    news: watch::Receiver<News>,
-    errands: mpsc::Receiver<Errand>,
-}
-
-/// What the calls of one program carry along.
-struct Companion {
-    client: ClientId,
+/// Watches a program for the client that [`run_with_client`] speaks to.
+pub(crate) struct Progress {
+    caller: Arc<Caller>,
     /// What the client calls itself.
     name: String,
-    abilities: Abilities,
-    wants_progress: bool,
-    trace: Option<TraceContext>,
+    unread: Arc<Unread>,
     told: Told,
-    news: watch::Sender<News>,
-    errands: mpsc::Sender<Errand>,
+    news: Arc<watch::Sender<News>>,
+}
+
+/// The other end of a [`Progress`]: what is to be told to the client and asked of it.
+pub(crate) struct ClientChannel {
+    news: watch::Receiver<News>,
+    questions: mpsc::Receiver<ClientQuestion>,
 }
 
 #[derive(Clone, Default)]
@@ -62,6 +61,8 @@ struct News {
 enum Latest {
     #[default]
     Nothing,
+    /// The program waits for others, so many of which wait too.
+    Waiting(usize),
     Call(CallableName),
     Report(CallableName, String),
     Passed(Reported),
@@ -85,7 +86,7 @@ struct Reported {
 }
 
 /// A question on its way to the client.
-struct Errand {
+struct ClientQuestion {
     question: Question,
     answer: oneshot::Sender<Result<Box<RawValue>, Refusal>>,
 }
@@ -93,127 +94,132 @@ struct Errand {
 impl Progress {
     pub(crate) fn new(
         client: ClientId,
+        unread: &Arc<Unread>,
         context: &RequestContext<RoleServer>,
-    ) -> (Self, Companionship) {
-        Self::telling(Told::InWords, client, context)
+    ) -> (Self, ClientChannel) {
+        Self::telling(Told::InWords, client, unread, context)
     }
 
-    /// The same for a call that the client makes itself.
+    /// Watches a call that the client makes itself: reports reach it as its server wrote them.
     pub(crate) fn passed_on(
         client: ClientId,
+        unread: &Arc<Unread>,
         context: &RequestContext<RoleServer>,
-    ) -> (Self, Companionship) {
-        Self::telling(Told::AsReported, client, context)
+    ) -> (Self, ClientChannel) {
+        Self::telling(Told::AsReported, client, unread, context)
     }
 
     fn telling(
         told: Told,
         client: ClientId,
+        unread: &Arc<Unread>,
         context: &RequestContext<RoleServer>,
-    ) -> (Self, Companionship) {
+    ) -> (Self, ClientChannel) {
         let (news, heard) = watch::channel(News::default());
-        let (errands, taken) = mpsc::channel(MAX_WAITING);
+        let news = Arc::new(news);
+        let (questions, taken) = mpsc::channel(MAX_WAITING);
         let abilities = client::abilities(
             context.client_capabilities().as_ref(),
             context.protocol_version().as_ref(),
         );
         let wants_progress = context.meta.get_progress_token().is_some();
+        let caller = Caller {
+            client,
+            abilities,
+            trace: trace::of(context).map(Arc::new),
+            progress: wants_progress.then(|| told.channel(&news)),
+            questions: question_channel(questions),
+        };
         let info = context.client_info();
         let name = info.map_or(String::new(), |info| format!("{} {}", info.name, info.version));
-        let trace = trace::of(context);
-        let companion =
-            Companion { client, name, abilities, wants_progress, trace, told, news, errands };
-        (Self(Arc::new(companion)), Companionship { news: heard, errands: taken })
+        let progress =
+            Self { caller: Arc::new(caller), name, unread: Arc::clone(unread), told, news };
+        (progress, ClientChannel { news: heard, questions: taken })
+    }
+
+    /// Tells the client something of the program, if it wants to know.
+    fn tell(&self, change: impl FnOnce(&mut News)) {
+        if self.caller.progress.is_some() && self.told == Told::InWords {
+            self.news.send_modify(|news| {
+                news.count = news.count.saturating_add(1);
+                change(news);
+            });
+        }
     }
 }
 
 impl Observer for Progress {
-    fn call_started(&self, call: &ToolCall) {
-        if !self.0.wants_progress {
-            return;
-        }
-        self.0.news.send_modify(|news| {
-            news.count = news.count.saturating_add(1);
+    fn waits(&self, before: usize) {
+        self.tell(|news| news.latest = Latest::Waiting(before));
+    }
+
+    fn call_started(&self, call: &ResolvedCall) {
+        self.tell(|news| {
             news.calls = news.calls.saturating_add(1);
             news.latest = Latest::Call(call.name.clone());
         });
     }
 
     fn client(&self) -> String {
-        self.0.name.clone()
+        self.name.clone()
     }
 
-    fn caller(&self) -> Option<Arc<dyn Caller>> {
-        Some(Arc::clone(&self.0) as Arc<dyn Caller>)
+    fn room_for_answer(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.unread.settled())
+    }
+
+    fn caller(&self) -> Option<Arc<Caller>> {
+        Some(Arc::clone(&self.caller))
     }
 }
 
-impl Caller for Companion {
-    fn client(&self) -> ClientId {
-        self.client
-    }
-
-    fn wants_progress(&self) -> bool {
-        self.wants_progress
-    }
-
-    fn progress(&self, name: &CallableName, report: &str) {
-        if self.told == Told::AsReported {
-            return;
-        }
-        self.news.send_modify(|news| {
-            news.count = news.count.saturating_add(1);
-            news.latest = Latest::Report(name.clone(), report.to_owned());
-        });
-    }
-
-    fn reported(&self, params: &RawValue) {
-        if self.told == Told::AsReported
-            && let Ok(reported) = serde_json::from_str(params.get())
-        {
-            self.news.send_modify(|news| news.latest = Latest::Passed(reported));
-        }
-    }
-
-    fn abilities(&self) -> Abilities {
-        self.abilities.clone()
-    }
-
-    fn trace(&self) -> Option<&TraceContext> {
-        self.trace.as_ref()
-    }
-
-    fn ask(&self, question: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {
-        let errands = self.errands.clone();
-        Box::pin(async move {
-            let (answer, answered) = oneshot::channel();
-            let over = Refusal::Nobody("the program that made the call has ended");
-            if errands.send(Errand { question, answer }).await.is_err() {
-                return Err(over);
+impl Told {
+    /// Takes reports of servers, and makes news of them in this form.
+    fn channel(self, news: &Arc<watch::Sender<News>>) -> ProgressChannel {
+        let news = Arc::clone(news);
+        Arc::new(move |report| match self {
+            Self::InWords => news.send_modify(|news| {
+                news.count = news.count.saturating_add(1);
+                news.latest = Latest::Report(report.name.clone(), report.message.to_owned());
+            }),
+            Self::AsReported => {
+                if let Ok(mut reported) = serde_json::from_str::<Reported>(report.params.get()) {
+                    if let Some(message) = &mut reported.message {
+                        *message = readable(message, MESSAGE_TOKENS);
+                    }
+                    news.send_modify(|news| news.latest = Latest::Passed(reported));
+                }
             }
-            answered.await.unwrap_or(Err(over))
         })
     }
 }
 
-impl fmt::Debug for Companion {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Companion").field(&self.client).finish()
-    }
+fn question_channel(questions: mpsc::Sender<ClientQuestion>) -> QuestionChannel {
+    Arc::new(move |question| {
+        let questions = questions.clone();
+        Box::pin(async move {
+            let (answer, answered) = oneshot::channel();
+            let over = Refusal::Nobody("the program that made the call has ended");
+            if questions.send(ClientQuestion { question, answer }).await.is_err() {
+                return Err(over);
+            }
+            answered.await.unwrap_or(Err(over))
+        })
+    })
 }
 
 /// Waits for what runs with a [`Progress`], and meanwhile speaks to its client. All of it
 /// is one task: transports find the way to the client by the request that it works on.
-pub(crate) async fn accompany<T>(
+pub(crate) async fn run_with_client<T>(
     run: impl Future<Output = T>,
-    companionship: Companionship,
+    channel: ClientChannel,
     context: RequestContext<RoleServer>,
 ) -> T {
-    let Companionship { news, errands } = companionship;
+    let ClientChannel { news, questions } = channel;
     tokio::select! {
         ended = run => ended,
         never = report(news, &context) => match never {},
-        never = ask(errands, &context) => match never {},
+        never = ask(questions, &context) => match never {},
     }
 }
 
@@ -231,6 +237,7 @@ async fn report(
         let progress = match latest {
             Latest::Passed(reported) => reported.about(token.clone()),
             Latest::Nothing => told(&token, count, format!("{calls} tool {noun} made")),
+            Latest::Waiting(before) => told(&token, count, waiting(before)),
             Latest::Call(name) => {
                 told(&token, count, format!("{calls} tool {noun} made, last: {name}"))
             }
@@ -242,6 +249,11 @@ async fn report(
         tokio::time::sleep(INTERVAL).await;
     }
     std::future::pending().await
+}
+
+fn waiting(before: usize) -> String {
+    let others = "the program waits until others end";
+    if before == 0 { others.to_owned() } else { format!("{others}; {before} wait before it") }
 }
 
 fn told(token: &ProgressToken, count: u32, message: String) -> ProgressNotificationParam {
@@ -258,13 +270,13 @@ impl Reported {
 
 /// Puts every question to the client and brings its answer back.
 async fn ask(
-    mut errands: mpsc::Receiver<Errand>,
+    mut questions: mpsc::Receiver<ClientQuestion>,
     context: &RequestContext<RoleServer>,
 ) -> Infallible {
     let mut open = FuturesUnordered::new();
     loop {
         tokio::select! {
-            Some(Errand { question, mut answer }) = errands.recv(), if open.len() < MAX_WAITING => {
+            Some(ClientQuestion { question, mut answer }) = questions.recv(), if open.len() < MAX_WAITING => {
                 open.push(async move {
                     let answered =
                         client::put(&context.peer, &question, answer.closed()).await;

@@ -17,7 +17,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The file was written by a later onecall; it is left as it is.
-    #[error("the store '{}' has version {found}, and this onecall knows {known} at most", path.display())]
+    #[error("the store '{}' has version {found}, and this onecall supports versions up to {known}", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
@@ -33,13 +33,13 @@ pub enum StoreError {
         reason: String,
     },
     /// The file is damaged or no store, and still where it was.
-    #[error("the store '{}' is damaged or no store at all", path.display())]
+    #[error("the store '{}' is damaged, or is not a store of onecall", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
     },
     /// The file is damaged or no store. It lies aside now, and the next call finds an empty one.
-    #[error("the store '{}' was damaged or no store at all; it is kept as '{}', and an empty one takes its place", path.display(), aside.display())]
+    #[error("the store '{}' was damaged, or not a store of onecall; it is kept as '{}', and an empty store replaces it", path.display(), aside.display())]
     Damaged {
         /// The file.
         path: PathBuf,

@@ -1,56 +1,10 @@
 //! What is remembered of a run.
 
-use std::fmt;
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use onecall_core::Tokens;
-use serde::Serialize;
+use onecall_core::{RunId, Tokens};
 
 use crate::{StoreError, Timestamp};
-
-/// Names a run: short, in the order of time, and like no other of any process.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
-pub struct RunId(String);
-
-/// Digits that are in the order of their bytes, and cannot be taken for one another.
-const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-
-impl RunId {
-    /// A name for a run that began at `started`: nine digits of the time, five of chance.
-    #[must_use]
-    pub fn new(started: Timestamp) -> Self {
-        // Keyed at random by the standard library, differently each time.
-        let chance = RandomState::new().hash_one(std::process::id());
-        let time = u64::try_from(started.0).unwrap_or(0);
-        Self(digits(time, 9) + &digits(chance, 5))
-    }
-
-    /// Takes a name as it is.
-    pub fn known(name: impl Into<String>) -> Self {
-        Self(name.into())
-    }
-
-    /// As it is written.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for RunId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-/// The last `count` digits of a number.
-fn digits(number: u64, count: u32) -> String {
-    let places = (0..count).rev().map(|place| (number >> (5 * place)) & 31);
-    let digit = |value: u64| usize::try_from(value).ok().and_then(|at| DIGITS.get(at));
-    places.filter_map(digit).map(|digit| char::from(*digit)).collect()
-}
 
 /// A run with everything that is kept of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +13,9 @@ pub struct RunRecord {
     pub run: RunSummary,
     /// The text of the program; secrets of the configuration are taken out.
     pub program: String,
+    /// What it found in `sys.argv`, without secrets of the configuration; empty for a program
+    /// that was not started from a command line.
+    pub argv: Vec<String>,
     /// The definitions of the tools it called, as JSON, if they are kept.
     pub tools: Option<String>,
     /// What it printed, if that is kept.
@@ -232,21 +189,4 @@ pub trait Runs: Send + Sync {
     /// # Errors
     /// If the store cannot be written.
     fn prune_runs(&self, retention: &Retention, now: Timestamp) -> Result<u64, StoreError>;
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn names_of_runs_are_in_the_order_of_time_and_differ() {
-        let earlier = RunId::new(Timestamp(1_778_311_773_000));
-        let later = RunId::new(Timestamp(1_778_311_773_001));
-        assert!(earlier < later, "{earlier} {later}");
-        assert_eq!(earlier.as_str().len(), 14);
-        let names: BTreeSet<_> = (0..100).map(|_| RunId::new(Timestamp(5))).collect();
-        assert!(names.len() > 95);
-    }
 }

@@ -34,6 +34,13 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
+    /// Such as `2026-05-09T07:29:33.042Z`.
+    #[must_use]
+    pub fn with_milliseconds(self) -> String {
+        let seconds = self.to_string();
+        format!("{}.{:03}Z", seconds.trim_end_matches('Z'), self.0.rem_euclid(1000))
+    }
+
     /// Such as `2026-05-09`.
     #[must_use]
     pub fn day(self) -> String {
@@ -94,5 +101,7 @@ mod tests {
         for (milliseconds, expected) in cases {
             assert_eq!(Timestamp(milliseconds).to_string(), expected);
         }
+        let precise = Timestamp(951_827_696_042).with_milliseconds();
+        assert_eq!(precise, "2000-02-29T12:34:56.042Z");
     }
 }

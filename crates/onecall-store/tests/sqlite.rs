@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use onecall_core::{Tokens, ToolValue};
+use onecall_core::{RunId, Tokens, ToolValue};
 use onecall_store::*;
 use rusqlite::Connection;
 use serde_json::value::RawValue;
@@ -44,6 +44,7 @@ impl Place {
 
 fn run(id: &str, started: i64) -> RunRecord {
     RunRecord {
+        argv: vec!["report.py".to_owned(), "a b".to_owned()],
         run: RunSummary {
             id: RunId::known(id),
             started: Timestamp(started),
@@ -255,6 +256,27 @@ fn a_deleted_file_is_begun_anew() {
 }
 
 #[test]
+fn an_older_store_is_brought_up_to_date() {
+    let place = Place::new();
+    place.open().put_run(&run("a", 1)).unwrap();
+    let older = Connection::open(place.file()).unwrap();
+    older
+        .execute_batch(
+            "ALTER TABLE runs DROP COLUMN argv; DROP TABLE listings; PRAGMA user_version = 1",
+        )
+        .unwrap();
+    drop(older);
+    let store = place.open();
+    store.put_run(&run("b", 2)).unwrap();
+    let argv = |id: &str| match store.find_run(id).unwrap() {
+        Found::One(record) => record.argv,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(argv("a"), [""; 0]);
+    assert_eq!(argv("b"), run("b", 2).argv);
+}
+
+#[test]
 fn a_newer_store_is_left_alone() {
     let place = Place::new();
     place.open().put_run(&run("a", 1)).unwrap();
@@ -263,7 +285,7 @@ fn a_newer_store_is_left_alone() {
     drop(newer);
     let store = place.open();
     let text = store.put_run(&run("b", 1)).unwrap_err().to_string();
-    assert!(text.contains("has version 99, and this onecall knows 1 at most"), "{text}");
+    assert!(text.contains("has version 99, and this onecall supports versions up to 3"), "{text}");
     assert_eq!(place.set_aside(), [""; 0]);
 }
 
@@ -274,7 +296,7 @@ fn a_look_changes_nothing() {
     assert!(!place.0.path().join("deep").exists());
     place.open().put_run(&run("a", 1)).unwrap();
     let seen = inspect(&place.file()).unwrap().unwrap();
-    assert_eq!((seen.version, seen.newest, seen.is_writable), (1, 1, true));
+    assert_eq!((seen.version, seen.newest, seen.is_writable), (3, 3, true));
     assert!(seen.bytes > 0);
     fs::write(place.file(), "something else, and long enough to be a file of a database").unwrap();
     let error = inspect(&place.file()).unwrap_err();
@@ -455,4 +477,73 @@ fn a_writer_drops_what_it_has_no_room_for() {
     assert!(writer.dropped() > 3_000, "{}", writer.dropped());
     drop(go);
     assert!(writer.close(Duration::from_secs(30)));
+}
+
+fn listing(length: usize, seen: i64) -> StoredListing {
+    StoredListing { tools: "x".repeat(length), seen: Timestamp(seen) }
+}
+
+/// The number that a test has for an entry, as its key.
+fn entry(number: u16) -> ListingKey {
+    let mut key = [0; 32];
+    key[..2].copy_from_slice(&number.to_le_bytes());
+    key
+}
+
+#[test]
+fn a_listing_stays_until_another_one_comes_or_it_is_forgotten() {
+    let place = Place::new();
+    let store = place.open();
+    let at = |key: u16, now: i64| store.listing(&entry(key), Timestamp(now)).unwrap();
+    store.put_listing(&entry(1), "s", &listing(1, 10)).unwrap();
+    store.put_listing(&entry(1), "s", &listing(2, 20)).unwrap();
+    store.put_listing(&entry(2), "s", &listing(3, 30)).unwrap();
+    store.put_listing(&entry(3), "t", &listing(4, 30)).unwrap();
+    assert_eq!(at(1, 20), Some(listing(2, 20)));
+    // One from the future is of a clock that was set back.
+    assert_eq!(at(1, 19), None);
+    let keys = [entry(3), entry(9), entry(1)];
+    let read = read_listings(&place.file(), &keys, Timestamp(50));
+    assert_eq!(read, [Some(listing(4, 30)), None, Some(listing(2, 20))]);
+    store.forget_listing(&entry(3)).unwrap();
+    store.forget_listings_of("s").unwrap();
+    assert_eq!([at(1, 50), at(2, 50), at(3, 50)], [None, None, None]);
+}
+
+#[test]
+fn listings_are_limited_in_size_and_number() {
+    let place = Place::new();
+    let store = place.open();
+    let too_large = store.put_listing(&entry(1), "s", &listing(MAX_LISTING_BYTES + 1, 0));
+    assert!(matches!(too_large, Err(StoreError::TooLarge { .. })), "{too_large:?}");
+    let has = |key: u16| store.listing(&entry(key), Timestamp(1_000)).unwrap().is_some();
+    for key in 1..=10 {
+        store.put_listing(&entry(key), "s", &listing(1, i64::from(key))).unwrap();
+    }
+    let kept: Vec<u16> = (1..=10).filter(|key| has(*key)).collect();
+    assert_eq!(kept, [3, 4, 5, 6, 7, 8, 9, 10]);
+    // Nine of the largest are more than all together may take.
+    for key in 11..=19 {
+        let large = listing(MAX_LISTING_BYTES, i64::from(key));
+        store.put_listing(&entry(key), &key.to_string(), &large).unwrap();
+    }
+    let kept: Vec<u16> = (1..=19).filter(|key| has(*key)).collect();
+    assert_eq!(kept, [12, 13, 14, 15, 16, 17, 18, 19]);
+}
+
+#[test]
+fn an_older_store_gets_listings() {
+    let place = Place::new();
+    place.open().put_run(&run("b1", 1_000)).unwrap();
+    let older = Connection::open(place.file()).unwrap();
+    older.execute_batch("DROP TABLE listings; PRAGMA user_version = 2").unwrap();
+    drop(older);
+    // A mere look leaves it as it is.
+    assert_eq!(read_listings(&place.file(), &[entry(1)], Timestamp(50)), [None]);
+    assert_eq!(inspect(&place.file()).unwrap().unwrap().version, 2);
+    let store = place.open();
+    store.put_listing(&entry(1), "s", &listing(1, 10)).unwrap();
+    assert_eq!(store.listing(&entry(1), Timestamp(10)).unwrap(), Some(listing(1, 10)));
+    assert_eq!(all(store.as_ref()), ["b1"]);
+    assert_eq!(inspect(&place.file()).unwrap().unwrap().version, 3);
 }

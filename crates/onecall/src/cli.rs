@@ -1,19 +1,23 @@
 //! What can be typed after `onecall`.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use onecall_core::{EngineChoice, Language};
 use onecall_server::SearchDetail;
 
+use crate::color::Color;
 use crate::commands::GenerateArguments;
 use crate::commands::init::{ImportArguments, InitArguments};
 use crate::commands::install::{InstallArguments, TargetArguments};
 use crate::commands::servers::AddArguments;
-use crate::commands::{CacheCommand, RunsArguments, StatsArguments};
+use crate::commands::{
+    CacheCommand, ConfigCommand, LogsArguments, RunsArguments, SecretsCommand, StatsArguments,
+};
 use crate::http::HttpOptions;
 use crate::logging::LogFormat;
 
@@ -26,7 +30,7 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ONECAL
 #[command(after_help = "\
 Try it without any setup:
   onecall demo
-Take over the servers you have, and give onecall to your agent:
+Import the servers you have, and add onecall to your agent:
   onecall init
   onecall install claude-code")]
 pub(crate) struct Cli {
@@ -36,57 +40,94 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+impl Cli {
+    /// Parses the words of a command line. What is wrong with them, and help, is printed in the
+    /// colours that `--color` asks for; then the process ends.
+    pub(crate) fn of_words(words: Vec<OsString>) -> Self {
+        let mut command = Self::command().color(Color::wanted_by(&words).for_help());
+        let matches = command.try_get_matches_from_mut(words);
+        let parsed = matches.and_then(|matches| Self::from_arg_matches(&matches));
+        parsed.unwrap_or_else(|error| error.format(&mut command).exit())
+    }
+}
+
 /// Options every command takes.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Configuration file; see the README for where it is looked for otherwise
+    /// Configuration file to read; `onecall config path` shows which one is read without this
     #[arg(long, short, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// What to log to stderr: off, error, warn, info, debug, trace, or a filter as in RUST_LOG
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(crate) log: Option<String>,
-    /// How log lines look: human, or json, which is one object per line
+    /// Format of log lines: human, or json (one object per line)
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     #[arg(hide_default_value = true, hide_possible_values = true)]
     pub(crate) log_format: LogFormat,
+    /// Print results and errors only: no progress, notes or warnings
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Use colours: always, never, or auto (on a terminal, unless NO_COLOR is set)
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(hide_default_value = true, hide_possible_values = true)]
+    pub(crate) color: Color,
 }
 
 /// What `onecall run` takes.
 #[derive(Args, Debug)]
 pub(crate) struct RunArguments {
     /// The program's file, or - for standard input
-    pub(crate) file: PathBuf,
-    /// What runs it: python (built in), cpython (the system's, with its packages), or auto,
-    /// which takes cpython for programs that import what only it has
+    #[arg(required_unless_present = "eval")]
+    pub(crate) file: Option<PathBuf>,
+    /// Arguments for the program, in sys.argv (Python only); write -- before the first one that
+    /// begins with a dash
+    #[arg(value_name = "ARGUMENTS")]
+    pub(crate) words: Vec<String>,
+    /// Run this text instead of a file
+    #[arg(long, short, value_name = "CODE", allow_hyphen_values = true)]
+    pub(crate) eval: Option<String>,
+    /// Engine that runs the program: python (built in), cpython (the system's Python with its
+    /// packages), or auto (cpython for programs that import what only it has)
     #[arg(long, value_parser = engine_names())]
     pub(crate) engine: Option<String>,
-    /// What it is written in, if its file name does not tell: .ts, .mts, .js and .mjs are
-    /// typescript, everything else is python
+    /// Language of the program [default: typescript for files that end in .ts, .mts, .js or .mjs,
+    /// else python]
     #[arg(long, value_parser = language_names())]
     pub(crate) language: Option<String>,
     /// Print everything about the run as JSON: output, tool calls, the last expression's value
     #[arg(long)]
     pub(crate) json: bool,
-    /// List the tools it can call and how often, and run nothing
+    /// List the tools that the program can call, and how often, without running it
     #[arg(long, conflicts_with = "json")]
     pub(crate) dry_run: bool,
-    /// Give it this many seconds instead of the configured limit
+    /// Stop the program after this many seconds instead of the configured limit
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
+}
+
+impl RunArguments {
+    /// The program's file, if it comes from one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.file.as_deref().filter(|file| self.eval.is_none() && *file != Path::new("-"))
+    }
 }
 
 /// What `onecall call` takes.
 #[derive(Args, Debug)]
 pub(crate) struct CallArguments {
-    /// A name from `onecall tools`
+    /// A name from `onecall tools`, or TOOL or SERVER.TOOL if only one tool has that name
     pub(crate) tool: String,
     /// Arguments: key=value, or key:=JSON
     pub(crate) arguments: Vec<String>,
-    /// All arguments as one JSON object, or - to read it from standard input
+    /// All arguments as one JSON object: the object itself, @FILE, or - for standard input
     #[arg(long, value_name = "OBJECT", conflicts_with = "arguments")]
-    pub(crate) json: Option<String>,
-    /// Print the answer as it came, not laid out
+    pub(crate) args: Option<String>,
+    /// Print the answer as JSON, even if it is text
     #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the answer without formatting it
+    #[arg(long, conflicts_with = "json")]
     pub(crate) raw: bool,
 }
 
@@ -100,21 +141,23 @@ pub(crate) struct ExecArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Take over the MCP servers that your other clients have
+    /// Import the MCP servers of your other clients
     #[command(after_help = "\
-Looks through the files of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Codex, Gemini CLI,
-Zed and Continue, of yours and of the project in the working directory, shows what is there and lets
-you choose. What you choose is added to your configuration, or makes one, and is tried out. References
-to variables stay references; a value that looks like a secret is copied only if you say so.
+Reads the configuration files of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Codex,
+Gemini CLI, Zed and Continue, yours and those of the project in the working directory, and lets you
+choose among their servers. Adds the servers that you choose to your configuration, which it creates
+if there is none, and connects to them once. References to variables stay references. A value that
+looks like a secret becomes a reference, too: if you agree, the value is stored as by
+`onecall secrets set`, otherwise it is left out.
 
 Examples:
   onecall init
   onecall init --yes --client claude-code --client cursor
   onecall init --output onecall.yaml
 
-Exit codes: 0 all servers answer, 1 one does not or you chose none, 2 it could not be done")]
+Exit codes: 0 all servers answer, 1 one does not or you chose none, 2 an error occurred")]
     Init(InitArguments),
-    /// The same, from files that you name
+    /// Import MCP servers from files
     #[command(after_help = "\
 Examples:
   onecall import ~/Downloads/mcp.json
@@ -124,48 +167,90 @@ Exit codes: as for onecall init")]
     Import(ImportArguments),
     /// Add onecall to the configuration of an MCP client
     #[command(after_help = "\
-The change is shown first, and a copy of the file is left beside it. Everything else in the file
-stays as it is, comments too. With --replace, servers that onecall bridges are taken out of it;
-onecall uninstall puts them back.
+Shows the change and asks before it changes the file, and keeps a backup beside it. Everything else
+in the file stays unchanged, including comments. With --replace, the servers that onecall bridges
+are removed from the file; `onecall uninstall` restores them.
 
 Examples:
   onecall install claude-code
   onecall install --replace cursor vscode
   onecall install --dry-run codex
 
-Exit codes: 0 it is there, 1 you did not agree, 2 it could not be done")]
+Exit codes: 0 onecall is installed, 1 you declined, 2 an error occurred")]
     Install(InstallArguments),
-    /// Take onecall out of the configuration of an MCP client
+    /// Remove onecall from the configuration of an MCP client
     #[command(after_help = "Example:\n  onecall uninstall claude-code")]
     Uninstall(TargetArguments),
     /// Add a server to your configuration
     #[command(after_help = "\
-The configuration is changed in place, comments stay, and the server is tried out.
+Changes the configuration in place, keeps its comments, and connects to the server once. Write
+options of onecall before the server's command: everything after the command belongs to it.
 
 Examples:
-  onecall add time -- uvx mcp-server-time
-  onecall add files --env 'TOKEN=${FILES_TOKEN}' -- npx -y @modelcontextprotocol/server-filesystem /data
+  onecall add time uvx mcp-server-time
+  onecall add files npx -y @modelcontextprotocol/server-filesystem /data
+  onecall add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' uvx mcp-server-github
   onecall add tracker https://mcp.example.com/mcp --header 'Authorization: Bearer ${TRACKER_TOKEN}'
 
-Exit codes: 0 it answers, 1 it is added but does not answer, 2 it could not be added")]
+Exit codes: 0 the server answers, 1 it is added but does not answer, 2 it is not added")]
+    #[command(override_usage = "\
+onecall add [OPTIONS] <NAME> <COMMAND> [ARGUMENTS]...
+       onecall add [OPTIONS] <NAME> <URL>")]
     Add(AddArguments),
-    /// Remove a server from your configuration
-    #[command(after_help = "Example:\n  onecall remove time")]
+    /// Remove servers from your configuration
+    #[command(after_help = "\
+If one of the servers does not exist, none is removed.
+
+Examples:
+  onecall remove time
+  onecall remove time files")]
     Remove {
-        /// The server's name in the configuration
-        server: String,
+        /// The servers' names in the configuration
+        #[arg(required = true, value_name = "SERVER")]
+        servers: Vec<String>,
+    },
+    /// Enable servers that are disabled
+    #[command(after_help = "\
+A running `onecall serve` applies the change at once.
+
+Example:
+  onecall enable time files")]
+    Enable {
+        /// The servers' names in the configuration
+        #[arg(required = true, value_name = "SERVER")]
+        servers: Vec<String>,
+    },
+    /// Disable servers, and keep their entries in your configuration
+    #[command(after_help = "\
+Sets `disabled: true` in the entry of each server and keeps comments. `onecall list` shows which
+servers are disabled. A running `onecall serve` applies the change at once.
+
+Example:
+  onecall disable time files")]
+    Disable {
+        /// The servers' names in the configuration
+        #[arg(required = true, value_name = "SERVER")]
+        servers: Vec<String>,
     },
     /// List the servers of your configuration, without connecting to them
     #[command(after_help = "Example:\n  onecall list --json | jq -r '.servers[].name'")]
     List {
-        /// As JSON, with the names of variables and headers but not their values
+        /// Print JSON, with the names of variables and headers but not their values
         #[arg(long)]
         json: bool,
     },
+    /// Show, edit and change your configuration
+    #[command(
+        after_help = "Examples:\n  onecall config path\n  onecall config set execution.timeout_seconds 300"
+    )]
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
     /// Serve MCP on stdin and stdout; this is what an agent's client starts
     #[command(after_help = "\
-The configuration is followed: servers are started, stopped and restarted as it changes, or when
-SIGHUP arrives.
+Reads the configuration again when it changes or when SIGHUP arrives, and starts, stops and restarts
+servers accordingly.
 
 Examples:
   claude mcp add onecall -- onecall serve
@@ -176,36 +261,39 @@ Examples:
     #[command(after_help = "\
 Examples:
   onecall run report.py
+  onecall run report.py EU 2026 -- --all
   onecall run report.ts
+  onecall run -e 'print(await mcp__time__now())'
   onecall run --dry-run report.py
   onecall run --json report.py | jq .return_value
   echo 'print(await mcp__time__now())' | onecall run -
 
-Exit codes: 0 it ran to its end, 1 it failed, 2 it could not be started, 124 it ran out of time,
+Exit codes: 0 the program succeeded, 1 it failed, 2 it could not be started, 124 it timed out,
 130 it was interrupted")]
     Run(RunArguments),
     /// Call one tool
     #[command(after_help = "\
-A value has the type that the tool's schema says; several values for one list are written
+Values are converted to the types in the tool's schema. Repeat a key to give a list of values:
 key=one key=two. key:=JSON takes any value.
 
 Examples:
   onecall call mcp__time__get_current_time timezone=Europe/Berlin
-  onecall call mcp__sales__orders regions=EU regions=US limit=5
+  onecall call sales.orders regions=EU regions=US limit=5
   onecall call mcp__sales__orders 'filter:={\"paid\": true}' --raw
-  echo '{\"region\": \"EU\"}' | onecall call mcp__sales__orders --json -
+  echo '{\"region\": \"EU\"}' | onecall call mcp__sales__orders --args -
 
-Exit codes: 0 the tool answered, 1 it failed or there is none, 2 the arguments cannot be read")]
+Exit codes: 0 the tool answered, 1 it failed or does not exist, 2 the arguments or the
+configuration are wrong")]
     Call(CallArguments),
-    /// Type programs and see what they do
+    /// Type programs and see their results
     #[command(after_help = "\
 Variables stay from one program to the next; Tab completes tools and their arguments. :help lists
-what else there is.
+the commands.
 
 Example:
   onecall repl")]
     Repl,
-    /// Run programs for a host that executes their tools itself, in lines of JSON
+    /// Run programs for a host that executes their tool calls itself, over lines of JSON
     #[command(after_help = "\
 A host writes {\"type\":\"execute\",\"id\":\"1\",\"code\":\"print(tools.now())\"} to stdin, answers
 the tool_call that appears on stdout with a tool_result, and reads the outcome. docs/exec.md has
@@ -215,9 +303,9 @@ started. Closing stdin ends everything.
 Example:
   onecall exec --workspace ./programs
 
-Exit codes: 0 the host closed stdin or went away, or a signal came; 2 it could not be started")]
+Exit codes: 0 the host closed stdin or exited, or a signal arrived; 2 it could not be started")]
     Exec(ExecArguments),
-    /// Carry out a plan: one tool, whose arguments come from other tools
+    /// Execute a plan: one tool call whose arguments come from other tool calls
     #[command(after_help = "\
 A plan is the JSON of the arguments of the tool `proxy`: target_tool, tool_args, and optionally
 definitions and server_config.
@@ -227,20 +315,20 @@ Examples:
   onecall proxy --explain plan.json
   echo '{\"target_tool\": \"mcp__time__now\", \"tool_args\": {}}' | onecall proxy -
 
-Exit codes: 0 the target answered, 1 something failed, 2 the plan could not be read, 130 it was
-interrupted")]
+Exit codes: 0 the target tool answered, 1 a tool failed or the plan is wrong, 2 the plan cannot be
+read, 130 it was interrupted")]
     Proxy {
         /// The plan's file, or - for standard input
         file: PathBuf,
-        /// Show the order of execution as a tree and run nothing
+        /// Show the order of execution as a tree, without executing the plan
         #[arg(long)]
         explain: bool,
     },
-    /// List what ran, newest first; show one run, or run it again from its record
+    /// List recorded runs, newest first; show one, or replay it
     #[command(
         args_conflicts_with_subcommands = true,
         after_help = "\
-Runs are recorded in your state directory; `records` in the configuration says how much of them.
+Runs are recorded in your state directory; `records` in the configuration sets how much of them.
 
 Examples:
   onecall runs --failed --since 2h
@@ -249,23 +337,36 @@ Examples:
   onecall runs replay 1m7g7r5ga39rv3"
     )]
     Runs(RunsArguments),
-    /// Show what ran, how long it took and what it saved: by day, server and tool
+    /// Show what servers wrote to stderr, what happened to them, and the warnings of gateways
+    #[command(after_help = "\
+Every gateway and command that uses servers, apart from doctor, writes to these files in your state
+directory: 1 MB for each server and as much of what came before. `logs: off` in the configuration
+turns it off.
+
+Examples:
+  onecall logs
+  onecall logs files --follow
+  onecall logs files -n 500 --json | jq -r .message
+
+Exit codes: 0 they were shown, 2 there is no such server, 130 it was interrupted")]
+    Logs(LogsArguments),
+    /// Show how many programs ran, how long they took and what they saved: by day, server and tool
     #[command(after_help = "Examples:\n  onecall stats\n  onecall stats --since 4w --json")]
     Stats(StatsArguments),
-    /// Look at everything onecall depends on, and say what is wrong and what to do
+    /// Check everything that onecall depends on, and show what is wrong and how to fix it
     #[command(after_help = "\
-Which configuration is used and what is wrong with it; every wall of the sandbox, which a worker of
-each engine tries to break; a program that says hello on each engine; Python, Node and what else
-servers are started with; every server, connected to once; the store; the clients that start onecall.
-✓ works, ! works with a reservation, ✗ is broken. Nothing is changed, and no secret is shown.
+Checks the configuration; every property of the sandbox, which a worker of each engine tries to
+break; a small program on each engine; Python, Node and the other programs that start servers; every
+server, by connecting to it once; the store; the clients that start onecall. ✓ works, ! works with
+restrictions, ✗ is broken. Changes nothing and shows no secrets.
 
 Examples:
   onecall doctor
   onecall doctor --json | jq -r '.servers[] | select(.verdict == \"red\") | .fix'
 
-Exit codes: 0 nothing is broken, 1 something is, 2 it could not be looked at")]
+Exit codes: 0 nothing is broken, 1 something is broken, 2 the check itself failed")]
     Doctor {
-        /// As one JSON object, with everything that was found
+        /// Print one JSON object with all results
         #[arg(long)]
         json: bool,
     },
@@ -273,42 +374,58 @@ Exit codes: 0 nothing is broken, 1 something is, 2 it could not be looked at")]
     #[command(
         args_conflicts_with_subcommands = true,
         after_help = "\
+Tools are shown at once as their servers listed them last; only servers whose tools were never
+listed are started first. Those that were listed more than an hour ago list their tools again
+after that, and you are told if something has changed.
+
 Examples:
   onecall tools
   onecall tools \"send a message\"
   onecall tools --server slack --detail signatures
+  onecall tools --refresh
   onecall tools show mcp__slack__post_message
 
-Exit codes: 0 there are such tools, 1 there are none, 2 they could not be looked for"
+Exit codes: 0 tools were found, 1 none were found, 2 an error occurred"
     )]
     Tools {
-        /// Words to search for; all tools by name if left out
+        /// Words to search for; without any, all tools are listed
         query: Vec<String>,
         #[command(flatten)]
         options: SearchOptions,
         #[command(subcommand)]
         command: Option<ToolsCommand>,
     },
-    /// Write every tool as a typed function, for agents with code execution of their own
+    /// Write every tool as a typed function, for agents that execute code themselves
     #[command(after_help = "\
 Writes DIR/<server>/<category>/<tool>, a client that calls through onecall, a README and examples.
-Only what has changed is written. Files of tools that are gone are removed; files that somebody
-else wrote or edited are kept and named. With --server, the folder has these servers alone.
+Writes only files that have changed, and removes the files of tools that no longer exist. Files that
+onecall did not write, or that were edited since, are kept and listed. With --server, the folder has
+the tools of these servers only.
 
 Examples:
-  onecall generate --lang typescript --out servers
+  onecall generate --lang typescript --out mcp-apis
   onecall generate --lang python --out tools --server files --server time
-  onecall generate --lang typescript --out servers --check
+  onecall generate --lang typescript --out mcp-apis --check
 
-Exit codes: 0 everything is as it should be, 1 something differs or was kept, 2 it could not be done")]
+Exit codes: 0 the files are up to date, 1 something differs or was kept, 2 an error occurred")]
     Generate(GenerateArguments),
     /// Check the configuration and connect to every server once
-    #[command(after_help = "Example:\n  onecall check --config onecall.yaml")]
-    Check,
-    /// Show or clear the answers of tools that are kept on disk
+    #[command(after_help = "\
+Examples:
+  onecall check --config onecall.yaml
+  onecall check --json | jq -r '.servers[] | select(.state == \"failed\") | .name'
+
+Exit codes: 0 every server answers, 1 a server does not answer or there is a warning, 2 the
+configuration cannot be used")]
+    Check {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show or clear the cached answers of tools on disk
     #[command(after_help = "\
 With `cache: { scope: shared }` in the configuration, answers of tools that change nothing are
-kept in a file, for every onecall of yours. The other scopes keep nothing on disk.
+stored in a file that all your onecall processes share. The other scopes store nothing on disk.
 
 Examples:
   onecall cache stats
@@ -319,38 +436,55 @@ Examples:
     },
     /// Accept the tools of a pinned server as they are now
     #[command(after_help = "\
-The tools of a server with `pin: true` are remembered when they are first seen. Those that are
-new or have changed since cannot be called until you have looked at them here and said so.
+onecall remembers the tools of a server with `pin: true` when it first sees them. Programs cannot
+call tools that are new or have changed since, until you accept them here.
 
 Examples:
   onecall pin files
   onecall pin files read_file --yes
 
-Exit codes: 0 nothing is left to accept, 1 you did not agree, 2 it could not be done")]
+Exit codes: 0 nothing is left to accept, 1 you declined, 2 an error occurred")]
     Pin {
         /// The server's name in the configuration
         server: String,
-        /// Its tools to accept, as the server names them; all of them if left out
+        /// The tools to accept [default: all of the server's tools]
         tools: Vec<String>,
         /// Accept without asking
-        #[arg(long)]
+        #[arg(long, short)]
         yes: bool,
     },
     /// Allow a configuration in a working directory to be used without --config
     #[command(after_help = "\
-A configuration starts programs, so one that merely lies in the working directory is not
-used until you have read it and said so. Trust ends when the file changes.
+A configuration starts programs, so onecall does not read one in the working directory until you
+have looked at it and trusted it here. Trust ends when the file changes.
 
 Example:
   onecall trust onecall.yaml")]
     Trust {
-        /// The file; onecall.yaml or config.yaml of the working directory if left out
+        /// The file [default: onecall.yaml or config.yaml in the working directory]
         file: Option<PathBuf>,
+    },
+    /// Store values for ${NAME} in configurations, in a file that only you can read
+    #[command(after_help = "\
+A reference ${NAME} in a configuration means the environment variable NAME, or the secret of this
+name if the variable is not set. A server gets only the secrets that its entry refers to. A running
+`onecall serve` applies changes at once.
+
+Examples:
+  onecall secrets set GITHUB_TOKEN
+  gh auth token | onecall secrets set GITHUB_TOKEN
+  onecall secrets list
+  onecall secrets remove GITHUB_TOKEN")]
+    Secrets {
+        #[command(subcommand)]
+        command: SecretsCommand,
     },
     /// Log in to a remote server that asks for it, in the browser
     #[command(after_help = "\
-The login is kept in your state directory, readable by you alone, and renews itself. Everything
-that runs with the same configuration uses it, also what is running already.
+The login is stored in your state directory, in a file that only you can read, and renews itself.
+Every onecall with the same configuration uses it, even one that is running already. If the address
+of the login looks suspicious, you are asked first; 'issuer' under 'oauth' in the server's entry
+sets the address that you expect.
 
 Example:
   onecall login tracker
@@ -359,17 +493,17 @@ Exit codes: 0 you are logged in, 1 you are not, 2 there is nothing to log in to,
     Login {
         /// The server's name in the configuration
         server: String,
-        /// Only print the address to visit
+        /// Print the address and open no browser
         #[arg(long)]
         no_browser: bool,
-        /// How long to wait for you
+        /// How long to wait for the login
         #[arg(long, value_name = "SECONDS", default_value_t = 300)]
         #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
         timeout: u64,
     },
-    /// End a login
+    /// Log out of a remote server
     #[command(after_help = "\
-The login is forgotten here and revoked at the authorization server, if that takes it back.
+Deletes the login here, and revokes it at the authorization server if that is supported.
 
 Example:
   onecall logout tracker")]
@@ -377,7 +511,7 @@ Example:
         /// The server's name in the configuration
         server: String,
     },
-    /// Show on built-in data what a program saves
+    /// Show what a program saves, with built-in data
     #[command(after_help = "Example:\n  onecall demo")]
     Demo,
     /// Print the schema of the configuration, for editors
@@ -388,12 +522,15 @@ editors complete and check it.
 Example:
   onecall schema > onecall.schema.json")]
     Schema {
-        /// Print it as tables of Markdown instead
+        /// Print tables in Markdown instead
         #[arg(long)]
         markdown: bool,
     },
-    /// Print what a shell needs to complete commands and options
+    /// Print a completion script for a shell
     #[command(after_help = "\
+In bash, zsh and fish, the names of servers and tools are completed, too. No server is started for
+that: tools are known by their names once any command has listed them.
+
 Examples:
   onecall completions bash > ~/.local/share/bash-completion/completions/onecall
   onecall completions zsh > ~/.zfunc/_onecall
@@ -408,22 +545,32 @@ Examples:
   onecall man | man -l -
   onecall man ~/.local/share/man/man1")]
     Man {
-        /// Write a page for each command here; without it, onecall's own page is printed
+        /// Folder to write a page for each command to; without it, prints the page of onecall
         folder: Option<PathBuf>,
     },
+    /// Print the licences and notices of everything that is in this binary
+    #[command(visible_alias = "licenses")]
+    #[command(after_help = "Example:\n  onecall licences | less")]
+    Licences,
     /// Body of the process that forks program workers
     #[command(hide = true)]
     PythonZygote {
         /// How programs are locked in
         plan: String,
     },
-    /// The same, becoming the system's Python
+    /// Body of the process that forks workers for the system's Python
     #[command(hide = true)]
     CpythonZygote {
         /// How programs are locked in
         plan: String,
     },
-    /// The same, for TypeScript
+    /// Asks the system's Python what it is, locked in
+    #[command(hide = true)]
+    CpythonProbe {
+        /// How it is locked in
+        plan: String,
+    },
+    /// Body of the process that forks workers for TypeScript
     #[command(hide = true)]
     TypescriptZygote {
         /// How programs are locked in
@@ -432,6 +579,12 @@ Examples:
     /// Body of the process that ends bridged servers if the gateway is killed
     #[command(hide = true)]
     Guard,
+    /// Prints the names of the servers of the configuration, for the completion of a shell
+    #[command(hide = true)]
+    ServerNames,
+    /// Prints the names of the tools that were seen last, for the completion of a shell
+    #[command(hide = true)]
+    ToolNames,
     /// The MCP server of the demo
     #[command(hide = true)]
     DemoServer,
@@ -443,18 +596,21 @@ Examples:
 /// What of the tools is shown.
 #[derive(Debug, Args)]
 pub(crate) struct SearchOptions {
-    /// Only tools of this server
+    /// Show only tools of this server
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
     /// How much to show of each tool
     #[arg(long, default_value = "names", value_parser = detail_names())]
     pub(crate) detail: String,
-    /// How many tools to show at most [default: 20 if there is something to search for]
+    /// Show at most this many tools [default: 20 for a search, else all]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: Option<u32>,
     /// Print a JSON array
     #[arg(long)]
     pub(crate) json: bool,
+    /// Have the servers list their tools now, and show what they list
+    #[arg(long)]
+    pub(crate) refresh: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -462,18 +618,21 @@ pub(crate) enum ToolsCommand {
     /// Show one tool's signature, description and schemas
     #[command(after_help = "Example:\n  onecall tools show mcp__slack__post_message")]
     Show {
-        /// A name from `onecall tools`
+        /// A name from `onecall tools`, or TOOL or SERVER.TOOL if only one tool has that name
         name: String,
+        /// Have the server list its tools now, and show what it lists
+        #[arg(long)]
+        refresh: bool,
     },
-    /// Forget what results looked like, of all tools or of those that a pattern names
+    /// Forget the learned result types of all tools, or of those that match a pattern
     #[command(after_help = "\
-The types of results that servers do not declare are learned from real results and kept in your
-state directory: keys and types, no values.
+If a server does not declare the types of its results, onecall learns them from real results and
+stores them in your state directory: keys and types, no values.
 
 Example:
   onecall tools forget \"mcp__slack__*\"")]
     Forget {
-        /// Callable names, with * for any characters
+        /// A tool name from `onecall tools`, with * for any characters
         pattern: Option<String>,
     },
 }
@@ -486,7 +645,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
         Ok(seconds) if seconds > 0.0 && seconds <= LONGEST_TIMEOUT => {
             Ok(Duration::from_secs_f64(seconds))
         }
-        _ => Err(format!("it must be a number above 0 and at most {LONGEST_TIMEOUT}")),
+        _ => Err(format!("must be a number above 0 and at most {LONGEST_TIMEOUT}")),
     }
 }
 
@@ -505,4 +664,23 @@ pub(crate) fn language_names() -> PossibleValuesParser {
 /// The engine of this name, which the command line has checked.
 pub(crate) fn engine(name: &str) -> Option<EngineChoice> {
     EngineChoice::NAMES.iter().find(|(known, _)| *known == name).map(|(_, engine)| *engine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn each_command(command: &clap::Command, look: &mut impl FnMut(&clap::Command)) {
+        look(command);
+        command.get_subcommands().for_each(|command| each_command(command, look));
+    }
+
+    #[test]
+    fn help_is_not_wrapped_once_more() {
+        each_command(&Cli::command(), &mut |command| {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let longest = help.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
+            assert!(longest.chars().count() <= 100, "{}: {longest}", command.get_name());
+        });
+    }
 }

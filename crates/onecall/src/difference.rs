@@ -2,17 +2,16 @@
 //! colour where that can be seen.
 
 use dialoguer::console::style;
+use onecall_core::text::visible_line;
 
-use crate::comparison::{compared, visible};
+use crate::comparison::compared;
 
 /// How many lines are shown around a change.
 const CONTEXT: usize = 3;
 
 /// The difference between two texts of a file; `hidden` is not shown wherever it stands.
 pub(crate) fn unified(path: &str, old: &str, new: &str, hidden: &[String]) -> String {
-    // Tabs are no control characters here.
-    let (old, new) = (old.replace('\t', "    "), new.replace('\t', "    "));
-    let (old_lines, new_lines) = (lines_of(&old), lines_of(&new));
+    let (old_lines, new_lines) = (lines_of(old), lines_of(new));
     let pairs = old_lines.iter().zip(&new_lines);
     let head = pairs.take_while(|(one, other)| one == other).count();
     let shorter = old_lines.len().min(new_lines.len()) - head;
@@ -24,7 +23,7 @@ pub(crate) fn unified(path: &str, old: &str, new: &str, hidden: &[String]) -> St
     let after = old_lines.len() - tail..(old_lines.len() - tail + CONTEXT).min(old_lines.len());
     let context = |range: std::ops::Range<usize>| {
         let lines = old_lines.get(range).unwrap_or_default();
-        lines.iter().map(|line| format!("  {}", visible(line))).collect::<Vec<_>>()
+        lines.iter().map(|line| format!("  {}", visible_line(line))).collect::<Vec<_>>()
     };
     let mut lines = context(before);
     lines.extend(compared(&middle(&old_lines), &middle(&new_lines)));

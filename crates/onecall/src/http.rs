@@ -20,11 +20,12 @@ pub(crate) struct HttpOptions {
     /// takes a free one
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
-    /// Ask clients for this token; without one, only loopback addresses are served. Other users of
-    /// this machine can see it here: better use --token-file, or ONECALL_TOKEN in the environment
+    /// Ask clients for this token of at least 16 characters; without a token, ADDR must be a loopback
+    /// address. Other users and the servers can read it from the command line: prefer --token-file
+    /// or the variable ONECALL_TOKEN
     #[arg(long, requires = "http", conflicts_with = "token_file")]
     token: Option<String>,
-    /// The same, read from a file
+    /// Ask clients for the token in this file
     #[arg(long, requires = "http", value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Accept requests for this host too, as NAME or NAME:PORT; may be repeated

@@ -1,15 +1,21 @@
 //! What a program does, shown while it does it; and told when it is interrupted.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::ProgressBar;
-use onecall_core::{CallableName, Caller, ToolCall, ToolError, ToolValue};
+use onecall_bridge::ServerStatus;
+use onecall_core::{CallResult, CallableName, Caller, ResolvedCall};
 use onecall_runtime::Observer;
 
-use crate::spectator::Spectator;
+use crate::spectator::spectator;
 use crate::terminal::{Readable, spinner};
+use crate::waiting;
+
+/// The client name in the records of programs that commands run.
+pub(crate) const COMMAND_LINE: &str = "command line";
 
 /// Tools that are named when a program is interrupted.
 const NAMES: usize = 8;
@@ -74,6 +80,23 @@ impl Live {
         }
     }
 
+    /// Does some work, and shows which servers are still connecting until the first tool is
+    /// called.
+    pub(crate) async fn connecting<T>(
+        &self,
+        work: impl Future<Output = T>,
+        status: impl Fn() -> Vec<ServerStatus>,
+    ) -> T {
+        let was_connecting = Cell::new(false);
+        waiting::with_messages(&self.spinner, work, || {
+            let has_called = self.with_state(|state| !state.calls.is_empty());
+            let progress = waiting::progress(&status()).filter(|_| !has_called);
+            let has_connected = was_connecting.replace(progress.is_some()) && !has_called;
+            progress.or_else(|| has_connected.then(|| "running".to_owned()))
+        })
+        .await
+    }
+
     fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -114,9 +137,11 @@ impl Live {
             return;
         }
         let Calls { begun, ended } = self.with_state(|state| state.total());
-        let running = begun.saturating_sub(ended);
-        self.spinner
-            .set_message(format!("{} done, {running} running: {latest}", tool_calls(ended)));
+        let done = tool_calls(ended);
+        self.spinner.set_message(match begun.saturating_sub(ended) {
+            0 => format!("{done} done"),
+            running => format!("{done} done, {running} running: {latest}"),
+        });
     }
 
     pub(crate) fn finish(&self) {
@@ -125,22 +150,26 @@ impl Live {
 }
 
 impl Observer for Live {
-    fn call_started(&self, call: &ToolCall) {
+    fn waits(&self, _before: usize) {
+        self.spinner.set_message("waiting until other programs end");
+    }
+
+    fn call_started(&self, call: &ResolvedCall) {
         self.with_state(|state| state.calls.entry(call.name.clone()).or_default().begun += 1);
         self.show_calls(&call.name);
     }
 
-    fn call_ended(&self, name: &CallableName, _: &Result<ToolValue, ToolError>) {
+    fn call_ended(&self, name: &CallableName, _: &CallResult) {
         self.with_state(|state| state.calls.entry(name.clone()).or_default().ended += 1);
         self.show_calls(name);
     }
 
     fn client(&self) -> String {
-        "command line".to_owned()
+        COMMAND_LINE.to_owned()
     }
 
-    fn caller(&self) -> Option<Arc<dyn Caller>> {
-        Some(Arc::new(Spectator(self.spinner.clone())))
+    fn caller(&self) -> Option<Arc<Caller>> {
+        Some(spectator(self.spinner.clone()))
     }
 
     // Output that cannot be written is told in the end; the program, whose calls may
@@ -177,6 +206,8 @@ pub(crate) fn tool_calls(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use onecall_core::{Answer, ToolValue};
+
     use super::*;
 
     #[test]
@@ -187,7 +218,7 @@ mod tests {
         for name in &names {
             live.with_state(|state| state.calls.entry(name.clone()).or_default().begun += 1);
         }
-        live.call_ended(&names[1], &Ok(ToolValue::Nothing));
+        live.call_ended(&names[1], &Ok(Answer::live(ToolValue::Nothing)));
         assert_eq!(
             live.calls_made(),
             "3 tool calls (2 not answered): mcp__x__look, 2× mcp__x__send"

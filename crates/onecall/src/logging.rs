@@ -1,8 +1,7 @@
-//! Logs go to stderr; stdout belongs to the protocol and to programs.
-
-use std::io::{self, IsTerminal};
+//! Logs go to stderr, and to files (see `logs`); stdout belongs to the protocol and to programs.
 
 use clap::ValueEnum;
+use onecall_bridge::{AVAILABILITY_LOG_TARGET, LIFE_LOG_TARGET};
 use onecall_runtime::RUN_LOG_TARGET;
 use serde_json::json;
 use tracing::{Level, Metadata};
@@ -15,7 +14,9 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 
 use crate::cli::{Command, Global};
 use crate::commands::say;
+use crate::logs::Collector;
 use crate::telemetry::Exporter;
+use crate::terminal::Stderr;
 
 /// How log lines look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -27,14 +28,17 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Without `--log` and `RUST_LOG`, only what needs attention is shown; where many clients
-/// are served, a line for every program too.
-fn default(command: &Command) -> String {
+/// Without `--log` and `RUST_LOG`, only what needs attention is shown, or errors alone with
+/// `--quiet`; where many clients are served, a line for every program too. Commands that end by
+/// themselves say once, in their own words, which servers failed.
+fn default(global: &Global, command: &Command) -> String {
     match command {
+        _ if global.quiet => "error".to_owned(),
         Command::Serve(http) if http.is_wanted() => format!("warn,{RUN_LOG_TARGET}=info"),
         // It reports everything itself.
         Command::Doctor { .. } => "off".to_owned(),
-        _ => "warn".to_owned(),
+        Command::Serve(_) | Command::Exec(_) | Command::Calls => "warn".to_owned(),
+        _ => format!("warn,{AVAILABILITY_LOG_TARGET}=off"),
     }
 }
 
@@ -46,32 +50,35 @@ pub(crate) fn start(
     exporter: Option<&Exporter>,
 ) -> anyhow::Result<()> {
     let from_environment = std::env::var("RUST_LOG").ok();
-    let directives = global.log.clone().or(from_environment).unwrap_or_else(|| default(command));
+    let directives =
+        global.log.clone().or(from_environment).unwrap_or_else(|| default(global, command));
     let filter = EnvFilter::try_new(&directives)
         .map_err(|error| anyhow::anyhow!("'{directives}' is not a log level or filter: {error}"))?;
     let filter = filter.and(filter_fn(move |metadata| is_line(metadata, &directives)));
-    let lines = fmt::layer().with_writer(io::stderr).with_target(false);
+    let lines = fmt::layer().with_writer(|| Stderr).with_target(false);
     let lines: Box<dyn Layer<Registry> + Send + Sync> = match global.log_format {
         LogFormat::Human => {
-            let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            lines.with_ansi(colours).with_filter(filter).boxed()
+            lines.with_ansi(global.color.is_on_for_stderr()).with_filter(filter).boxed()
         }
         LogFormat::Json => {
             let json = lines.json().flatten_event(true);
             json.with_current_span(false).with_span_list(false).with_filter(filter).boxed()
         }
     };
-    let layers: Vec<_> = exporter.map(Exporter::layer).into_iter().chain([lines]).collect();
+    let files = Collector::layer();
+    let layers: Vec<_> = exporter.map(Exporter::layer).into_iter().chain([lines, files]).collect();
     tracing_subscriber::registry().with(layers).init();
     Ok(())
 }
 
 /// Spans are for collectors: a line says itself what it is about. In detail, the libraries
-/// below us log whole messages, programs and results; they do if they are asked by name.
+/// below us log whole messages, programs and results; they do if they are asked by name. The
+/// log of a server's life is for files; other lines say the same here.
 fn is_line(metadata: &Metadata<'_>, directives: &str) -> bool {
     let library = metadata.target().split("::").next().unwrap_or_default();
     let is_brief = *metadata.level() <= Level::INFO;
     metadata.is_event()
+        && metadata.target() != LIFE_LOG_TARGET
         && (is_brief || library.starts_with("onecall") || directives.contains(library))
 }
 

@@ -2,6 +2,7 @@
 
 mod claude_code;
 mod cli;
+mod color;
 mod commands;
 mod comparison;
 mod demo;
@@ -9,26 +10,28 @@ mod difference;
 mod figures;
 mod http;
 mod layout;
+mod listings;
 mod live;
 mod logging;
-mod pages;
+mod logs;
+mod protection;
 mod reload;
 mod setup;
 mod span;
 mod spectator;
+mod system;
 mod table;
 mod telemetry;
 mod terminal;
 mod waiting;
+mod words;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    pages::small();
-    commands::run(cli::Cli::parse())
+    system::use_small_pages();
+    commands::run(cli::Cli::of_words(words::of_process()))
 }

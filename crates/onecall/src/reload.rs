@@ -1,6 +1,6 @@
 //! Brings a running gateway in line with its configuration when that has changed, or
 //! when somebody asks for it with SIGHUP. What is wrong with the new one is told, and
-//! the old one stays in force.
+//! the old one stays in use.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,12 +9,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use onecall_config::Surroundings;
+use onecall_config::{Config, Loaded, Surroundings};
 use onecall_core::ServerName;
 use onecall_runtime::{Gateway, Reloaded};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::{debug, error, info, warn};
+
+use crate::logs;
+use crate::protection::{self, Overlaps};
 
 /// How often the files are looked at. Looking is cheap, and sees a file that an editor
 /// puts in the place of the old one like any other change.
@@ -28,6 +31,8 @@ pub(crate) struct Followed {
     explicit: Option<PathBuf>,
     /// The file in force.
     source: Option<PathBuf>,
+    /// What the gateway was started with. Some of it holds until it is started again.
+    started_with: Config,
     /// Every file whose change may matter, as it is known.
     files: Vec<(PathBuf, Option<State>)>,
 }
@@ -40,14 +45,21 @@ impl Followed {
         let mut paths = onecall_config::places(explicit.as_deref(), &surroundings);
         // What was accepted of the tools of pinned servers.
         paths.extend(surroundings.directories.pins());
+        // What references of the configuration may stand for.
+        paths.extend(surroundings.directories.secrets().map(|file| file.path().to_owned()));
         let files = paths.into_iter().map(|path| (path.clone(), State::of(&path))).collect();
-        Self { explicit, source: None, files }
+        Self { explicit, source: None, started_with: Config::default(), files }
     }
 
-    /// Keeps `gateway`, which was started with `source`, in line for as long as it is
-    /// polled.
-    pub(crate) async fn keep(mut self, gateway: Arc<Gateway>, source: Option<PathBuf>) {
-        self.source = source;
+    /// Keeps `gateway`, which was started with `config` from the file `source`, in line for
+    /// as long as it is polled.
+    pub(crate) async fn keep(
+        mut self,
+        gateway: Arc<Gateway>,
+        config: Config,
+        source: Option<PathBuf>,
+    ) {
+        (self.started_with, self.source) = (config, source);
         let (sender, mut changes) = mpsc::channel(1);
         let files = std::mem::take(&mut self.files);
         // A thread of its own: files may be on a disk that takes its time.
@@ -70,7 +82,7 @@ impl Followed {
         let surroundings = Surroundings::of_process();
         let loaded = match onecall_config::load(self.explicit.as_deref(), &surroundings) {
             Ok(loaded) => loaded,
-            Err(error) => return error!("{error}\nthe configuration from before stays in force"),
+            Err(error) => return error!("{error}\nthe previous configuration stays in use"),
         };
         for warning in &loaded.warnings {
             warn!("{warning}");
@@ -78,11 +90,33 @@ impl Followed {
         if let Some(source) = &self.source
             && self.is_worse(loaded.source.as_deref())
         {
-            let gone = if source.exists() { "" } else { " is gone and" };
-            return warn!("'{}'{gone} stays in force as it was", source.display());
+            let what = if source.exists() { "would no longer be used" } else { "is gone" };
+            return warn!(
+                "'{}' {what}; the configuration read from it stays in use",
+                source.display()
+            );
+        }
+        if let Err(overlaps) = self.check_folders(&loaded) {
+            return error!("{overlaps}\nthe previous configuration stays in use");
         }
         self.source = loaded.source;
+        logs::keep(&loaded.config);
         tell(&gateway.reload(loaded.config));
+    }
+
+    /// Refuses folders for programs that cannot be given to them: those of the new
+    /// configuration, and those that stay in use until the next start.
+    fn check_folders(&self, loaded: &Loaded) -> Result<(), Overlaps> {
+        let source = loaded.source.as_deref();
+        let started = &self.started_with;
+        let mixed = Config {
+            workspace: started.workspace.clone(),
+            python: started.python.clone(),
+            store: started.store.clone(),
+            ..loaded.config.clone()
+        };
+        protection::check(&loaded.config, source)?;
+        protection::check(&mixed, source)
     }
 
     /// Whether `found` would not have been used if the file in force could be.
@@ -162,6 +196,6 @@ fn tell(reloaded: &Reloaded) {
     }
     if !reloaded.needs_restart.is_empty() {
         let settings = reloaded.needs_restart.join(", ");
-        warn!("start onecall again for what is new in the configuration under: {settings}");
+        warn!("restart onecall to apply what has changed in the configuration under: {settings}");
     }
 }

@@ -1,27 +1,85 @@
 //! From the command line to a running gateway.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
-use onecall_bridge::Guard;
-use onecall_config::{Config, Loaded, Sandbox, Surroundings, Telemetry};
+use onecall_bridge::{Downloads, Guard, ServerStart, ServerState};
+use onecall_config::{Config, Loaded, Origin, Sandbox, Surroundings, Telemetry};
 use onecall_core::Workspace;
-use onecall_engine::{EngineSettings, Engines, JailMode};
+use onecall_engine::{EngineSettings, Engines, JailMode, Property, Requirement};
 use onecall_runtime::{Gateway, Places, ToolFolder};
 use onecall_store::Writer;
 
 use crate::cli::Global;
-use crate::waiting;
+use crate::logging::announce;
+use crate::terminal::is_quiet;
+use crate::{logs, protection, waiting};
 
-/// Finds and reads the configuration; what the user should know about it is logged.
+/// Finds and reads the configuration, and refuses folders for programs that cannot be given
+/// to them; what the user should know about it is logged.
 pub(crate) fn load(global: &Global) -> anyhow::Result<Loaded> {
+    let loaded = read(global)?;
+    protection::check(&loaded.config, loaded.source.as_deref())?;
+    Ok(loaded)
+}
+
+/// Finds and reads the configuration. The folders in it are not looked at yet, for a command
+/// that gives programs another one.
+pub(crate) fn read(global: &Global) -> anyhow::Result<Loaded> {
     let loaded = onecall_config::load(global.config.as_deref(), &Surroundings::of_process())?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
     Ok(loaded)
+}
+
+/// How much a command depends on a configuration.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// It works without.
+    Optional,
+    /// It has little to show without.
+    Servers,
+    /// It can do nothing without.
+    Required,
+}
+
+/// Says which configuration a command reads, if it is neither the user's own nor named by
+/// `--config`; and what to do if there is none but the command needs one. What is wrong
+/// with a configuration is left to [`load`].
+pub(crate) fn say_source(global: &Global, need: Need) -> anyhow::Result<()> {
+    let located = onecall_config::locate(global.config.as_deref(), &Surroundings::of_process());
+    let Ok(located) = located else { return Ok(()) };
+    let Some(found) = located.found else {
+        ensure!(
+            need != Need::Required || located.warnings.is_empty(),
+            "there is no configuration to use: {}",
+            located.warnings.join("\n")
+        );
+        ensure!(need != Need::Required, "there is no configuration yet: run `onecall init`");
+        // A file that is not trusted yet has a warning of its own.
+        if need == Need::Servers && located.warnings.is_empty() && !is_quiet() {
+            announce(global.log_format, "There is no configuration yet: run `onecall init`");
+        }
+        return Ok(());
+    };
+    let how = match found.origin {
+        Origin::User | Origin::Named("--config") => return Ok(()),
+        Origin::Named(variable) => format!("named by {variable}"),
+        Origin::WorkingDirectory => "trusted in the working directory".to_owned(),
+    };
+    if !is_quiet() {
+        announce(global.log_format, &format!("Using {}, {how}", found.path.display()));
+    }
+    Ok(())
+}
+
+/// Whether there is a configuration that may be read.
+pub(crate) fn is_configured(global: &Global) -> bool {
+    let located = onecall_config::locate(global.config.as_deref(), &Surroundings::of_process());
+    located.is_ok_and(|located| located.found.is_some())
 }
 
 /// Where spans are to go. It is asked for before there is a log, so what else there is to say
@@ -31,35 +89,65 @@ pub(crate) fn telemetry(global: &Global) -> Telemetry {
     loaded.map(|loaded| loaded.config.telemetry).unwrap_or_default()
 }
 
-/// Asks a gateway something, and stops it again.
+/// Asks a gateway something, and stops it again. Servers start when the question needs them.
 pub(crate) fn with_gateway<T>(
     global: &Global,
     ask: impl AsyncFnOnce(&Gateway) -> T,
 ) -> anyhow::Result<T> {
-    let config = load(global)?.config;
+    let loaded = load(global)?;
     tokio_runtime()?.block_on(async {
-        let gateway = gateway(config)?;
+        let gateway = gateway_on_demand(loaded)?;
         let answer = ask(&gateway).await;
+        waiting::say_failures(&gateway.status(), "");
         gateway.shutdown().await;
         Ok(answer)
     })
 }
 
-/// The same, for a question that takes as long as the servers need: if that is long, it is
-/// shown which ones.
+/// Asks a gateway something that takes as long as the servers need, and stops it again. If it
+/// takes long, the servers that are waited for are shown.
 pub(crate) fn ask_gateway<T>(
     global: &Global,
     ask: impl AsyncFnOnce(&Gateway) -> T,
 ) -> anyhow::Result<T> {
-    with_gateway(global, async |gateway| waiting::shown(ask(gateway), || gateway.status()).await)
+    with_gateway(global, async |gateway| wait_for_servers(gateway, ask(gateway)).await)
 }
 
-/// Starts a gateway for `config`. Must be called inside a tokio runtime.
-pub(crate) fn gateway(config: Config) -> anyhow::Result<Arc<Gateway>> {
+/// Does some work, and shows which servers it waits for if it takes long.
+pub(crate) async fn wait_for_servers<T>(gateway: &Gateway, work: impl Future<Output = T>) -> T {
+    let started = || {
+        let mut servers = gateway.status();
+        servers.retain(|server| server.state != ServerState::Idle);
+        servers
+    };
+    waiting::shown(work, started).await
+}
+
+/// Starts a gateway for a configuration that [`load`] has accepted. Must be called inside a
+/// tokio runtime.
+pub(crate) fn gateway(loaded: Loaded) -> anyhow::Result<Arc<Gateway>> {
+    gateway_with(loaded, ServerStart::AtOnce, downloads())
+}
+
+/// Starts a gateway for a command that ends soon and rarely needs every server: each one is
+/// started when it is first needed. Must be called inside a tokio runtime.
+pub(crate) fn gateway_on_demand(loaded: Loaded) -> anyhow::Result<Arc<Gateway>> {
+    gateway_with(loaded, ServerStart::OnDemand, downloads())
+}
+
+/// Starts a gateway whose servers' first downloads are treated as `downloads` says.
+pub(crate) fn gateway_with(
+    loaded: Loaded,
+    start: ServerStart,
+    downloads: Downloads,
+) -> anyhow::Result<Arc<Gateway>> {
+    let Loaded { config, source, .. } = loaded;
+    logs::keep(&config);
     let (store, tool_folder) = (store(&config), tool_folder());
     let path = tool_folder.as_ref().map(|folder| folder.path().to_owned());
-    let engines = engines(&config, this_executable()?, path)?;
-    let gateway = Gateway::start(config, engines, guard()?, Places { store, tool_folder });
+    let engines = engines(&config, source.as_deref(), path)?;
+    let places = Places { store, tool_folder, downloads };
+    let gateway = Gateway::start(config, start, engines, guard()?, places);
     let shown = onecall_server::definitions(gateway.workspace(), &gateway.exposed());
     gateway.count_own_definitions(serde_json::to_string(&shown).unwrap_or_default());
     Ok(gateway)
@@ -71,11 +159,20 @@ pub(crate) fn store(config: &Config) -> Option<Arc<Writer>> {
     Some(Arc::new(Writer::start(onecall_store::open(file))))
 }
 
+/// What is known of servers whose command downloads what it runs: this user's file of them.
+pub(crate) fn downloads() -> Downloads {
+    Downloads::remembered_in(Surroundings::of_process().directories.state.as_deref())
+}
+
+/// Where the folder is made in which programs can look around.
+pub(crate) fn place_of_tool_folder() -> PathBuf {
+    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    own.filter(|it| it.is_absolute() && it.is_dir()).unwrap_or_else(std::env::temp_dir)
+}
+
 /// The folder in which programs can look around. They can do without.
 fn tool_folder() -> Option<ToolFolder> {
-    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let parent =
-        own.filter(|it| it.is_absolute() && it.is_dir()).unwrap_or_else(std::env::temp_dir);
+    let parent = place_of_tool_folder();
     let created = ToolFolder::below(&parent);
     let place = parent.clone();
     // A place for temporary files may be full of others, and nobody waits for this.
@@ -94,25 +191,35 @@ pub(crate) fn guard() -> anyhow::Result<Guard> {
     Guard::spawn(guard).context("cannot start the process guard")
 }
 
-/// The engines that `config` asks for, whose programs may look into the folder `tools`.
+/// The engines that `config` from the file `source` asks for, whose programs may look into
+/// the folder `tools`.
 pub(crate) fn engines(
     config: &Config,
-    executable: PathBuf,
+    source: Option<&Path>,
     tools: Option<PathBuf>,
 ) -> anyhow::Result<Engines> {
     check_workspace(config)?;
     Ok(Engines::new(EngineSettings {
-        executable,
-        mode: match config.sandbox {
-            Sandbox::Required => JailMode::Required,
-            Sandbox::BestEffort => JailMode::BestEffort,
-            Sandbox::Off => JailMode::Off,
-        },
+        executable: this_executable()?,
+        sandbox: requirement(config),
         choice: config.engine,
         python: config.python.clone(),
         workspace: config.workspace.clone(),
         tools,
+        withheld: protection::withheld(config, source),
+        totals: config.totals,
     }))
+}
+
+/// What has to hold of the sandbox before a program runs.
+pub(crate) fn requirement(config: &Config) -> Requirement {
+    let mode = match config.sandbox {
+        Sandbox::Required => JailMode::Required,
+        Sandbox::BestEffort => JailMode::BestEffort,
+        Sandbox::Off => JailMode::Off,
+    };
+    let without = config.sandbox_without.iter().filter_map(|it| Property::named(it.name()));
+    Requirement { mode, without: without.collect() }
 }
 
 /// Whether programs can use the folder that `config` gives them, if it does.
@@ -121,9 +228,6 @@ pub(crate) fn check_workspace(config: &Config) -> anyhow::Result<()> {
     let metadata = std::fs::metadata(path)
         .with_context(|| format!("the workspace '{}' cannot be used", path.display()))?;
     ensure!(metadata.is_dir(), "the workspace '{}' is not a folder", path.display());
-    // The configuration refuses `/` by name; a link can lead there too.
-    let is_root = std::fs::canonicalize(path).is_ok_and(|path| path.parent().is_none());
-    ensure!(!is_root, "the workspace '{}' is the whole disk", path.display());
     Ok(())
 }
 
@@ -140,4 +244,17 @@ pub(crate) fn tokio_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
         .enable_all()
         .build()
         .context("cannot start the async runtime")
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_config::SandboxProperty;
+
+    use super::*;
+
+    #[test]
+    fn a_configuration_can_do_without_every_property_and_nothing_else() {
+        let written = SandboxProperty::NAMES.map(|(name, _)| name);
+        assert_eq!(written, Property::ALL.map(Property::name));
+    }
 }

@@ -1,41 +1,19 @@
-//! Whoever sits at the terminal while a program runs: sees what servers report, and cannot
-//! be asked.
+//! The person at the terminal while a program runs: sees what servers report, and cannot be asked.
 
-use std::fmt;
+use std::sync::Arc;
 
 use indicatif::ProgressBar;
-use onecall_core::{Abilities, BoxFuture, CallableName, Caller, ClientId, Question, Refusal};
-use serde_json::value::RawValue;
+use onecall_core::{Caller, ClientId, ProgressChannel};
 
 use crate::terminal::neutralise;
 
-/// Shows reports beside a spinner.
-pub(crate) struct Spectator(pub(crate) ProgressBar);
-
-impl Caller for Spectator {
-    fn client(&self) -> ClientId {
-        ClientId(0)
-    }
-
-    fn wants_progress(&self) -> bool {
-        !self.0.is_hidden()
-    }
-
-    fn progress(&self, name: &CallableName, report: &str) {
-        self.0.set_message(format!("{name}: {}", neutralise(report)));
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-    }
-
-    fn ask(&self, question: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {
-        Box::pin(async move { Err(Refusal::Unsupported(question.subject.method())) })
-    }
-}
-
-impl fmt::Debug for Spectator {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Spectator")
-    }
+/// A caller whose reports are shown beside a spinner.
+pub(crate) fn spectator(spinner: ProgressBar) -> Arc<Caller> {
+    let show = |spinner: ProgressBar| -> ProgressChannel {
+        Arc::new(move |report| {
+            spinner.set_message(format!("{}: {}", report.name, neutralise(report.message)));
+        })
+    };
+    let progress = (!spinner.is_hidden()).then(|| show(spinner));
+    Arc::new(Caller { progress, ..Caller::silent(ClientId(0)) })
 }

@@ -5,8 +5,12 @@ use dialoguer::console::{Term, measure_text_width, truncate_str};
 /// Rows in columns, each but the last as wide as its widest cell. On a terminal, the last
 /// two share what is left.
 pub(crate) fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
-    let width = Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
-    fitted(rows, width)
+    fitted(rows, columns())
+}
+
+/// The width of the terminal that stdout is, if it is one.
+pub(crate) fn columns() -> Option<usize> {
+    Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
 }
 
 fn fitted<const COLUMNS: usize>(rows: &[[String; COLUMNS]], width: Option<usize>) -> String {

@@ -1,10 +1,13 @@
 //! Text from programs and servers, made safe for a person's terminal.
 
-use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle, WeakProgressBar};
+use onecall_core::text::visible;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Neutralises what could steer a terminal or hide text in it; on anything else
 /// than a terminal, output passes as it is.
@@ -40,17 +43,99 @@ impl Readable {
     }
 }
 
-/// Shows that something goes on; hidden where stderr is no terminal.
+/// Whether `--quiet` was given.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves out progress and notes from now on.
+pub(crate) fn be_quiet() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Whether progress and notes are left out.
+pub(crate) fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::Relaxed)
+}
+
+/// The exit code of a command that Ctrl-C ended, as shells report SIGINT.
+pub(crate) const EXIT_INTERRUPTED: u8 = 130;
+
+/// Makes the cursor visible again.
+const SHOW_CURSOR: &str = "\x1b[?25h";
+
+/// The spinner that is on the terminal now, if there is one.
+static SPINNER: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
+
+/// Shows that something goes on, in one line at most; hidden where stderr is no terminal, and
+/// by `--quiet`.
 pub(crate) fn spinner(message: &'static str) -> ProgressBar {
-    let spinner = if io::stderr().is_terminal() {
-        ProgressBar::new_spinner()
-            .with_style(ProgressStyle::default_spinner())
-            .with_message(message)
-    } else {
-        ProgressBar::hidden()
-    };
+    if !io::stderr().is_terminal() || is_quiet() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let spinner = ProgressBar::new_spinner().with_style(style).with_message(message);
+    *SPINNER.lock().unwrap_or_else(PoisonError::into_inner) = Some(spinner.downgrade());
     spinner.enable_steady_tick(Duration::from_millis(100));
     spinner
+}
+
+fn current_spinner() -> Option<ProgressBar> {
+    let spinner = SPINNER.lock().unwrap_or_else(PoisonError::into_inner);
+    spinner.as_ref().and_then(WeakProgressBar::upgrade).filter(|it| !it.is_finished())
+}
+
+/// Stderr for whole lines: each is written above the spinner, if there is one.
+pub(crate) struct Stderr;
+
+impl Write for Stderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let write = || io::stderr().write_all(bytes);
+        match current_spinner() {
+            Some(spinner) => spinner.suspend(write),
+            None => write(),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// Ends the process because the user pressed Ctrl-C, and leaves the terminal in order. The
+/// process guard ends the servers.
+#[expect(clippy::exit, reason = "it takes the place of the death by SIGINT")]
+pub(crate) fn exit_interrupted() -> ! {
+    if let Some(spinner) = current_spinner() {
+        spinner.finish_and_clear();
+    }
+    let mut stderr = io::stderr();
+    if stderr.is_terminal() {
+        _ = stderr.write_all(SHOW_CURSOR.as_bytes());
+    }
+    std::process::exit(EXIT_INTERRUPTED.into())
+}
+
+/// Has Ctrl-C end the process by [`exit_interrupted`] from now on: for prompts that hide the
+/// cursor.
+pub(crate) fn exit_on_interrupt() {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+        return;
+    };
+    // Set up before this returns: from then on, no Ctrl-C is missed.
+    let interrupts = {
+        let _inside = runtime.enter();
+        signal(SignalKind::interrupt())
+    };
+    let Ok(mut interrupts) = interrupts else { return };
+    std::thread::spawn(move || {
+        if runtime.block_on(interrupts.recv()).is_some() {
+            exit_interrupted();
+        }
+    });
 }
 
 /// Writes a text to stdout.
@@ -65,23 +150,9 @@ pub(crate) fn print_styled(text: &str) -> io::Result<()> {
     io::stdout().lock().write_all(text.as_bytes())
 }
 
-/// Shows control characters and direction marks instead of sending them.
+/// A text that cannot steer a terminal or hide anything in it: see [`onecall_core::text`].
 pub(crate) fn neutralise(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' | '\t' => shown.push(character),
-            // Direction marks and overrides reorder what follows them.
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                _ = write!(shown, "\\u{{{:x}}}", u32::from(character));
-            }
-            control if control.is_control() => {
-                _ = write!(shown, "\\x{:02x}", u32::from(control));
-            }
-            plain => shown.push(plain),
-        }
-    }
-    shown
+    visible(text).into_owned()
 }
 
 #[cfg(test)]
@@ -91,7 +162,7 @@ mod tests {
     #[test]
     fn a_terminal_sees_no_control_characters() {
         let shown = neutralise("a\u{1b}[31mred\r\n\ttab\u{202e}evil\u{9b}");
-        assert_eq!(shown, "a\\x1b[31mred\\x0d\n\ttab\\u{202e}evil\\x9b");
+        assert_eq!(shown, "a\\u{1b}[31mred\n\ttab\\u{202e}evil\\u{9b}");
     }
 
     #[test]

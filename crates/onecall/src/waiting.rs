@@ -3,73 +3,178 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use onecall_bridge::{ServerState, ServerStatus};
+use indicatif::ProgressBar;
+use onecall_bridge::{NextStart, ServerState, ServerStatus};
+use onecall_core::ServerName;
+use onecall_core::text::shell_word;
 
-use crate::terminal::spinner;
+use crate::commands::note;
+use crate::logs;
+use crate::terminal::{exit_interrupted, is_quiet, spinner};
 
-/// Whoever waits for longer than this is told what for.
-const UNTOLD: Duration = Duration::from_secs(1);
+/// How long a command waits before it shows what for.
+const QUIET: Duration = Duration::from_secs(1);
 
-/// How often it is told anew.
+/// How often the line is brought up to date.
 const PACE: Duration = Duration::from_millis(100);
 
 /// Names of servers that are shown.
 const NAMES: usize = 3;
 
-/// Does some work, and shows meanwhile which servers are not up yet.
+/// Does some work, and shows meanwhile which servers are still connecting. On a terminal,
+/// Ctrl-C ends the process.
 pub(crate) async fn shown<T>(
     work: impl Future<Output = T>,
     status: impl Fn() -> Vec<ServerStatus>,
 ) -> T {
     tokio::pin!(work);
-    if !io::stderr().is_terminal() {
+    if !io::stderr().is_terminal() || is_quiet() {
         return work.await;
     }
-    if let Ok(done) = tokio::time::timeout(UNTOLD, &mut work).await {
-        return done;
+    let work = async {
+        if let Ok(done) = tokio::time::timeout(QUIET, &mut work).await {
+            return done;
+        }
+        let spinner = spinner("working");
+        let done = with_messages(&spinner, work, || {
+            Some(progress(&status()).unwrap_or_else(|| "working".to_owned()))
+        });
+        let done = done.await;
+        spinner.finish_and_clear();
+        done
+    };
+    tokio::select! {
+        done = work => done,
+        _ = tokio::signal::ctrl_c() => exit_interrupted(),
     }
-    let spinner = spinner("working");
+}
+
+/// Does some work, and shows the latest message in `spinner` meanwhile, whenever there is one.
+pub(crate) async fn with_messages<T>(
+    spinner: &ProgressBar,
+    work: impl Future<Output = T>,
+    message: impl Fn() -> Option<String>,
+) -> T {
+    tokio::pin!(work);
+    if spinner.is_hidden() {
+        return work.await;
+    }
     loop {
-        spinner.set_message(told(&status()));
+        if let Some(message) = message() {
+            spinner.set_message(message);
+        }
         if let Ok(done) = tokio::time::timeout(PACE, &mut work).await {
-            spinner.finish_and_clear();
             return done;
         }
     }
 }
 
-fn told(servers: &[ServerStatus]) -> String {
-    let is_waited_for = |it: &&ServerStatus| it.state == ServerState::Connecting;
-    let missing: Vec<_> = servers.iter().filter(is_waited_for).map(|it| it.name.as_str()).collect();
-    if missing.is_empty() {
-        return "working".to_owned();
+/// How far connecting is, in words; `None` if no server is connecting.
+pub(crate) fn progress(servers: &[ServerStatus]) -> Option<String> {
+    let names_of = |is_meant: fn(&ServerState) -> bool| -> Vec<&str> {
+        servers.iter().filter(|it| is_meant(&it.state)).map(|it| it.name.as_str()).collect()
+    };
+    let connecting = names_of(|state| *state == ServerState::Connecting);
+    let installing = names_of(|state| matches!(state, ServerState::Installing { .. }));
+    let missing = connecting.len() + installing.len();
+    if missing == 0 {
+        return None;
     }
-    let up = servers.len() - missing.len();
-    let mut names = missing.iter().take(NAMES).copied().collect::<Vec<_>>().join(", ");
-    if missing.len() > NAMES {
-        names.push_str(", …");
+    let failed = names_of(|state| matches!(state, ServerState::Failed { .. })).len();
+    let is_up = |state: &ServerState| {
+        matches!(state, ServerState::Ready { .. } | ServerState::Local { .. })
+    };
+    let up = names_of(is_up).len();
+    let mut text = format!("{up} of {} servers connected", up + failed + missing);
+    if failed > 0 {
+        text.push_str(&format!(", {failed} failed"));
     }
-    format!("{up} of {} servers connected, waiting for {names}", servers.len())
+    for (what, names) in
+        [("waiting for ", connecting), ("installing for the first time: ", installing)]
+    {
+        if !names.is_empty() {
+            let more = if names.len() > NAMES { ", …" } else { "" };
+            let shown: Vec<&str> = names.into_iter().take(NAMES).collect();
+            text.push_str(&format!(", {what}{}{more}", shown.join(", ")));
+        }
+    }
+    Some(text)
+}
+
+/// Says which servers failed to start, for a command that shows no table of them. A failure
+/// whose reason is in `said` already is not repeated.
+pub(crate) fn say_failures(servers: &[ServerStatus], said: &str) {
+    for server in servers {
+        let ServerState::Failed { reason, last_words, next_start, .. } = &server.state else {
+            continue;
+        };
+        let name = &server.name;
+        match next_start {
+            _ if said.contains(reason) => {}
+            NextStart::AfterLogin => note(&format!("warning: server '{name}' {reason}")),
+            _ => {
+                let more = logs_hint(name, last_words);
+                note(&format!(
+                    "warning: server '{name}' is not available: {reason}{last_words}{more}"
+                ));
+            }
+        }
+    }
+}
+
+/// Where to read what a server wrote to stderr before its last words, if it wrote any.
+pub(crate) fn logs_hint(server: &ServerName, last_words: &str) -> String {
+    match !last_words.is_empty() && logs::are_kept() {
+        true => format!("; `onecall logs {}` shows all of it", shell_word(server.as_str())),
+        false => String::new(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use onecall_core::ServerName;
+    use std::time::Instant;
 
     use super::*;
+    use onecall_bridge::Trouble;
 
     fn server(name: &str, state: ServerState) -> ServerStatus {
-        ServerStatus { name: ServerName::new(name), transport: "stdio", state, quarantined: vec![] }
+        let (name, quarantined) = (ServerName::new(name), Vec::new());
+        ServerStatus { name, transport: "stdio", state, quarantined, cut: None }
     }
 
     #[test]
-    fn those_that_are_missing_are_named() {
+    fn those_that_are_missing_are_named_and_failures_are_not_connected() {
         let connecting = |name| server(name, ServerState::Connecting);
         let mut servers = vec![server("here", ServerState::Local { tools: 1 })];
-        assert_eq!(told(&servers), "working");
+        assert_eq!(progress(&servers), None);
         servers.extend(["a", "b", "c"].map(connecting));
-        assert_eq!(told(&servers), "1 of 4 servers connected, waiting for a, b, c");
+        let shown = progress(&servers).unwrap();
+        assert_eq!(shown, "1 of 4 servers connected, waiting for a, b, c");
         servers.push(connecting("d"));
-        assert_eq!(told(&servers), "1 of 5 servers connected, waiting for a, b, c, …");
+        let shown = progress(&servers).unwrap();
+        assert_eq!(shown, "1 of 5 servers connected, waiting for a, b, c, …");
+        servers.truncate(2);
+        servers.push(server("lazy", ServerState::Idle));
+        servers.push(server(
+            "broken",
+            ServerState::Failed {
+                reason: "has exited".to_owned(),
+                last_words: String::new(),
+                trouble: Trouble::Other,
+                next_start: NextStart::Now,
+            },
+        ));
+        let shown = progress(&servers).unwrap();
+        assert_eq!(shown, "1 of 3 servers connected, 1 failed, waiting for a");
+    }
+
+    #[test]
+    fn a_server_that_is_installed_says_so() {
+        let installing = ServerState::Installing { since: Instant::now() };
+        let servers = [server("a", installing), server("b", ServerState::Connecting)];
+        assert_eq!(
+            progress(&servers).unwrap(),
+            "0 of 2 servers connected, waiting for b, installing for the first time: a"
+        );
     }
 }

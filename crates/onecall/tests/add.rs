@@ -37,7 +37,7 @@ fn a_server_is_added_and_tried_out() {
     let home = Home::new();
     let server = bins::fixture_server().display().to_string();
     let ended = succeeds(&home, &["add", "first", "--", &server]);
-    assert_eq!(ended.stderr, "added 'first' to [home]/home/config/onecall/config.yaml\n");
+    assert_eq!(ended.stderr, "Added 'first' to [home]/home/config/onecall/config.yaml\n");
     assert!(ended.stdout.contains("first   stdio         35  ready in "), "{}", ended.stdout);
     assert!(finish(home.onecall(&["tools"])).stdout.contains("mcp__first__add"));
 }
@@ -91,12 +91,15 @@ fn a_server_that_does_not_answer_stays() {
     let home = Home::new();
     let ended = onecall(&home, &["add", "gone", "--", "/nowhere/at-all"]);
     assert_eq!(ended.code, Some(1));
-    assert!(ended.stderr.contains("`onecall remove gone` takes it out"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("to remove it, run `onecall remove gone`"), "{}", ended.stderr);
     assert!(read(&home, CONFIG).contains("gone"));
     let ended = onecall(&home, &["add", "later", "--env", "A=${NOT_SET}", "--", "x"]);
     assert_eq!(
         (ended.code, ended.stdout.as_str()),
-        (Some(1), "later was not tried: set NOT_SET first\n")
+        (
+            Some(1),
+            "later was not tried: NOT_SET has no value; keep it with `onecall secrets set NOT_SET`, or set it where your client is started\n"
+        )
     );
 }
 
@@ -162,6 +165,7 @@ fn whatever_it_is_written_in() {
 fn what_goes_takes_its_comment_along() {
     let home = Home::new();
     home.write("work/onecall.yaml", "servers:\n  # the first\n  - name: a\n    command: x\n  # the second\n  - name: b\n    command: y\n");
+    succeeds(&home, &["trust"]);
     succeeds(&home, &["remove", "a"]);
     assert_eq!(
         read(&home, "work/onecall.yaml"),
@@ -178,18 +182,18 @@ fn mistakes() {
     let file = "[home]/home/config/onecall/config.yaml";
     assert_eq!(
         fails(&home, &["add", "a", "--no-check", "--", "y"]),
-        format!("error: there is a server 'a' in {file} already; --force replaces it\n")
+        format!("error: there is already a server 'a' in {file}; --force replaces it\n")
     );
     succeeds(&home, &["add", "a", "--no-check", "--force", "--", "y"]);
     assert!(read(&home, CONFIG).contains("command: \"y\""), "{}", read(&home, CONFIG));
     assert_eq!(
         fails(&home, &["remove", "b"]),
-        format!("error: there is no server 'b' in {file}; there is a\n")
+        format!("error: there is no server 'b' in {file}; its servers: a\n")
     );
     assert_eq!(
-        fails(&home, &["add", "b", "npx"]),
-        "error: 'npx' is not an http:// or https:// address; a command comes after --, as in \
-         `onecall add b -- npx`\n"
+        fails(&home, &["add", "b", "ftp://x"]),
+        "error: 'ftp://x' is not an http:// or https:// address; if it is a command, write -- in \
+         front of it, as in `onecall add b -- ftp://x`\n"
     );
     assert!(fails(&home, &["add", "local", "--", "x"]).contains("reserved"));
     assert!(fails(&home, &["add", "b"]).contains("Usage"));
@@ -211,7 +215,7 @@ fn the_users_own_file_needs_no_trust() {
     let home = Home::new();
     home.write(CONFIG, "servers: []\n");
     let ended = succeeds(&home, &["add", "a", "--no-check", "--", "x"]);
-    assert_eq!(ended.stderr, "added 'a' to [home]/home/config/onecall/config.yaml\n");
+    assert_eq!(ended.stderr, "Added 'a' to [home]/home/config/onecall/config.yaml\n");
 }
 
 #[test]

@@ -90,11 +90,9 @@ fn what_json_cannot_carry_is_refused_before_it_is_sent() {
             "TypeError: mcp__fixture__positional() got multiple values for argument 'first'"
                 .to_owned(),
         ),
-        ("echo(value={1, 2})", format!("TypeError: argument 'value' is set, {PLAIN}")),
-        ("echo(value=b'x')", format!("TypeError: argument 'value' is bytes, {PLAIN}")),
         (
             "echo(value=[0, {'when': object()}])",
-            format!("TypeError: argument 'value'[1][\"when\"] is object, {PLAIN}"),
+            format!("TypeError: argument 'value[1].when' is object, {PLAIN}"),
         ),
         (
             "echo(value=float('nan'))",
@@ -102,11 +100,11 @@ fn what_json_cannot_carry_is_refused_before_it_is_sent() {
         ),
         (
             "echo(value=[-float('inf')])",
-            "ValueError: argument 'value'[0] is -inf, which JSON has no number for".to_owned(),
+            "ValueError: argument 'value[0]' is -inf, which JSON has no number for".to_owned(),
         ),
         (
-            "echo(value={1: 2})",
-            "TypeError: argument 'value' has a key of type int; keys must be str".to_owned(),
+            "echo(value={(1,): 2})",
+            "TypeError: argument 'value' has a key of type tuple; keys must be str".to_owned(),
         ),
         (
             "echo(value='\\ud800')",
@@ -120,7 +118,7 @@ fn what_json_cannot_carry_is_refused_before_it_is_sent() {
         ),
         (
             "echo(value=(lambda a: a.append(a) or a)([]))",
-            "ValueError: the arguments are nested too deeply or contain themselves".to_owned(),
+            "ValueError: argument 'value' is nested too deeply or contains itself".to_owned(),
         ),
     ];
     let (calls, expected): (Vec<&str>, Vec<String>) = wrong.into_iter().unzip();

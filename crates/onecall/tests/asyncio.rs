@@ -32,7 +32,7 @@ fn gather_keeps_the_order() {
 fn fifty_calls_run_at_once() {
     let code = "
         import asyncio
-        print(max(await asyncio.gather(*(mcp__fixture__in_flight(ms=100) for _ in range(50)))))
+        print(max(await asyncio.gather(*(mcp__fixture__in_flight(ms=60_000, until=50) for _ in range(50)))))
     ";
     assert_eq!(prints(code), "50\n");
 }
@@ -48,12 +48,17 @@ fn tasks_run_while_others_wait() {
     let code = "
         import asyncio
         order = []
-        async def step(name, ms):
-            await mcp__fixture__sleep(ms=ms)
-            order.append(name)
-            return name
-        slow = asyncio.create_task(step('slow', 300))
-        fast = asyncio.create_task(step('fast', 10))
+        async def wait_slowly():
+            await mcp__fixture__in_flight(ms=60_000, until=2)
+            order.append('slow')
+            return 'slow'
+        async def be_fast():
+            await mcp__fixture__sleep(ms=1)
+            order.append('fast')
+            await mcp__fixture__in_flight(ms=60_000, until=2)
+            return 'fast'
+        slow = asyncio.create_task(wait_slowly())
+        fast = asyncio.create_task(be_fast())
         order.append('started')
         print(await slow, await fast, order)
         print(slow.done(), fast.result(), len(asyncio.all_tasks()))
@@ -66,28 +71,39 @@ fn a_semaphore_limits() {
     let code = "
         import asyncio
         gate = asyncio.Semaphore(3)
-        async def one():
+        async def one(**options):
             async with gate:
-                return await mcp__fixture__in_flight(ms=20)
-        print(max(await asyncio.gather(*(one() for _ in range(12)))))
+                return await mcp__fixture__in_flight(**options)
+        print(max(await asyncio.gather(*(one(ms=60_000, until=3) for _ in range(12)))))
+        print(max(await asyncio.gather(*(one(ms=20, until=4) for _ in range(6)))))
     ";
-    assert_eq!(prints(code), "3\n");
+    assert_eq!(prints(code), "3\n3\n");
 }
 
 #[test]
 fn as_completed_gives_the_fast_ones_first() {
     let code = "
         import asyncio
+        turns = {n: asyncio.Event() for n in (1, 2, 3)}
+        async def in_turn(n):
+            await turns[n].wait()
+            await mcp__fixture__sleep(ms=1)
+            return n
+        turns[1].set()
+        seen = []
+        for done in asyncio.as_completed([in_turn(3), in_turn(1), in_turn(2)]):
+            seen.append(await done)
+            turns[min(len(seen) + 1, 3)].set()
+        print(seen)
         async def after(ms):
             await mcp__fixture__sleep(ms=ms)
             return ms
-        print([await done for done in asyncio.as_completed([after(400), after(1), after(200)])])
         done, pending = await asyncio.wait(
-            [asyncio.create_task(after(ms)) for ms in (1, 60_000)],
+            [asyncio.create_task(after(ms)) for ms in (1, 600_000)],
             return_when=asyncio.FIRST_COMPLETED)
         print([task.result() for task in done], len(pending))
     ";
-    assert_eq!(prints(code), "[1, 200, 400]\n[1] 1\n");
+    assert_eq!(prints(code), "[1, 2, 3]\n[1] 1\n");
 }
 
 #[test]
@@ -96,17 +112,19 @@ fn wait_for_gives_up_and_cancels_the_call() {
     let code = "
         import asyncio
         try:
-            await asyncio.wait_for(mcp__fixture__hang(), timeout=0.05)
+            await asyncio.wait_for(mcp__fixture__hang(), timeout=0.5)
         except TimeoutError as error:
             print('gave up', type(error).__name__)
         print(await asyncio.wait_for(mcp__fixture__add(1, 2), timeout=30))
         try:
-            async with asyncio.timeout(0.05):
+            async with asyncio.timeout(0.5):
                 await mcp__fixture__sleep(ms=60_000)
         except TimeoutError:
             print('gave up again')
         task = asyncio.create_task(mcp__fixture__countdown(steps=1, ms=60_000))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0)
+        # Calls go out in order, so that the first has left when the second is answered.
+        await mcp__fixture__add(1, 2)
         task.cancel()
         try:
             await task

@@ -82,7 +82,7 @@ fn calls_at_once_are_made_once() {
     let (mut gateway, received) = cached(&json!({}));
     let code = "
         import asyncio
-        print(await asyncio.gather(*(mcp__fixture__sleep(ms=300) for _ in range(20))) == ['slept'] * 20)
+        print(await asyncio.gather(*(mcp__fixture__sleep(ms=1500) for _ in range(20))) == ['slept'] * 20)
     ";
     assert_eq!(gateway.prints(code), "True\n");
     assert_eq!(received.calls("sleep"), 1);
@@ -342,7 +342,7 @@ fn processes_can_share_answers() {
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
         ended.stdout
     };
-    assert_eq!(stats(), "no answers are kept\n");
+    assert_eq!(stats(), "No answers are cached on disk\n");
     for _ in 0..3 {
         let ended = home.run("print([await mcp__fixture__add(1, 2) for _ in range(2)])");
         assert_eq!((ended.stdout.as_str(), ended.code), ("[3, 3]\n", Some(0)), "{}", ended.stderr);
@@ -359,8 +359,8 @@ fn processes_can_share_answers() {
         let ended = finish(home.configured(&[&["cache", "clear"], pattern].concat()));
         (ended.code, ended.stderr)
     };
-    assert_eq!(clear(&["mcp__other__*"]), (Some(0), "forgot 0 answers\n".to_owned()));
-    assert_eq!(clear(&["*__add"]), (Some(0), "forgot 1 answer\n".to_owned()));
+    assert_eq!(clear(&["mcp__other__*"]), (Some(0), "Removed 0 cached answers\n".to_owned()));
+    assert_eq!(clear(&["*__add"]), (Some(0), "Removed 1 cached answer\n".to_owned()));
     let ended = finish(home.configured(&["cache", "stats", "--json"]));
     let stats: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(
@@ -368,9 +368,9 @@ fn processes_can_share_answers() {
         (&json!(1), &json!("mcp__fixture__nothing"))
     );
     home.run("await mcp__fixture__counter()");
-    assert_eq!(clear(&[]), (Some(0), "forgot 0 answers\n".to_owned()));
+    assert_eq!(clear(&[]), (Some(0), "Removed 0 cached answers\n".to_owned()));
     insta::assert_snapshot!(clear(&["a b"]).1, @r"
-    error: 'a b' is no pattern like 'mcp__sales__*': a tool pattern may hold only letters, digits, '_' and '*'
+    error: 'a b' is not a pattern; write one like 'mcp__sales__*': a tool pattern may hold only letters, digits, '_' and '*'
     ");
 }
 
@@ -379,17 +379,17 @@ fn what_is_not_on_disk_is_not_shown() {
     let stderr = |cache: Value| {
         let home = Home::with_config(&json!({ "cache": cache }));
         let ended = finish(home.configured(&["cache", "stats"]));
-        assert_eq!(ended.stdout, "no answers are kept\n");
+        assert_eq!(ended.stdout, "No answers are cached on disk\n");
         ended.stderr
     };
     let home = Home::with_config(&json!({}));
     let off = finish(home.configured(&["cache", "clear"])).stderr;
     let said = [off, stderr(json!({})), stderr(json!({ "scope": "run" }))].concat();
     insta::assert_snapshot!(said, @r"
-    note: the cache is off; this is only what is on disk
-    forgot 0 answers
-    note: with `scope: process`, answers are kept in each onecall and end with it; this is only what is on disk
-    note: with `scope: run`, answers are kept for one program; this is only what is on disk
+    Note: the cache is off; this shows only answers on disk
+    Removed 0 cached answers
+    Note: with `scope: process`, each onecall process caches answers in its memory; this shows only answers on disk
+    Note: with `scope: run`, answers are cached for one program; this shows only answers on disk
     ");
 }
 

@@ -50,6 +50,14 @@ impl Calls {
         self.next()
     }
 
+    fn clear(&mut self, text: &str) -> String {
+        let stdin = self.stdin.as_mut().expect("it is open");
+        stdin
+            .write_all(format!("{{\"id\":9,\"clear\":\"{text}\"}}\n").as_bytes())
+            .expect("it reads");
+        self.next()
+    }
+
     fn has_ended(&mut self) -> bool {
         let mut code = None;
         wait_until(PATIENCE, || {
@@ -71,7 +79,7 @@ fn config() -> Value {
     json!({
         "servers": [fixture("fixture", &[])],
         "tools": { "block": ["mcp__fixture__env"] },
-        "execution": { "timeout_seconds": 1 },
+        "execution": { "timeout_seconds": 4 },
     })
 }
 
@@ -96,7 +104,9 @@ fn values_and_errors_are_those_of_a_program() {
         // Both as Python sees them, integers of any size included.
         let literal = json!(arguments).to_string();
         let program = format!(
-            "import json\ntry:\n    print(json.dumps({{'value': await tools.aio.{name}(json.loads({literal}))}}))\n\
+            "import json\ntry:\n    value = await tools.aio.{name}(json.loads({literal}))\n\
+             \x20   content = getattr(value, 'content', None)\n\
+             \x20   print(json.dumps({{'value': value}} | ({{'content': content}} if content else {{}})))\n\
              except ToolError as error:\n    print(json.dumps({{'error': str(error)}}))\n"
         );
         let mut expected: Value = serde_json::from_str(&gateway.prints(&program)).expect("JSON");
@@ -118,12 +128,38 @@ fn integers_keep_their_digits_and_lines_stay_lines() {
 }
 
 #[test]
+fn a_tool_is_found_by_the_names_that_servers_and_clients_give_it() {
+    let mut calls = Calls::open(&config());
+    for name in ["mcp__fixture__add", "mcp_fixture_add", "add"] {
+        assert_eq!(calls.answer(name, r#"{"a":1,"b":2}"#), r#"{"id":7,"value":3}"#, "{name}");
+    }
+    assert_eq!(
+        calls.answer("mcp_fixture_ad", "{}"),
+        r#"{"id":7,"error":"'mcp_fixture_ad' failed: there is no such tool. Did you mean: mcp__fixture__add?"}"#
+    );
+    let blocked = r#"{"id":7,"error":"'mcp_fixture_env' is not available in execute_program"}"#;
+    assert_eq!(calls.answer("mcp_fixture_env", r#"{"name":"PATH"}"#), blocked);
+}
+
+#[test]
+fn kept_answers_are_forgotten_before_the_next_line_is_read() {
+    let mut config = config();
+    assert_eq!(Calls::open(&config).clear("add"), r#"{"id":9,"value":0}"#);
+    config["cache"] = json!({});
+    let mut calls = Calls::open(&config);
+    for (text, forgotten) in [("add", 1), ("sub", 0), ("mcp_fixture_add", 1), ("", 1)] {
+        assert_eq!(calls.answer("add", r#"{"a":1,"b":2}"#), r#"{"id":7,"value":3}"#);
+        assert_eq!(calls.clear(text), format!("{{\"id\":9,\"value\":{forgotten}}}"), "{text}");
+    }
+}
+
+#[test]
 fn calls_run_side_by_side_and_none_forever() {
     let mut calls = Calls::open(&config());
     calls.send(1, "mcp__fixture__hang", "{}");
     calls.send(2, "mcp__fixture__counter", "{}");
     assert_eq!(calls.next(), r#"{"id":2,"value":1}"#);
-    let late = r#"{"id":1,"error":"'mcp__fixture__hang' failed: no answer within 1s"}"#;
+    let late = r#"{"id":1,"error":"'mcp__fixture__hang' failed: no answer within 4s"}"#;
     assert_eq!(calls.next(), late);
 }
 

@@ -44,7 +44,7 @@ fn a_program_that_fails() {
     let (said, _) = ended.stderr.trim_end().rsplit_once('\n').unwrap();
     assert_snapshot!(said, @r#"
     Traceback (most recent call last):
-      File "<program>", line 3, in <module>
+      File "program.py", line 3, in <module>
         1 / 0
         ~~^~~
     ZeroDivisionError: division by zero
@@ -97,7 +97,6 @@ fn output_is_shown_while_the_program_runs() {
         let home = home();
         home.write("program.py", format!("print('first')\n{waiting}"));
         let mut run = Client::spawn(home.configured(&["run", &home.text_path("program.py")]));
-        run.set_timeout(Duration::from_secs(10));
         assert_eq!(run.receive_line().as_deref(), Some("first"), "{waiting}");
         assert!(run.wait(Duration::ZERO).is_none(), "{waiting}: it is still running");
     }
@@ -150,7 +149,7 @@ fn tools_are_listed_searched_and_shown() {
     let none = finish(home.configured(&["tools", "zzzqqq"]));
     assert_eq!(
         none,
-        Ended { code: Some(1), stdout: String::new(), stderr: "no tool matches\n".into() }
+        Ended { code: Some(1), stdout: String::new(), stderr: "No tool matches\n".into() }
     );
 
     let shown = finish(home.configured(&["tools", "show", "mcp__fixture__nothing"]));
@@ -171,8 +170,7 @@ fn tools_are_listed_searched_and_shown() {
     let unknown = finish(home.configured(&["tools", "show", "mcp__fixture__ad"]));
     assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""));
     assert_snapshot!(unknown.stderr, @"
-    [Tool not found] 'mcp__fixture__ad' is not available in execute_program
-    Did you mean: 'mcp__fixture__add'?
+    error: there is no tool 'mcp__fixture__ad'. Did you mean: 'mcp__fixture__add'?
     ");
 }
 
@@ -194,7 +192,7 @@ fn check_shows_every_server() {
     let (before, rest) = table.split_once("ready in ").unwrap();
     let (_, after) = rest.split_once(" ms").unwrap();
     assert_snapshot!(format!("{before}ready in [time] ms{after}"), @"
-    configuration [home]/config.json is valid
+    The configuration [home]/config.json is valid
     SERVER   TRANSPORT  TOOLS  STATE
     fixture  stdio         35  ready in [time] ms: fixture 1.0.0, protocol 2025-11-25
     broken   stdio          -  failed: command '/no/such/command' was not found; check that it is installed and on PATH, or give its full path
@@ -227,7 +225,10 @@ fn every_command_explains_itself_with_an_example() {
             "uninstall",
             "add",
             "remove",
+            "enable",
+            "disable",
             "list",
+            "config",
             "serve",
             "run",
             "call",
@@ -235,6 +236,7 @@ fn every_command_explains_itself_with_an_example() {
             "exec",
             "proxy",
             "runs",
+            "logs",
             "stats",
             "doctor",
             "tools",
@@ -243,12 +245,14 @@ fn every_command_explains_itself_with_an_example() {
             "cache",
             "pin",
             "trust",
+            "secrets",
             "login",
             "logout",
             "demo",
             "schema",
             "completions",
-            "man"
+            "man",
+            "licences"
         ]
     );
     let mut paths: Vec<Vec<String>> = Vec::new();
@@ -263,6 +267,24 @@ fn every_command_explains_itself_with_an_example() {
         let example = format!("onecall {}", words.join(" "));
         let examples = text.split_once("Example").map(|(_, examples)| examples);
         assert!(examples.is_some_and(|examples| examples.contains(&example)), "{text}");
+    }
+}
+
+#[test]
+fn the_licences_of_what_is_in_the_binary_are_printed() {
+    let ended = finish(Home::new().onecall(&["licences"]));
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let parts = [
+        "GNU LESSER GENERAL PUBLIC LICENSE",
+        "GNU GENERAL PUBLIC LICENSE",
+        "PYTHON SOFTWARE FOUNDATION LICENSE",
+        "SQLite (in libsqlite3-sys)",
+        // QuickJS and mimalloc, whose sources are inside of packages.
+        "Fabrice Bellard",
+        "Microsoft Corporation",
+    ];
+    for part in parts {
+        assert!(ended.stdout.contains(part), "no {part}");
     }
 }
 

@@ -38,11 +38,14 @@ fn no_reply_is_crossed_or_lost() {
     assert_eq!(gateway.session.client().strays(), [""; 0]);
 }
 
+/// Ends when sixteen of it run, or fails to.
+const TOGETHER: &str = "print(await mcp__fixture__in_flight(ms=60_000, until=16))";
+
 #[test]
 fn programs_wait_for_each_others_calls_side_by_side() {
-    let mut gateway = Gateway::new();
-    let calls: Vec<CallId> =
-        (0..16).map(|_| gateway.start("print(await mcp__fixture__in_flight(ms=3000))")).collect();
+    // So many fit on any machine.
+    let mut gateway = Gateway::with_limits(&json!({ "memory_mb": 64 }));
+    let calls: Vec<CallId> = (0..16).map(|_| gateway.start(TOGETHER)).collect();
     let most: Vec<u32> = calls
         .into_iter()
         .map(|call| printed(&gateway.session.finish_call(call)).trim().parse().unwrap())

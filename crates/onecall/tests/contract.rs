@@ -114,17 +114,17 @@ fn a_timeout_names_the_limit() {
     let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 1 }));
     let reason = "TimeoutError: Execution exceeded 1s limit";
     assert_eq!(answer(&mut gateway, "while True: pass"), failure(reason));
-    let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 0.5 }));
-    let reason = "TimeoutError: Execution exceeded 0.5s limit\n[Tool calls completed: 1]";
+    let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 3.5 }));
+    let reason = "TimeoutError: Execution exceeded 3.5s limit\n[Tool calls completed: 1]";
     let code = "await mcp__fixture__add(1, 2)\nawait mcp__fixture__hang()";
     assert_eq!(answer(&mut gateway, code), failure(reason));
 }
 
 #[test]
 fn output_before_a_timeout_is_kept() {
-    let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 1 }));
+    let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 3 }));
     let reason =
-        "TimeoutError: Execution exceeded 1s limit\n[Output before the failure]\nstep one\n";
+        "TimeoutError: Execution exceeded 3s limit\n[Output before the failure]\nstep one\n";
     for waiting in ["while True: pass", "import time; time.sleep(60)"] {
         let code = format!("print('step one')\n{waiting}");
         assert_eq!(answer(&mut gateway, &code), failure(reason), "{waiting}");

@@ -65,6 +65,28 @@ fn what_is_loaded_up_front_hardly_counts() {
 }
 
 #[test]
+fn an_agent_reads_what_is_for_what_and_what_needs_no_program() {
+    let home = Home::with_config(&json!({ "servers": [] }));
+    let mut session = Session::new(Client::spawn(home.configured(&["serve"])));
+    let greeting = session.initialize(PROTOCOL);
+    let mut text = format!("{}\n", greeting["instructions"].as_str().unwrap());
+    for tool in session.list_tools() {
+        let (name, about) = (tool["name"].as_str().unwrap(), tool["description"].as_str().unwrap());
+        text.push_str(&format!("\n{name}: {about}\n"));
+    }
+    insta::assert_snapshot!(text);
+}
+
+/// What `execute_program` says of a single call is true: `proxy` makes it without a program.
+#[test]
+fn a_single_call_needs_no_program() {
+    let mut gateway = Gateway::new();
+    let arguments = json!({ "target_tool": "mcp__fixture__add", "tool_args": { "a": 1, "b": 2 } });
+    let answer = gateway.session.call_tool("proxy", arguments);
+    assert_eq!((answer.is_error, answer.text.as_str()), (false, "3"));
+}
+
+#[test]
 fn all_definitions_together_stay_small() {
     let config = json!({ "servers": [], "expose": ["programmatic_tool_calling"] });
     let mut gateway = Gateway::with_config(&config);

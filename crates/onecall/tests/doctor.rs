@@ -11,7 +11,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use support::{Ended, Home, finish, fixture, has_system_python, without_namespaces};
+use support::{Ended, Home, finish, fixture, has_system_python};
 use testkit::authorization::AuthorizationServer;
 use testkit::bins;
 use testkit::remote::HttpFixture;
@@ -125,7 +125,7 @@ fn each_server_in_trouble_is_told_with_what_helps() {
     let text = text.replace(guarded.address(), "HOST");
     assert!(!ended.stdout.contains(SECRET), "{text}");
     assert_snapshot!(sections(&text, &["programs", "servers"]));
-    assert_snapshot!(last_line(&text), @"19 green, 4 yellow, 9 red; begin with programs, uvx: install uv: https://docs.astral.sh/uv");
+    assert_snapshot!(last_line(&text), @"21 green, 4 yellow, 9 red; start with programs, uvx: install uv: https://docs.astral.sh/uv");
 
     let found = finish(secluded(&home, &["--json"]));
     assert!(!found.stdout.contains(SECRET));
@@ -163,6 +163,27 @@ fn a_secret_among_the_arguments_is_not_shown() {
 }
 
 #[test]
+fn a_variable_that_a_server_lacks_is_named() {
+    let said = "error: TRACKER_TOKEN is required";
+    let server = fixture("tracker", &["--exit-on-start", "1", "--stderr", said]);
+    let home = with_node(&json!({ "servers": [server] }));
+    let fix = |home: &Home| {
+        let mut command = secluded(home, &["--json"]);
+        command.env("TRACKER_TOKEN", SECRET);
+        let ended = finish(command);
+        assert!(!ended.stdout.contains(SECRET), "{}", ended.stdout);
+        report(&ended)["servers"][0]["fix"].as_str().unwrap_or_default().to_owned()
+    };
+    let advice = "onecall does not pass TRACKER_TOKEN on to it: add `env_inherit: [TRACKER_TOKEN]` to its entry";
+    assert_eq!(fix(&home), advice);
+    // It gets the variable now, and fails for another reason.
+    let mut server = fixture("tracker", &["--exit-on-start", "1", "--stderr", said]);
+    server["env_inherit"] = json!(["TRACKER_TOKEN"]);
+    home.write("config.json", json!({ "servers": [server] }).to_string());
+    assert!(fix(&home).starts_with("run its command by hand"), "{}", fix(&home));
+}
+
+#[test]
 fn a_configuration_that_is_wrong_does_not_hide_the_rest() {
     let home = with_node(&json!({}));
     home.write(
@@ -179,8 +200,6 @@ fn a_configuration_that_is_wrong_does_not_hide_the_rest() {
       ✗ file  ~/config.json cannot be used
               ~/config.json:2:3: unknown key 'servrs' in the configuration
                 help: did you mean 'servers'?
-              ~/config.json:4:44: environment variable 'NOT_SET' is not set (in 'KEY' in 'env' of server 'a')
-                help: set it before starting onecall, or write ${NOT_SET:-default}
               → correct line 2: did you mean 'servers'?
 
     engines
@@ -189,20 +208,21 @@ fn a_configuration_that_is_wrong_does_not_hide_the_rest() {
                     programs run on the embedded Python alone, without packages
                     → set `python` to a CPython from 3.11 on
       ✓ typescript  hello from TypeScript (#)
+      ✓ scratch     programs that name /tmp have a folder in memory there, on python (#)
 
     servers
       ! servers  not tried, because the configuration is not valid
-                 → correct the configuration first
+                 → fix the configuration first
 
     store
-      ✓ file     ~/home/state/onecall/onecall.db, made when something is kept
+      ✓ file     ~/home/state/onecall/onecall.db, created when it is needed
       ✓ records  metadata: what ran, without arguments and results
 
     clients
-      ✓ files  no client that is known here starts onecall yet
-               `onecall install CLIENT` adds it to one
+      ✓ files  no known client starts onecall yet
+               `onecall install CLIENT` adds onecall to a client
     ");
-    assert_snapshot!(last_line(&text), @"17 green, 3 yellow, 1 red; begin with configuration, file: correct line 2: did you mean 'servers'?");
+    assert_snapshot!(last_line(&text), @"19 green, 3 yellow, 1 red; start with configuration, file: correct line 2: did you mean 'servers'?");
 
     let found = report(&finish(secluded(&home, &["--json"])));
     assert_eq!(found["configuration"][0]["facts"]["problems"][0]["line"], 2);
@@ -230,7 +250,7 @@ fn a_configuration_is_named_with_the_reason_for_it() {
     assert_snapshot!(look(), @r"
     configuration
       ! file  there is none, so there are no servers
-              → `onecall init` makes one from the servers of your clients
+              → run `onecall init` to create one from the servers of your clients
     ");
     home.write("home/config/onecall/config.yaml", "servers: []\n");
     let file = home.write("work/onecall.yaml", "servers: []\n");
@@ -261,13 +281,14 @@ fn without_python_there_is_a_reservation() {
                     programs run on the embedded Python alone, without packages
                     → set `python` to a CPython from 3.11 on
       ✓ typescript  hello from TypeScript (#)
+      ✓ scratch     programs that name /tmp have a folder in memory there, on python (#)
 
     programs
       ! python3  not on PATH: programs run on the embedded Python alone, without packages
                  → install Python 3.11 or newer: https://www.python.org/downloads
       ✓ node     v22.1.0 in ~/bin/node (#)
     ");
-    assert_snapshot!(last_line(&text), @"19 green, 2 yellow, 0 red; begin with engines, cpython: set `python` to a CPython from 3.11 on");
+    assert_snapshot!(last_line(&text), @"21 green, 2 yellow, 0 red; start with engines, cpython: set `python` to a CPython from 3.11 on");
     home.set("engine", "cpython");
     assert_eq!(finish(secluded(&home, &[])).code, Some(1));
 }
@@ -309,8 +330,12 @@ fn programs_find_the_same_as_json() {
     assert_eq!(server, expected);
     assert_eq!(facts["transport"], "stdio");
     assert!(facts["tools"].as_u64().is_some_and(|tools| tools > 0), "{facts}");
-    let wall = &report["sandbox"][1]["facts"]["engines"]["python"];
-    assert_eq!(wall["state"], "holds", "{}", report["sandbox"]);
+    let files = &report["sandbox"][1];
+    assert_eq!((&files["name"], &files["verdict"]), (&json!("files"), &json!("green")));
+    let python = &files["facts"]["engines"]["python"];
+    assert_eq!(python["holds"], true, "{files}");
+    assert!(python["held_by"].as_array().unwrap().contains(&json!("empty root")), "{files}");
+    assert_eq!(python["tried"][0], "read /etc/passwd", "{files}");
 }
 
 #[test]
@@ -332,7 +357,7 @@ fn pinned_tools_are_accepted_by_nobody_who_only_looks() {
     assert_snapshot!(look(), @r"
     servers
       ! sums  0 tools, fixture 1.0.0, protocol 2025-11-25 (#)
-              quarantined until somebody accepts them: mcp__sums__add
+              quarantined until you accept them: mcp__sums__add
               → look at them with `onecall pin sums`
     ");
 }
@@ -342,35 +367,12 @@ fn without_walls_it_says_so() {
     let ended = finish(secluded(&with_node(&json!({ "sandbox": "off" })), &[]));
     assert_eq!(ended.code, Some(0));
     assert!(
-        ended.stdout.contains("! mode  off: programs run without walls; only their limits hold"),
+        ended
+            .stdout
+            .contains("! mode  off: programs run without a sandbox; only their limits apply"),
         "{}",
         ended.stdout
     );
-}
-
-#[test]
-fn a_missing_wall_is_named() {
-    let examine = |sandbox| {
-        let home = with_node(&json!({ "sandbox": sandbox }));
-        without_namespaces(&home, home.configured(&["doctor"]))
-    };
-    let Some(required) = examine("required") else { return };
-    assert_eq!(required.code, Some(1));
-    let reason = "its worker died while starting: the sandbox cannot build its wall `namespaces`: ";
-    assert!(required.stdout.contains(reason), "{}", required.stdout);
-    assert!(required.stdout.contains("✗ python      cannot run programs: see the sandbox above"));
-    assert!(last_line(&required.stdout).contains("; begin with sandbox, for python: "));
-
-    let accepted = examine("best-effort").unwrap();
-    assert_eq!(accepted.code, Some(0), "{}", accepted.stdout);
-    for wall in ["namespaces", "empty root"] {
-        let row = accepted.stdout.lines().find(|line| line.contains(&format!("! {wall}")));
-        assert!(
-            row.is_some_and(|row| row.contains(" missing for python: ")),
-            "{}",
-            accepted.stdout
-        );
-    }
 }
 
 #[test]
@@ -384,7 +386,7 @@ fn a_store_is_looked_at_and_left_alone() {
     let (code, store) = look();
     assert_eq!(code, Some(0));
     assert!(store.contains("✓ file     ~/home/state/onecall/onecall.db, "), "{store}");
-    assert!(store.contains(", schema 1 (#)"), "{store}");
+    assert!(store.contains(", schema 3 (#)"), "{store}");
 
     for file in fs::read_dir(home.path("home/state/onecall")).unwrap() {
         fs::remove_file(file.unwrap().path()).unwrap();
@@ -394,7 +396,7 @@ fn a_store_is_looked_at_and_left_alone() {
     assert_eq!(code, Some(1));
     assert_snapshot!(store, @r"
     store
-      ✗ file     the store '~/home/state/onecall/onecall.db' is damaged or no store at all
+      ✗ file     the store '~/home/state/onecall/onecall.db' is damaged, or is not a store of onecall
                  → move '~/home/state/onecall/onecall.db' away; otherwise the next run sets it aside and begins a new one
       ✓ records  metadata: what ran, without arguments and results
     ");
@@ -413,7 +415,7 @@ fn clients_that_start_onecall_are_listed() {
     assert_snapshot!(sections(&shown(&home, &ended), &["clients"]), @r"
     clients
       ✓ cursor  ~/home/.cursor/mcp.json
-      ✗ gemini  ~/home/.gemini/settings.json starts '/nowhere/onecall', which is not there
+      ✗ gemini  ~/home/.gemini/settings.json starts '/nowhere/onecall', which does not exist
                 → run `onecall install gemini` again
     ");
 }

@@ -60,7 +60,7 @@ fn imports_decide_where_nobody_does() {
         return;
     }
     let mut gateway = Gateway::new();
-    // The embedded interpreter has no SQLite.
+    // The embedded interpreter has no SQLite and no foreign functions.
     let cases = [
         ("import sqlite3", SYSTEM),
         ("import json, sqlite3 as database", SYSTEM),
@@ -69,6 +69,9 @@ fn imports_decide_where_nobody_does() {
         ("class Store:\n    async def open(self):\n        from sqlite3 import dbapi2", SYSTEM),
         ("try:\n    import sqlite3\nexcept ImportError:\n    pass", SYSTEM),
         ("import sqlite3\ntry:\n    import nobody_has_this\nexcept ImportError:\n    pass", SYSTEM),
+        ("import ctypes\nprint(ctypes.sizeof(ctypes.c_int32))", "4\nCPython\n"),
+        ("from ctypes.util import find_library", SYSTEM),
+        ("import _ctypes", SYSTEM),
         ("import json, asyncio, xml.etree.ElementTree", EMBEDDED),
         ("text = '''\nimport sqlite3\n'''  # import sqlite3", EMBEDDED),
         ("try:\n    import nobody_has_this\nexcept ImportError:\n    pass", EMBEDDED),
@@ -97,7 +100,27 @@ fn nothing_runs_before_the_engine_is_chosen() {
 fn a_module_that_nobody_has_is_missing() {
     let mut gateway = Gateway::new();
     let reason = gateway.fails("import nobody_has_this");
-    assert!(reason.ends_with("ModuleNotFoundError: No module named 'nobody_has_this'"), "{reason}");
+    assert!(
+        reason.contains("\nModuleNotFoundError: No module named 'nobody_has_this'\n"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn foreign_functions_are_missing_from_the_embedded_interpreter_alone() {
+    let mut gateway = Gateway::new();
+    let missing = failed(&gateway.execute_on("python", "import ctypes"));
+    assert!(missing.contains("\nModuleNotFoundError: No module named '_ctypes'\n"), "{missing}");
+    // What of the standard library would use them if they were there does without.
+    let code = "
+try:
+    import ctypes
+except ModuleNotFoundError as error:
+    print(error.name)
+import multiprocessing, platform, uuid, webbrowser
+print(platform.platform() != '', len(str(uuid.uuid1())), uuid.getnode() > 0)
+";
+    assert_eq!(printed(&gateway.execute_on("python", code)), "_ctypes\nTrue 36 True\n");
 }
 
 #[test]
@@ -128,29 +151,26 @@ fn without_a_system_python_the_reason_is_told() {
 
 #[test]
 fn what_is_no_python_is_not_taken_for_one() {
-    let home = Home::with_config(&json!({ "python": "../impostor" }));
-    let old =
-        r#"{"implementation":"CPython","version":[3,9,1],"executable":"/x","paths":[],"lacks":[]}"#;
-    let bare = r#"{"implementation":"CPython","version":[3,13,0],"executable":"/x","paths":[],"lacks":["ctypes"]}"#;
+    let home = Home::with_config(&json!({}));
+    let script = home.write("impostor", "#!/bin/sh\ntouch \"$0.ran\"\n").display().to_string();
+    set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
     let cases = [
-        ("echo hello", "is no Python that can be used (exit status: 0): it said nothing"),
-        ("echo oops >&2; exit 3", "is no Python that can be used (exit status: 3): oops"),
-        (&format!("echo '{old}'"), "is CPython 3.9.1"),
-        (&format!("echo '{bare}'"), "lacks the module ctypes"),
+        ("/bin/false", "is no Python that can be used (exit status: 1): it said nothing"),
+        ("/bin/echo", "is no Python that can be used (exit status: 0): it said nothing"),
+        (&script, "is a script; only an interpreter itself can be locked in"),
     ];
-    home.set("python", &home.text_path("impostor"));
-    for (script, expected) in cases {
-        let impostor = home.write("impostor", format!("#!/bin/sh\n{script}\n"));
-        set_permissions(&impostor, Permissions::from_mode(0o755)).unwrap();
+    for (impostor, expected) in cases {
+        home.set("python", impostor);
         home.write("program.py", "print(1)");
         let program = home.text_path("program.py");
         let ended = support::finish(home.configured(&["run", "--engine", "cpython", &program]));
         let reason = format!(
-            "the engine could not start: {} {expected}; set `python` to a CPython from 3.11 on",
-            impostor.display()
+            "the engine could not start: {impostor} {expected}; set `python` to a CPython from \
+             3.11 on"
         );
         assert_eq!((ended.code, ended.stderr.lines().next()), (Some(2), Some(reason.as_str())));
     }
+    assert!(!home.path("impostor.ran").exists());
 }
 
 #[test]

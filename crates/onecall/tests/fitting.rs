@@ -6,7 +6,7 @@
 mod support;
 
 use serde_json::json;
-use support::Gateway;
+use support::{Gateway, Home, failed, fixture};
 
 #[test]
 fn what_does_not_fit_is_told_and_not_sent() {
@@ -80,4 +80,68 @@ fn a_plan_is_held_to_the_same_rules() {
     let told = r#"year: "never" is of type string, not integer"#;
     assert!(answer.is_error && answer.text.contains(told), "{}", answer.text);
     assert_eq!(log.calls("query_sales"), 1);
+}
+
+#[test]
+fn what_a_server_may_read_as_its_type_is_passed_on() {
+    let (mut gateway, log) = Gateway::recorded(&json!({}));
+    // Known before the run, and known only then.
+    let code = "
+        year = str(2024)
+        await mcp__fixture__query_sales(region='North', year='2024')
+        await mcp__fixture__query_sales(region='North', year=year)
+    ";
+    let failure = gateway.fails(code);
+    insta::assert_snapshot!(failure, @r#"
+    Traceback (most recent call last):
+      File "<program>", line 2, in <module>
+        await mcp__fixture__query_sales(region='North', year='2024')
+    ToolError: 'mcp__fixture__query_sales' failed: invalid arguments for 'query_sales': invalid type: string "2024", expected u64 at line 1 column 31
+      'year' was sent as the string '2024'; the schema says integer
+    "#);
+    assert_eq!(log.calls("query_sales"), 1, "the program ended there");
+    let sent = log.wait_for_call("query_sales");
+    assert_eq!(sent["params"]["arguments"], json!({ "region": "North", "year": "2024" }));
+
+    let typescript = "await mcp__fixture__query_sales({ year: '2024' })";
+    let failure = failed(&gateway.execute_typescript(typescript));
+    let note = "'year' was sent as the string '2024'; the schema says integer";
+    assert!(failure.lines().any(|line| line.trim() == note), "{failure}");
+
+    let plan = json!({ "target_tool": "query_sales", "tool_args": { "year": "2024" } });
+    let answer = gateway.session.call_tool("proxy", plan);
+    assert!(answer.is_error && answer.text.contains(note), "{}", answer.text);
+}
+
+#[test]
+fn a_server_that_reads_text_as_numbers_gets_the_text() {
+    let home = Home::new();
+    let schema = json!({ "type": "object", "properties": {
+        "limit": { "type": "integer" }, "tags": { "type": "array" }, "all": { "type": "boolean" },
+    }});
+    let tools = json!([{ "name": "raw_arguments", "inputSchema": schema }]);
+    home.write("tools", tools.to_string());
+    let servers = json!([fixture("fixture", &["--tools-file", &home.text_path("tools")])]);
+    home.write("config.json", json!({ "servers": servers }).to_string());
+    let mut gateway = Gateway::at(home);
+    let code = r#"
+        print(await mcp__fixture__raw_arguments(limit="3", tags='["a"]', all="yes"))
+        print(tools.raw_arguments(limit=True, all=1))
+    "#;
+    let expected = "{'limit': '3', 'tags': '[\"a\"]', 'all': 'yes'}\n{'limit': True, 'all': 1}\n";
+    assert_eq!(gateway.prints(code), expected);
+}
+
+#[test]
+fn a_local_tool_gets_only_what_its_schema_says() {
+    let tool = json!({
+        "name": "repeat",
+        "command": ["echo", "{times}"],
+        "input_schema": { "properties": { "times": { "type": "integer" } } },
+    });
+    let mut gateway = Gateway::with_config(&json!({ "local_tools": [tool] }));
+    assert_eq!(gateway.prints("print(await mcp__local__repeat(times=3))"), "3\n");
+    let failure = gateway.fails("await mcp__local__repeat(times='3')");
+    let told = r#"times: "3" is of type string, not integer"#;
+    assert!(failure.contains(told), "{failure}");
 }

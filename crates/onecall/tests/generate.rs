@@ -68,7 +68,7 @@ fn a_tree_in_typescript() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(ended.stdout, "out: 3 tools in 14 files; 14 written, 0 removed, 0 unchanged\n");
     assert_snapshot!(paths(&out(&home, "")));
-    assert_snapshot!(read(&home, "shop/mutation/deleteOrder.ts"));
+    assert_snapshot!(read(&home, "shop/mutation/delete-order.ts"));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn only_what_has_changed_is_written() {
     home.write_tools("tools.json", &[("list_orders", "Other words."), TOOLS[1], TOOLS[2]]);
     let ended = generate(&home, "typescript", &[]);
     assert_eq!(ended.stdout, "out: 3 tools in 14 files; 1 written, 0 removed, 13 unchanged\n");
-    assert!(read(&home, "shop/query/listOrders.ts").contains("Other words."));
+    assert!(read(&home, "shop/query/list_orders.ts").contains("Other words."));
 }
 
 #[test]
@@ -111,18 +111,18 @@ fn files_of_tools_that_are_gone_go() {
 fn what_somebody_has_edited_stays() {
     let home = shop(&TOOLS);
     assert_eq!(generate(&home, "typescript", &[]).code, Some(0));
-    fs::write(out(&home, "shop/query/listOrders.ts"), "// mine\n").unwrap();
+    fs::write(out(&home, "shop/query/list_orders.ts"), "// mine\n").unwrap();
     fs::write(out(&home, "shop/other/echo.ts"), "// mine too\n").unwrap();
     home.write_tools("tools.json", &TOOLS[..2]);
     let ended = generate(&home, "typescript", &[]);
     assert_eq!(ended.code, Some(1));
     assert_snapshot!(ended.stderr);
-    assert_eq!(read(&home, "shop/query/listOrders.ts"), "// mine\n");
+    assert_eq!(read(&home, "shop/query/list_orders.ts"), "// mine\n");
     assert_eq!(read(&home, "shop/other/echo.ts"), "// mine too\n");
     // They are still known as edited.
     assert_eq!(generate(&home, "typescript", &[]).code, Some(1));
     assert_eq!(generate(&home, "typescript", &["--force"]).code, Some(0));
-    assert!(read(&home, "shop/query/listOrders.ts").contains("Lists orders."));
+    assert!(read(&home, "shop/query/list_orders.ts").contains("Lists orders."));
     assert!(!out(&home, "shop/other").exists());
 }
 
@@ -134,7 +134,7 @@ fn a_file_of_somebody_else_is_not_overwritten() {
     assert_eq!((ended.code, read(&home, "README.md").as_str()), (Some(1), "mine"));
     assert_eq!(
         ended.stderr,
-        "kept README.md: somebody else has written or edited it; --force overwrites it\n"
+        "Kept README.md: it was not written by onecall, or was edited since; --force overwrites it\n"
     );
 }
 
@@ -169,7 +169,7 @@ fn the_configuration_sorts_tools_otherwise() {
     let found = paths(&out(&home, ""));
     let found: Vec<&str> = found.lines().filter(is_tool).collect();
     let expected =
-        ["shop/other/deleteOrder.ts", "shop/other/listOrders.ts", "shop/validation/echo.ts"];
+        ["shop/other/delete-order.ts", "shop/other/list_orders.ts", "shop/validation/echo.ts"];
     assert_eq!(found, expected);
 }
 
@@ -188,7 +188,7 @@ fn servers_can_be_chosen() {
     assert_eq!(ended.code, Some(2));
     assert_eq!(
         ended.stderr,
-        "error: there is no server 'four' in the configuration; there is one, two, three\n"
+        "error: there is no server 'four' in the configuration; configured servers: one, two, three\n"
     );
 }
 
@@ -243,4 +243,72 @@ fn a_folder_has_one_language() {
     assert_eq!(ended.code, Some(2));
     let said = "error: 'out' has files in typescript; write those in python to another folder\n";
     assert_eq!(ended.stderr, said);
+}
+
+#[test]
+fn files_are_named_as_tools_are() {
+    let names =
+        ["get_items", "getItem", "GETITEM", "a.b/c", "-rf", "aux", "delete", "größe", "index"];
+    let home = shop(&names.map(|name| (name, "")));
+    assert_eq!(generate(&home, "typescript", &[]).code, Some(0));
+    assert_snapshot!(paths(&out(&home, "shop")));
+    assert_snapshot!(read(&home, "shop/query/index.ts"));
+}
+
+#[test]
+fn a_name_that_changes_only_its_case_is_another_file() {
+    let home = shop(&[("Get_item", "")]);
+    assert_eq!(generate(&home, "typescript", &[]).code, Some(0));
+    home.write_tools("tools.json", &[("get_item", "")]);
+    let ended = generate(&home, "typescript", &[]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let found = paths(&out(&home, "shop/query"));
+    assert_eq!(found, "get_item.ts\nindex.ts\n");
+    assert!(read(&home, "shop/query/get_item.ts").contains("mcp__shop__get_item"));
+}
+
+#[test]
+fn files_with_the_names_of_an_earlier_version_go() {
+    let home = shop(&TOOLS);
+    assert_eq!(generate(&home, "typescript", &[]).code, Some(0));
+    // As they were called before, with what the manifest knows of them.
+    let (old, new) = ("shop/query/listOrders.ts", "shop/query/list_orders.ts");
+    fs::rename(out(&home, new), out(&home, old)).unwrap();
+    let manifest = read(&home, ".onecall-generated.json").replace(new, old);
+    home.write("work/out/.onecall-generated.json", manifest);
+    let ended = generate(&home, "typescript", &[]);
+    assert_eq!(ended.stdout, "out: 3 tools in 14 files; 1 written, 1 removed, 13 unchanged\n");
+    assert!(out(&home, new).exists() && !out(&home, old).exists());
+}
+
+#[test]
+fn the_readme_names_the_folder_as_it_is() {
+    for (folder, expected) in [("mcp-apis", "./mcp-apis/"), ("my tools", "./tools/")] {
+        let home = shop(&TOOLS);
+        let arguments = ["generate", "--lang", "typescript", "--out", folder];
+        assert_eq!(finish(home.configured(&arguments)).code, Some(0));
+        let readme = fs::read_to_string(home.path("work").join(folder).join("README.md")).unwrap();
+        assert!(readme.contains(&format!("from \"{expected}shop/query/index.js\"")), "{readme}");
+    }
+}
+
+#[test]
+fn no_server_writes_into_the_readme() {
+    let home = shop(&[]);
+    let hostile = "```\n# Run this";
+    let schema = json!({
+        "type": "object",
+        "properties": { hostile: { "enum": [hostile] } },
+        "required": [hostile],
+    });
+    let tools = json!([{ "name": format!("list {hostile}"), "inputSchema": schema }]);
+    home.write("tools.json", tools.to_string());
+    assert_eq!(generate(&home, "typescript", &[]).code, Some(0));
+    let readme = read(&home, "README.md");
+    assert!(
+        readme
+            .contains(r#"{ "\u0060\u0060\u0060\n# Run this": "\u0060\u0060\u0060\n# Run this" }"#)
+    );
+    let headings: Vec<&str> = readme.lines().filter(|line| line.starts_with('#')).collect();
+    assert_eq!((readme.matches("```").count(), headings.len()), (6, 2), "{readme}");
 }

@@ -112,7 +112,9 @@ fn attack_23_a_description_is_data_and_has_an_end() {
         tool["description"].as_str().unwrap().to_owned()
     };
     assert_eq!(inspect("mcp__evil__nasty"), nasty);
-    assert_eq!(inspect("mcp__evil__long").chars().count(), 4_000);
+    let long = inspect("mcp__evil__long");
+    assert!(long.ends_with("y… (cut: 46,000 of 50,000 characters)"), "{long}");
+    assert_eq!(long.chars().filter(|it| *it == 'y').count(), 4_000);
 }
 
 #[test]
@@ -244,6 +246,7 @@ fn attack_27_noise_is_ignored_and_the_connection_lives() {
     // The half answer names the call, which can be answered once.
     let raised = raises(&mut gateway);
     assert!(raised == "None\n" || raised.contains("the answer is not valid JSON"), "{raised}");
+    gateway.wait_for_log(&["as further ones will be"]);
     let log = gateway.session.client().stderr();
     let warnings = log.lines().filter(|line| line.contains("as further ones will be")).count();
     assert_eq!(warnings, 1, "{log}");
@@ -261,19 +264,11 @@ fn attack_28_a_server_that_never_answers_is_told_that_nobody_waits() {
 #[test]
 fn attack_29_a_call_that_kills_its_server_is_not_made_again() {
     let (mut gateway, received) = recorded(working(&[json!({ "exit": 3 })]), &json!({}));
-    let code = "
-        import asyncio
-        for attempt in range(2):
-            try:
-                await mcp__evil__work()
-            except ToolError as error:
-                print(str(error).split(';')[0])
-                await asyncio.sleep(0)
-    ";
-    let printed = gateway.prints(code);
-    let first = printed.lines().next().unwrap();
-    assert_eq!(first, "'mcp__evil__work' failed: server 'evil' has exited (exit status: 3)");
-    assert!(printed.lines().nth(1).unwrap().contains("server 'evil' is not running"), "{printed}");
+    let raised = gateway.fails("await mcp__evil__work()");
+    let expected = "ToolError: 'mcp__evil__work' failed: server 'evil' has exited (exit status: 3)";
+    assert_eq!(raised.lines().find(|line| line.starts_with("ToolError")), Some(expected));
+    let lists = || received.messages().iter().filter(|it| it["method"] == "tools/list").count();
+    assert!(wait_until(PATIENCE, || lists() == 2), "it is started again");
     assert_eq!(received.calls("work"), 1);
 }
 

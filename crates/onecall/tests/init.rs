@@ -86,7 +86,7 @@ fn everything_that_is_found_is_taken_over() {
     // Nothing of it is new the second time.
     let again = onecall(&home, &["init", "--yes"]);
     assert_eq!(again.code, Some(0), "{}", shown(&again));
-    assert!(again.stderr.contains("already in [home]/"), "{}", again.stderr);
+    assert!(again.stderr.contains("Already in [home]/"), "{}", again.stderr);
     // And what was written is what runs.
     let mut command = home.onecall(&["tools"]);
     command.env("TICKETS_TOKEN", "x").env("SHOP_KEY", "y");
@@ -118,7 +118,7 @@ fn nobody_is_asked_where_nobody_is() {
     shop | [server] | Cursor
     tickets | http://127.0.0.1:9/mcp | Cursor
     --- stderr
-    error: there is nobody to ask here; say --yes to take all of them
+    error: not a terminal: pass --yes to import all of them
     ");
     assert!(!home.path(CONFIG).exists());
 }
@@ -144,7 +144,8 @@ fn an_existing_file_keeps_what_it_says() {
 fn a_file_that_is_not_trusted_does_not_become_so() {
     let home = home();
     home.write("work/onecall.yaml", "servers: []\n");
-    let ended = onecall(&home, &["init", "--yes", "--no-check", "--client", "cursor"]);
+    let init = ["init", "--yes", "--no-check", "--client", "cursor", "--output", "onecall.yaml"];
+    let ended = onecall(&home, &init);
     assert_eq!(ended.code, Some(0), "{}", shown(&ended));
     assert!(ended.stderr.contains("is not trusted yet"), "{}", ended.stderr);
     let mut command = home.onecall(&["check"]);
@@ -157,7 +158,8 @@ fn a_file_with_a_mistake_is_not_touched() {
     let home = home();
     let broken = "servers:\n  - name: a\n command: b\n";
     home.write("work/onecall.yaml", broken);
-    let ended = onecall(&home, &["init", "--yes", "--client", "cursor"]);
+    let init = ["init", "--yes", "--client", "cursor", "--output", "onecall.yaml"];
+    let ended = onecall(&home, &init);
     assert_eq!(ended.code, Some(2), "{}", shown(&ended));
     assert!(ended.stderr.contains("[home]/work/onecall.yaml:3:"), "{}", ended.stderr);
     assert_eq!(std::fs::read_to_string(home.path("work/onecall.yaml")).unwrap(), broken);
@@ -173,7 +175,8 @@ fn files_can_be_named() {
     assert_eq!(ended.code, Some(0), "{}", shown(&ended));
     insta::assert_snapshot!(read(&home, "work/new.yaml"), @r#"
     # The MCP servers that onecall bridges, and everything else it can be told.
-    # ${NAME} is taken from the environment. See `onecall check`, `onecall add`, `onecall remove`.
+    # ${NAME} is taken from the environment, or from `onecall secrets`. See also `onecall check`,
+    # `onecall add`, `onecall remove`.
     servers:
       # from Cursor
       - name: shop

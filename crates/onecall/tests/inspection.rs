@@ -57,7 +57,9 @@ fn a_tool_can_be_inspected() {
                 "type": "object",
                 "properties": { "result": { "type": "number" } },
                 "required": ["result"],
+                "title": "addOutput",
             },
+            "note": "Programs get the value of result itself.",
         })
     );
     let without: Value =

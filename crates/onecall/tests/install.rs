@@ -49,12 +49,19 @@ fn onecall(home: &Home, arguments: &[&str]) -> Ended {
     shortened(home, finish(home.onecall(arguments)))
 }
 
-fn shortened(home: &Home, mut ended: Ended) -> Ended {
+fn shortened_text(home: &Home, text: &str) -> String {
     let program = bins::onecall().display().to_string();
+    text.replace(&program, "[onecall]").replace(&home.text_path(""), "[home]/")
+}
+
+fn shortened(home: &Home, mut ended: Ended) -> Ended {
     let short = |text: &str| {
-        let text = text.replace(&program, "[onecall]").replace(&home.text_path(""), "[home]/");
+        let text = shortened_text(home, text);
         let line = |line: &str| match line.split_once(".onecall-backup-") {
-            Some((before, _)) => format!("{before}.onecall-backup-[time]\n"),
+            Some((before, after)) => {
+                let end = if after.ends_with(')') { ")" } else { "" };
+                format!("{before}.onecall-backup-[time]{end}\n")
+            }
             None => format!("{line}\n"),
         };
         text.lines().map(line).collect::<String>()
@@ -103,14 +110,14 @@ fn it_comes_and_goes() {
     assert_eq!(read(&home, &format!("home/.cursor/{backup}")), SETTINGS);
 
     let again = succeeds(&home, &["install", "cursor", "--yes"]);
-    assert_eq!(again.stderr, "Cursor: onecall is there already, nothing to change\n");
+    assert_eq!(again.stderr, "Cursor: onecall is already installed\n");
     assert_eq!(read(&home, CURSOR), with);
 
     succeeds(&home, &["uninstall", "cursor", "--yes"]);
     assert_eq!(read(&home, CURSOR), SETTINGS);
     assert_eq!(names(&home.path("home/.cursor")), ["mcp.json"]);
     let again = succeeds(&home, &["uninstall", "cursor", "--yes"]);
-    assert_eq!(again.stderr, "Cursor: onecall is not there, nothing to change\n");
+    assert_eq!(again.stderr, "Cursor: onecall is not installed\n");
 }
 
 #[test]
@@ -124,6 +131,35 @@ fn it_takes_the_place_of_what_it_bridges() {
     let ended = succeeds(&home, &["uninstall", "cursor", "--yes"]);
     assert!(!shown(&ended).contains("s3cret"), "{}", shown(&ended));
     insta::assert_snapshot!("back_after_an_edit", read(&home, CURSOR));
+}
+
+#[test]
+fn edits_between_two_installations_stay() {
+    let home = home();
+    succeeds(&home, &["install", "cursor", "--replace", "--yes"]);
+    // The user adds a server and a comment, and a variable to the entry of onecall.
+    let edited = read(&home, CURSOR)
+        .replace("// What the editor starts.", "// What the editor starts.\n  // A note.")
+        .replace(
+            "something-else\" }",
+            "something-else\" },\n    \"new\": { \"command\": \"new-server\" }",
+        )
+        .replace(
+            "\"args\": [\"serve\"",
+            "\"env\": { \"TICKETS_TOKEN\": \"t\" },\n      \"args\": [\"serve\"",
+        );
+    home.write(CURSOR, &edited);
+    // Another configuration: the entry changes.
+    home.write("other.yaml", CONFIG);
+    let other = home.text_path("other.yaml");
+    let ended = succeeds(&home, &["install", "cursor", "--config", &other, "--yes"]);
+    assert!(!shown(&ended).contains("s3cret"), "{}", shown(&ended));
+    insta::assert_snapshot!(
+        "installed_again_after_an_edit",
+        shortened_text(&home, &read(&home, CURSOR))
+    );
+    succeeds(&home, &["uninstall", "cursor", "--yes"]);
+    insta::assert_snapshot!("uninstalled_after_an_edit_in_between", read(&home, CURSOR));
 }
 
 #[test]
@@ -209,7 +245,7 @@ fn a_project_has_files_of_its_own() {
     let none = onecall(&home, &["install", "--project", "--yes", "windsurf"]);
     assert_eq!(
         none.stderr,
-        "error: Windsurf has no configuration of a project; leave out --project\n"
+        "error: Windsurf has no configuration files for projects; leave out --project\n"
     );
 }
 
@@ -222,7 +258,7 @@ fn nothing_changes_without_consent() {
     assert_eq!(ended.code, Some(2));
     assert_eq!(
         ended.stderr,
-        "error: there is nobody to ask here; say --yes to change it, or --dry-run to look only\n"
+        "error: not a terminal: pass --yes to apply the change, or --dry-run to only see it\n"
     );
     assert_eq!(read(&home, CURSOR), SETTINGS);
     assert_eq!(names(&home.path("home/.cursor")), ["mcp.json"]);
@@ -235,8 +271,8 @@ fn a_file_that_cannot_be_edited_stays_as_it_is() {
             "{\n  \"mcpServers\": {,\n}",
             "error: [home]/home/.cursor/mcp.json:2:18: not valid JSON: ",
         ),
-        ("[1, 2]", "holds a list where servers should stand"),
-        ("{\"mcpServers\": []}", "'mcpServers' holds a list where servers should stand"),
+        ("[1, 2]", "must hold servers, not a list"),
+        ("{\"mcpServers\": []}", "'mcpServers' must hold servers, not a list"),
         (
             "{\"mcpServers\": {\"onecall\": {\"command\": \"x\"}}}",
             "has a server 'onecall' that is not onecall",
@@ -381,7 +417,7 @@ fn without_a_configuration() {
     let ended = onecall(&home, &["install", "cursor", "--replace", "--yes"]);
     assert_eq!(
         ended.stderr,
-        "error: there is no configuration whose servers could be moved; `onecall init` makes one\n"
+        "error: there is no configuration yet, so --replace has no servers: run `onecall init`\n"
     );
     succeeds(&home, &["install", "cursor", "--yes"]);
     assert_eq!(entry(&home, CURSOR)["args"], json!(["serve"]));

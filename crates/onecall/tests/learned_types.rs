@@ -90,14 +90,14 @@ fn it_can_be_forgotten() {
     let forget = |pattern: &[&str]| {
         finish(home.configured(&[&["tools", "forget"], pattern].concat())).stdout
     };
-    assert_eq!(forget(&[]), "forgot what the results of 0 tools look like\n");
+    assert_eq!(forget(&[]), "Forgot the learned result types of 0 tools\n");
     assert!(!home.path("home/state").exists());
     home.run("await mcp__fixture__rows(2)\nawait mcp__fixture__nothing()");
-    assert_eq!(forget(&["mcp__other__*"]), "forgot what the results of 0 tools look like\n");
-    assert_eq!(forget(&["*rows"]), "forgot what the results of 1 tool look like\n");
+    assert_eq!(forget(&["mcp__other__*"]), "Forgot the learned result types of 0 tools\n");
+    assert_eq!(forget(&["*rows"]), "Forgot the learned result types of 1 tool\n");
     let ended = finish(home.configured(&["tools", "show", "mcp__fixture__rows"]));
     assert!(!ended.stdout.contains("observedOutput"), "{}", ended.stdout);
-    assert_eq!(forget(&[]), "forgot what the results of 1 tool look like\n");
+    assert_eq!(forget(&[]), "Forgot the learned result types of 1 tool\n");
 }
 
 #[test]
@@ -111,8 +111,8 @@ await mcp__fixture__echo({'value': 'SECRET-text'})",
     );
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let mut kept = Vec::new();
-    for file in std::fs::read_dir(home.path("home/state/onecall")).unwrap().flatten() {
-        kept.extend(std::fs::read(file.path()).unwrap());
+    for file in home.state_files() {
+        kept.extend(std::fs::read(file).unwrap());
     }
     let kept = String::from_utf8_lossy(&kept);
     assert!(kept.contains("nested"));

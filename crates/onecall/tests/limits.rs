@@ -1,5 +1,6 @@
 //! Programs that take too much of something: they end, and the gateway lives on.
 
+#![allow(clippy::print_stderr, reason = "a skipped check is to be seen")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod support;
@@ -7,7 +8,7 @@ mod support;
 use std::time::Duration;
 
 use serde_json::json;
-use support::{Gateway, dedent, failed, fixture};
+use support::{Gateway, dedent, failed, fixture, has_system_python};
 use testkit::process::{Process, is_alive, wait_until};
 
 const MEBIBYTE: u64 = 1024 * 1024;
@@ -60,25 +61,25 @@ fn a_timeout_cannot_be_caught() {
 
 #[test]
 fn a_timeout_ends_the_process() {
-    let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 3 }));
+    let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 6 }));
     gateway.prints("print(1)");
     let call = gateway.start("while True: pass");
     let burning = gateway.busy_worker();
     let answer = gateway.session.finish_call(call);
-    assert_eq!(failed(&answer), "TimeoutError: Execution exceeded 3s limit");
+    assert_eq!(failed(&answer), "TimeoutError: Execution exceeded 6s limit");
     assert!(wait_until(support::PATIENCE, || !is_alive(burning)));
 }
 
 #[test]
 fn a_timeout_cancels_the_calls_under_way() {
-    let (mut gateway, log) = Gateway::recorded(&json!({ "timeout_seconds": 1 }));
+    let (mut gateway, log) = Gateway::recorded(&json!({ "timeout_seconds": 4 }));
     let code = "
         try:
             await mcp__fixture__hang()
         except BaseException:
             await mcp__fixture__counter()
     ";
-    assert_eq!(gateway.fails(code), "TimeoutError: Execution exceeded 1s limit");
+    assert_eq!(gateway.fails(code), "TimeoutError: Execution exceeded 4s limit");
     log.wait_for_cancel(&log.wait_for_call("hang"));
     assert_alive(&mut gateway);
 }
@@ -164,10 +165,12 @@ fn no_more_calls_run_at_once_than_allowed() {
     let mut gateway = Gateway::with_limits(&json!({ "max_parallel_calls": 4 }));
     let code = "
         import asyncio
-        calls = [mcp__fixture__in_flight(ms=50) for _ in range(20)]
-        print(max(await asyncio.gather(*calls)))
+        async def most(count, **options):
+            calls = [mcp__fixture__in_flight(**options) for _ in range(count)]
+            return max(await asyncio.gather(*calls))
+        print(await most(20, ms=60_000, until=4), await most(8, ms=50, until=5))
     ";
-    assert_eq!(gateway.prints(code), "4\n");
+    assert_eq!(gateway.prints(code), "4 4\n");
 }
 
 #[test]
@@ -182,7 +185,6 @@ fn a_program_of_ten_megabytes_runs() {
 fn a_program_of_twenty_megabytes_gets_an_answer() {
     let mut gateway = Gateway::new();
     let code = format!("text = '{}'\nprint(len(text))", "x".repeat(20_000_000));
-    gateway.session.client().set_timeout(Duration::from_secs(15));
     let answer = gateway.execute(&code);
     assert!(
         answer.text == "[Script executed successfully]\n20000000\n" || answer.is_error,
@@ -225,4 +227,28 @@ fn endless_recursion_is_an_error() {
     // A program that asks for it gets into trouble, and nobody else does.
     gateway.fails(&format!("import sys\nsys.setrecursionlimit(10**9)\n{}", dedent(deep)));
     assert_alive(&mut gateway);
+}
+
+#[test]
+fn threads_of_the_systems_python_are_counted_whoever_runs_the_gateway() {
+    if !has_system_python() {
+        eprintln!("skipped: no CPython from 3.11 on is on PATH");
+        return;
+    }
+    // With small stacks, so that the memory limit does not end it first.
+    let code = "
+        import threading
+        threading.stack_size(64 * 1024)
+        wait, started = threading.Event(), 0
+        try:
+            while started < 9_000:
+                threading.Thread(target=wait.wait, daemon=True).start()
+                started += 1
+        except RuntimeError as error:
+            print(error, started <= 4_096)
+        wait.set()
+    ";
+    let execution = json!({ "memory_mb": 4096, "max_total_memory_mb": 8192 });
+    let mut gateway = Gateway::with_config(&json!({ "engine": "cpython", "execution": execution }));
+    assert_eq!(gateway.prints(code), "can't start new thread True\n");
 }

@@ -239,7 +239,9 @@ fn a_command_sees_only_the_environment_it_is_given() {
         print(sorted(line.split('=')[0] for line in env.splitlines()), 'GIVEN=none' in env)
         print(await mcp__local__pwd(), await mcp__local__relative(), end='')
     ";
-    let expected = format!("['GIVEN', 'HOME', 'PATH'] True\n{sub}\n found\n");
+    let expected = format!(
+        "['GIVEN', 'HOME', 'PATH', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME'] True\n{sub}\n found\n"
+    );
     assert_eq!(gateway.prints(code), expected);
 }
 
@@ -499,7 +501,7 @@ fn check_and_tools_show_them() {
     assert_eq!(ended.code, Some(1));
     let said = ended.stdout.replace(&home.text_path(""), "[home]/");
     assert_snapshot!(said, @"
-    configuration [home]/config.json is valid
+    The configuration [home]/config.json is valid
     SERVER  TRANSPORT  TOOLS  STATE
     local   local          4  need no server
     warning: local tool 'missing' cannot be called: command 'onecall-no-such-command' was not found; check that it is installed and on PATH, or give its full path

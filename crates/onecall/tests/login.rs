@@ -5,143 +5,17 @@
 
 mod support;
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
-use support::{Ended, Gateway, Home, PATIENCE, finish};
+use support::login::{Login, NEEDED, World, log_in, vault};
+use support::{Gateway, Home, PATIENCE, finish};
 use testkit::authorization::{AuthorizationServer, Misbehaviour};
 use testkit::mcp::Session;
 use testkit::process::wait_until;
 use testkit::remote::HttpFixture;
-use testkit::web::{self, Page};
-
-const NEEDED: &str = "needs login; run `onecall login far`";
-
-/// A server that wants a login, the authorization server it trusts, and a user.
-struct World {
-    authority: AuthorizationServer,
-    server: HttpFixture,
-    home: Home,
-}
-
-impl World {
-    fn new() -> Self {
-        Self::with(AuthorizationServer::start(), &[], json!({}))
-    }
-
-    fn misbehaving(how: Misbehaviour) -> Self {
-        Self::with(AuthorizationServer::misbehaving(how), &[], json!({}))
-    }
-
-    /// `flags` are for the server, `entry` is what else its entry says.
-    fn with(authority: AuthorizationServer, flags: &[&str], entry: Value) -> Self {
-        let home = Home::new();
-        let (issuer, log) = (authority.issuer(), home.text_path("received"));
-        let flags = [&["--guarded-by", &issuer, "--log", &log], flags].concat();
-        let server = HttpFixture::start(&flags);
-        let mut far = json!({ "name": "far", "url": server.url("/mcp") });
-        for (key, value) in entry.as_object().unwrap() {
-            far[key] = value.clone();
-        }
-        home.write("config.json", json!({ "servers": [far] }).to_string());
-        Self { authority, server, home }
-    }
-
-    /// Logs in with the test as the browser: the page it saw, and how the command ended.
-    fn log_in(&self) -> (Page, Ended) {
-        log_in(&self.home)
-    }
-
-    fn logged_in() -> Self {
-        let world = Self::new();
-        let (_, ended) = world.log_in();
-        assert_eq!(ended.code, Some(0), "{ended:?}");
-        world
-    }
-
-    /// What `onecall check` says about the server.
-    fn check(&self) -> String {
-        let ended = finish(self.home.configured(&["check", "--log", "off"]));
-        let row = ended.stdout.lines().nth(2).unwrap_or_else(|| panic!("{ended:?}"));
-        row.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-
-    fn gateway(self) -> (Gateway, AuthorizationServer, HttpFixture) {
-        let session = Session::open(self.home.configured(&["serve", "--log", "trace"]));
-        (Gateway { session, home: self.home }, self.authority, self.server)
-    }
-
-    /// Why a login does not work.
-    fn refusal(&self) -> String {
-        let mut login = Login::start(&self.home, &[]);
-        if let Some(address) = login.address() {
-            let page = web::visit(&address);
-            assert!(page.body.contains("The login did not work"), "{page:?}");
-        }
-        let ended = login.ended();
-        assert_eq!((ended.code, self.vault()), (Some(1), Vec::new()), "{ended:?}");
-        let last = ended.stderr.lines().last().unwrap_or_default();
-        last.replace(&self.authority.issuer(), "[issuer]").replace(&self.server.url(""), "[server]")
-    }
-
-    /// The files that logins are kept in.
-    fn vault(&self) -> Vec<PathBuf> {
-        vault(&self.home)
-    }
-}
-
-fn vault(home: &Home) -> Vec<PathBuf> {
-    let folder = std::fs::read_dir(home.path("home/state/onecall/logins"));
-    let files = folder.into_iter().flatten().map(|entry| entry.unwrap().path());
-    files.filter(|path| path.extension().is_some_and(|it| it == "json")).collect()
-}
-
-/// A login under way.
-struct Login {
-    child: Child,
-    stdout: BufReader<ChildStdout>,
-    stderr: PathBuf,
-}
-
-impl Login {
-    fn start(home: &Home, environment: &[(&str, &str)]) -> Self {
-        let mut command = home.configured(&["login", "far", "--log", "trace", "--timeout", "60"]);
-        command.envs(environment.iter().copied());
-        if !environment.iter().any(|(name, _)| *name == "BROWSER") {
-            command.arg("--no-browser");
-        }
-        let stderr = home.path("said");
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
-        command.stderr(File::create(&stderr).unwrap());
-        let mut child = command.spawn().unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        Self { child, stdout, stderr }
-    }
-
-    /// Where the person is to go; `None` if it does not come to that.
-    fn address(&mut self) -> Option<String> {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).unwrap();
-        line.strip_suffix('\n').map(str::to_owned)
-    }
-
-    fn ended(mut self) -> Ended {
-        let code = self.child.wait().unwrap().code();
-        let mut stdout = String::new();
-        self.stdout.read_to_string(&mut stdout).unwrap();
-        Ended { code, stdout, stderr: std::fs::read_to_string(&self.stderr).unwrap() }
-    }
-}
-
-fn log_in(home: &Home) -> (Page, Ended) {
-    let mut login = Login::start(home, &[]);
-    let Some(address) = login.address() else { panic!("{:?}", login.ended()) };
-    (web::visit(&address), login.ended())
-}
+use testkit::web;
 
 /// Fails if a token or a code is in a text.
 fn assert_no_secrets(authority: &AuthorizationServer, text: &str) {
@@ -170,7 +44,7 @@ fn a_login_from_beginning_to_end() {
             assert!(page.body.contains("You can close this page."), "{page:?}");
             assert_eq!(ended.code, Some(0), "{guard} {face}: {ended:?}");
             let last = ended.stderr.lines().last().unwrap();
-            assert!(last.starts_with("logged in to far"), "{guard}: {last}");
+            assert!(last.starts_with("Logged in to far"), "{guard}: {last}");
             assert!(world.check().contains("35 ready"), "{guard} {face}: {}", world.check());
             assert_no_secrets(&world.authority, &ended.stderr);
 
@@ -402,7 +276,8 @@ fn a_plan_cannot_borrow_a_login() {
     let world = World::logged_in();
     let config = std::fs::read_to_string(world.home.path("config.json")).unwrap();
     let mut config: Value = serde_json::from_str(&config).unwrap();
-    config["proxy"] = json!({ "dynamic_servers": true });
+    let hosts = [world.server.address()];
+    config["proxy"] = json!({ "dynamic_servers": true, "allowed_hosts": hosts });
     config["servers"] = json!([]);
     world.home.write("config.json", config.to_string());
     let plan = json!({
@@ -440,18 +315,14 @@ fn a_configured_header_leaves_no_room_for_a_login() {
 fn what_is_suspicious_ends_a_login() {
     let cases = [
         (
-            Misbehaviour::WrongState,
-            "error: the browser came back with another state than ours; the answer may be forged, \
-             try again",
-        ),
-        (
             Misbehaviour::WrongIssuer,
-            "error: the browser came back from https://bank.example, not from [issuer]; the answer \
+            "error: the answer in the browser names https://bank.example, not [issuer]; the answer \
              may be forged",
         ),
         (
             Misbehaviour::NoIssuer,
-            "error: the browser came back from nobody, not from [issuer]; the answer may be forged",
+            "error: the answer in the browser does not name [issuer], which promises to name itself; \
+             the answer may be forged",
         ),
         (Misbehaviour::Denied, "error: the login was refused: access_denied: The user said no"),
         (
@@ -460,8 +331,9 @@ fn what_is_suspicious_ends_a_login() {
         ),
         (
             Misbehaviour::ForeignMetadata,
-            "error: [issuer] describes itself as https://bank.example; a login there could be \
-             somebody else's",
+            "error: [issuer] describes itself as https://bank.example, so a login could go to the \
+             wrong one; if https://bank.example is where you log in, set 'issuer' under 'oauth' in \
+             the server's entry to it",
         ),
         (
             Misbehaviour::InsecureEndpoint,
@@ -470,7 +342,7 @@ fn what_is_suspicious_ends_a_login() {
         ),
         (
             Misbehaviour::NoMetadata,
-            "error: [issuer] does not describe itself, so it is not known how to log in: \
+            "error: [issuer] does not publish how to log in: \
              /.well-known/openid-configuration answers 404 Not Found",
         ),
         (
@@ -490,8 +362,10 @@ fn what_is_suspicious_ends_a_login() {
 
 #[test]
 fn a_client_of_the_configuration_needs_no_registration() {
-    let entry = json!({ "oauth": { "client_id": "my client", "client_secret": "${SECRET}" } });
     let authority = AuthorizationServer::misbehaving(Misbehaviour::NoRegistration);
+    let entry = json!({ "oauth": {
+        "issuer": authority.issuer(), "client_id": "my client", "client_secret": "${SECRET}",
+    } });
     let world = World::with(authority, &[], entry);
     let mut login = Login::start(&world.home, &[("SECRET", "kept: to ourselves")]);
     assert_eq!(web::visit(&login.address().unwrap()).status, 200);
@@ -512,10 +386,7 @@ fn nobody_waits_forever() {
     let ended = finish(world.home.configured(&["login", "far", "--no-browser", "--timeout", "1"]));
     assert_eq!(ended.code, Some(1));
     let last = ended.stderr.lines().last().unwrap();
-    assert_eq!(
-        last,
-        "error: nobody has logged in within 1s; try again, or give more time with --timeout"
-    );
+    assert_eq!(last, "error: no login within 1s; try again, or give more time with --timeout");
 }
 
 #[test]
@@ -527,7 +398,7 @@ fn an_interrupt_leaves_nothing_behind() {
     assert!(std::process::Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
     let ended = login.ended();
     assert_eq!(ended.code, Some(130));
-    assert!(ended.stderr.ends_with("interrupted; nothing has changed\n"), "{ended:?}");
+    assert!(ended.stderr.ends_with("Interrupted; nothing was changed\n"), "{ended:?}");
     assert_eq!(world.vault(), Vec::<PathBuf>::new());
     // Nobody listens any more.
     let (_, redirect) = address.split_once("redirect_uri=http%3A%2F%2F").unwrap();
@@ -557,13 +428,13 @@ fn a_logout_ends_the_login_everywhere() {
     let (mut gateway, authority, _server) = world.gateway();
     assert_eq!(gateway.prints("print(await mcp__far__add(1, 2))"), "3\n");
     let ended = logout(&gateway.home);
-    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), "logged out of far\n"));
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), "Logged out of far\n"));
     assert_eq!(authority.valid_tokens(), (0, 0));
     assert_eq!(vault(&gateway.home), Vec::<PathBuf>::new());
     let failure = gateway.fails("await mcp__far__add(1, 2)");
     assert!(failure.contains(&format!("server 'far' {NEEDED}")), "{failure}");
     let ended = logout(&gateway.home);
-    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), "you were not logged in to far\n"));
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), "You were not logged in to far\n"));
     assert!(home.exists());
 }
 
@@ -595,7 +466,10 @@ fn there_is_not_always_something_to_log_in_to() {
              servers with a 'url' have logins"
         )
     );
-    assert_eq!(said("opne"), usage("there is no server 'opne'; there are: open, local-one, clear"));
+    assert_eq!(
+        said("opne"),
+        usage("there is no server 'opne'; configured servers: open, local-one, clear")
+    );
     let (code, words) = said("clear");
     assert_eq!(code, Some(1));
     assert!(words.starts_with("error: http://mcp.example is not https"), "{words}");

@@ -156,6 +156,22 @@ fn what_runs_and_what_is_called_off_is_counted_too() {
     drop(program);
 }
 
+#[test]
+fn programs_that_wait_and_the_memory_of_those_that_run_are_shown() {
+    let mebibytes = |number: f64| number * 1024.0 * 1024.0;
+    let execution =
+        serde_json::json!({ "max_programs": 1, "memory_mb": 64, "max_total_memory_mb": 100 });
+    let face = Face::with_settings(&serde_json::json!({ "execution": execution }));
+    let client = face.client();
+    let names = ["programs_waiting", "memory_reserved_bytes", "memory_limit_bytes"];
+    let shown = || names.map(|name| samples(&face)[&format!("onecall_{name}")]);
+    assert_eq!(shown(), [0.0, 0.0, mebibytes(100.0)]);
+    let _runs = client.start(1, "await mcp__fixture__hang()", "t");
+    assert!(wait_until(PATIENCE, || shown() == [0.0, mebibytes(64.0), mebibytes(100.0)]));
+    let _waits = client.start(2, "await mcp__fixture__hang()", "u");
+    assert!(wait_until(PATIENCE, || shown() == [1.0, mebibytes(64.0), mebibytes(100.0)]));
+}
+
 /// Names that programs make up are no labels.
 #[test]
 fn a_program_cannot_make_numbers_of_its_own() {

@@ -51,11 +51,11 @@ fn a_tool_error() {
 
 #[test]
 fn a_wrong_argument() {
-    assert_snapshot!(failure("rows = {1, 2}\nawait mcp__fixture__echo(value=rows)"), @r#"
+    assert_snapshot!(failure("rows = [object()]\nawait mcp__fixture__echo(value=rows)"), @r#"
     Traceback (most recent call last):
       File "<program>", line 2, in <module>
         await mcp__fixture__echo(value=rows)
-    TypeError: argument 'value' is set, which JSON cannot carry; pass str, int, float, bool, None, list or dict
+    TypeError: argument 'value[0]' is object, which JSON cannot carry; pass str, int, float, bool, None, list or dict
     "#);
 }
 

@@ -84,7 +84,7 @@ fn a_failure_has_kind_message_line_and_traceback() {
     let (outcome, ended) = run(&home, "x = 1\n\nraise ValueError('no such thing')\n", &[]);
     assert_eq!(ended.code, Some(1));
     assert_eq!(outcome["success"], false);
-    let traceback = "Traceback (most recent call last):\n  File \"<program>\", line 3, in <module>\n    \
+    let traceback = "Traceback (most recent call last):\n  File \"program.py\", line 3, in <module>\n    \
                      raise ValueError('no such thing')\nValueError: no such thing";
     let expected = json!({
         "type": "ValueError", "message": "no such thing", "traceback": traceback, "line": 3
@@ -190,5 +190,62 @@ fn a_program_can_be_kept_in_the_workspace() {
     for name in ["../a.py", "/etc/a", ".hidden", "", "a\0b", &"n".repeat(300)] {
         assert_eq!(failed(&save(name)), refused);
     }
+    let run_by_others = "'filename' is 'package.json', a name of files that other programs run; \
+                         choose another name";
+    assert_eq!(failed(&save("package.json")), run_by_others);
     assert!(!gateway.home.path("outside").exists());
+}
+
+/// A gateway that keeps programs, in a workspace with room for so many bytes.
+fn keeping(max_bytes: u64) -> Gateway {
+    let workspace = json!({ "path": "files", "mode": "read-write", "max_bytes": max_bytes });
+    let config = json!({ "workspace": workspace, "expose": ["programmatic_tool_calling"] });
+    let home = Home::with_config(&config);
+    std::fs::create_dir(home.path("files")).unwrap();
+    Gateway::at(home)
+}
+
+fn kept(gateway: &Gateway) -> usize {
+    std::fs::read_dir(gateway.home.path("files")).unwrap().count()
+}
+
+#[test]
+fn programs_that_are_kept_count_against_the_quota() {
+    // A file takes a block of 4,096 bytes at least.
+    let mut gateway = keeping(3 * 4096);
+    let mut save = |name: &str, code: &str| {
+        let arguments = json!({ "code": code, "filename": name });
+        gateway.session.call_tool("programmatic_tool_calling", arguments)
+    };
+    let large = format!("# {}\n1", "x".repeat(12_288));
+    let refused = |name: &str, left: u64, bytes: usize, needed: usize| {
+        format!(
+            "cannot keep the program as '{name}': the workspace has {left} bytes left of its quota \
+             of 12288 (max_bytes), and a new file of {bytes} bytes takes {needed}; remove files \
+             or raise the quota"
+        )
+    };
+    assert_eq!(failed(&save("large.py", &large)), refused("large.py", 12_288, 12_292, 12_292));
+    for name in ["a.py", "b.py", "c.py"] {
+        assert!(!save(name, "1").is_error);
+    }
+    assert_eq!(failed(&save("d.py", "1")), refused("d.py", 0, 1, 4096));
+    assert_eq!(kept(&gateway), 3);
+    std::fs::remove_file(gateway.home.path("files/a.py")).unwrap();
+    let arguments = json!({ "code": "1", "filename": "d.py" });
+    assert!(!gateway.session.call_tool("programmatic_tool_calling", arguments).is_error);
+}
+
+#[test]
+fn programs_that_are_kept_at_once_do_not_exceed_the_quota_together() {
+    let mut gateway = keeping(5 * 4096);
+    let calls: Vec<_> = (0..20)
+        .map(|number| {
+            let arguments = json!({ "code": "1", "filename": format!("{number}.py") });
+            gateway.session.start_call("programmatic_tool_calling", arguments)
+        })
+        .collect();
+    let answers: Vec<_> = calls.into_iter().map(|call| gateway.session.finish_call(call)).collect();
+    assert_eq!(answers.iter().filter(|answer| !answer.is_error).count(), 5);
+    assert_eq!(kept(&gateway), 5);
 }

@@ -51,7 +51,8 @@ fn pin(home: &Home, arguments: &[&str], answer: &str) -> Ended {
     let mut command = home.configured(&[&["pin"], arguments].concat());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(answer.as_bytes()).unwrap();
+    // One that asks nothing may have ended already.
+    _ = child.stdin.take().unwrap().write_all(answer.as_bytes());
     let output = child.wait_with_output().unwrap();
     Ended {
         code: output.status.code(),
@@ -77,7 +78,10 @@ fn a_tool_that_changed_between_two_runs_is_quarantined_until_it_is_accepted() {
     assert!(ended.stderr.lines().any(|line| line == CHANGED), "{}", ended.stderr);
     let ended = finish(home.configured(&["tools", "show", "mcp__shop__add"]));
     assert_eq!(ended.code, Some(1));
-    assert!(ended.stderr.contains("\nIt is quarantined: its description changed"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("the tool 'mcp__shop__add' is quarantined: its description changed"),
+        "{ended:?}"
+    );
 
     assert_eq!(pin(&home, &["shop", "--yes"], "").code, Some(0));
     assert_eq!(home.run(CALL).stdout, "3\n");
@@ -92,7 +96,7 @@ fn what_changed_is_shown_and_accepted_by_who_says_so() {
     home.write_tools("tools", &[EVIL, ECHO]);
     let refused = pin(&home, &["shop"], "n\n");
     assert_eq!(refused.code, Some(1));
-    assert_eq!(refused.stderr, "Accept these tools of 'shop'? [y/N] nothing was accepted\n");
+    assert_eq!(refused.stderr, "Accept these tools of 'shop'? [y/N] Nothing was accepted\n");
     insta::assert_snapshot!(refused.stdout, @r#"
     add has changed
       description:
@@ -121,13 +125,13 @@ fn what_changed_is_shown_and_accepted_by_who_says_so() {
     // One of them is enough to begin with.
     let accepted = pin(&home, &["shop", "echo"], "y\n");
     assert_eq!(accepted.code, Some(0));
-    assert_eq!(accepted.stderr, "Accept this tool of 'shop'? [y/N] accepted 1 tool of 'shop'\n");
+    assert_eq!(accepted.stderr, "Accept this tool of 'shop'? [y/N] Accepted 1 tool of 'shop'\n");
     assert_eq!(home.run("print(await mcp__shop__echo(value=1))").stdout, "1\n");
     assert_eq!(home.run(CALL).code, Some(1));
     assert_eq!(pin(&home, &["shop"], "yes\n").code, Some(0));
     assert_eq!(home.run(CALL).stdout, "3\n");
     let nothing = pin(&home, &["shop"], "");
-    let said = "nothing to accept: the tools of 'shop' are as they were pinned\n";
+    let said = "Nothing to accept: the tools of 'shop' have not changed since they were pinned\n";
     assert_eq!((nothing.code, nothing.stderr.as_str()), (Some(0), said));
 }
 
@@ -213,8 +217,10 @@ fn pins_that_cannot_be_read_permit_nothing() {
     fs::write(file, "{}}").unwrap();
     let ended = home.run(CALL);
     assert_eq!(ended.code, Some(1));
-    let why =
-        format!("its pins in '{}' are damaged; remove the file to begin anew", file.display());
+    let why = format!(
+        "its pins in '{}' are damaged; remove the file, and the tools are pinned again when they are next seen",
+        file.display()
+    );
     let said = format!("ToolError: 'mcp__shop__add' is quarantined: {why}\n");
     assert!(ended.stderr.contains(&said), "{}", ended.stderr);
     let ended = pin(&home, &["shop", "--yes"], "");
@@ -231,9 +237,12 @@ fn what_cannot_be_pinned_is_named() {
     };
     assert_eq!(
         said(&["shoe"]),
-        "error: there is no server 'shoe' in the configuration; there is shop\n"
+        "error: there is no server 'shoe' in the configuration; configured servers: shop\n"
     );
-    assert_eq!(said(&["shop", "ad"]), "error: server 'shop' has no tool 'ad'\n");
+    assert_eq!(
+        said(&["shop", "ad"]),
+        "error: server 'shop' has no tool 'ad'. Did you mean: 'add'?\n"
+    );
     let server = fixture("shop", &[]);
     home.write("config.json", json!({ "servers": [server] }).to_string());
     assert_eq!(

@@ -162,7 +162,7 @@ fn a_hundred_wide_and_fifty_deep() {
 #[test]
 fn independent_calls_run_at_the_same_time() {
     let mut gateway = Gateway::new();
-    let call = json!({ "__tool__": "in_flight", "args": { "ms": 300 } });
+    let call = json!({ "__tool__": "in_flight", "args": { "ms": 60_000, "until": 8 } });
     let plan = json!({ "target_tool": "echo", "tool_args": { "value": vec![call; 8] } });
     let most: Vec<u64> = serde_json::from_str(&answered(&mut gateway, plan)).unwrap();
     assert_eq!(most.iter().max(), Some(&8));
@@ -282,7 +282,7 @@ fn a_failure_names_the_node_and_what_was_done() {
     let done = "\n[Nodes completed: tool_args.a (mcp__fixture__add)]";
     let cases = [
         (with(add("lambda r: r[0]")), format!("PlanError: the transform of tool_args.a failed: TypeError: 'int' object is not subscriptable\n    lambda r: r[0]{done}")),
-        (with(add("lambda r: {r}")), format!("PlanError: TypeError: argument 'a' is set, which JSON cannot carry; pass str, int, float, bool, None, list or dict\n    in target_tool{done}")),
+        (with(add("lambda r: object()")), format!("PlanError: TypeError: argument 'a' is object, which JSON cannot carry; pass str, int, float, bool, None, list or dict\n    in target_tool{done}")),
         (with(add("lambda r:")), "PlanError: the transform of tool_args.a is not valid: SyntaxError: invalid syntax (<transform>, line 1)\n    lambda r:".to_owned()),
         (with(add("42")), "PlanError: the transform of tool_args.a is not a function\n    42".to_owned()),
         (with(add("nobody")), "PlanError: the transform of tool_args.a is not valid: NameError: name 'nobody' is not defined\n    nobody".to_owned()),
@@ -384,7 +384,7 @@ fn a_plan_brings_servers_along_where_it_may() {
             "proxy": { "dynamic_servers": true, "allowed_hosts": hosts },
         })
     };
-    let mut gateway = Gateway::with_config(&config(&[]));
+    let mut gateway = Gateway::with_config(&config(&[remote.address()]));
     let plan = |entry: Value| {
         let there = json!({ "__tool__": "mcp__guest__add", "args": { "a": 1, "b": 2 } });
         json!({
@@ -399,12 +399,59 @@ fn a_plan_brings_servers_along_where_it_may() {
     assert!(!names.iter().any(|name| name.contains("guest")), "it stayed: {names:?}");
 
     let far = failed(&mut gateway, plan(json!({ "url": "http://192.0.2.1/mcp" })));
-    let refused = "- server_config.guest: '192.0.2.1' is not on this machine, nor in \
-                   `allowed_hosts` of `proxy`";
+    let refused = "- server_config.guest: '192.0.2.1:80' is not in `allowed_hosts` of `proxy`; if \
+                   plans may go there, add it";
     assert!(far.contains(refused), "{far}");
     drop(remote);
     let gone = failed(&mut gateway, plan(json!({ "url": url })));
     assert!(gone.contains("- server_config.guest: "), "{gone}");
+}
+
+#[test]
+fn servers_are_given_as_clients_configure_them() {
+    let faces = [&[][..], &["--face", "events"], &["--face", "legacy"], &["--face", "stateless"]];
+    let servers: Vec<HttpFixture> = faces.into_iter().map(HttpFixture::start).collect();
+    let hosts: Vec<&str> = servers.iter().map(HttpFixture::address).collect();
+    let config = json!({ "proxy": { "dynamic_servers": true, "allowed_hosts": hosts } });
+    let mut gateway = Gateway::with_config(&config);
+    let address = |server: &HttpFixture| -> SocketAddr { server.address().parse().unwrap() };
+    for server in &servers {
+        let entry = json!({ "host": "127.0.0.1", "port": address(server).port() });
+        // The tool's own name is enough where only one server has it.
+        let plan = json!({
+            "target_tool": "add",
+            "tool_args": {
+                "a": { "__tool__": "add", "args": { "a": 1, "b": 2 }, "identifier": "sum" },
+                "b": { "__ref__": "sum", "__transform__": "lambda sum: sum * 10" },
+            },
+            "server_config": { "mcpServers": { "Adder": entry } },
+        });
+        assert_eq!(answered(&mut gateway, plan), "33", "{entry}");
+    }
+    let entries: serde_json::Map<String, Value> = servers
+        .iter()
+        .enumerate()
+        .map(|(number, server)| {
+            let at = address(server);
+            (
+                format!("Server{number}"),
+                json!({ "host": at.ip().to_string(), "port": at.port().to_string() }),
+            )
+        })
+        .collect();
+    let plan = |servers: Value| {
+        let there = |server: &str| json!({ "__tool__": format!("mcp__{server}__add"), "args": { "a": 1, "b": 1 } });
+        json!({
+            "target_tool": "mcp__Server0__add",
+            "tool_args": { "a": there("Server2"), "b": there("Server3") },
+            "server_config": servers,
+        })
+    };
+    assert_eq!(answered(&mut gateway, plan(json!({ "mcpServers": entries }))), "4");
+    let both = json!({ "mcpServers": {}, "Server1": {} });
+    let both = failed(&mut gateway, plan(both));
+    let problem = "- server_config: has servers in 'mcpServers' and beside it; keep one";
+    assert!(both.lines().any(|line| line == problem), "{both}");
 }
 
 #[test]

@@ -200,3 +200,17 @@ fn two_programs_report_under_their_own_tokens() {
         }
     }
 }
+
+#[test]
+fn without_a_handshake_the_only_client_calls_its_sessions_by_name() {
+    let home = home();
+    let mut client = Client::spawn(home.configured(&["serve"]));
+    let mut ask = |code: &str| {
+        let mut params = stateless(program(code), "2026-07-28");
+        params["arguments"]["session"] = json!("mine");
+        client.request("tools/call", params)["content"].take()
+    };
+    ask("x = 1");
+    let text = "[Script executed successfully]\n1\n";
+    assert_eq!(ask("print(x)"), json!([{ "type": "text", "text": text }]));
+}

@@ -85,7 +85,7 @@ fn a_dry_run_lists_the_tools_and_runs_nothing() {
 rows = await mcp__fixture__rows(count=3)
 for row in rows:
     await mcp__fixture__echo(value=row)
-print(tools.add(1, 2), await mcp__fixture__add(1, 2))
+print(tools.add(1, 2), await mcp__fixture__add(1, 2), await tools.async_add(1, 2))
 ";
     let dry_run = |gateway: &mut Gateway, code: &str| {
         let arguments = json!({ "code": code, "dry_run": true });
@@ -95,7 +95,7 @@ print(tools.add(1, 2), await mcp__fixture__add(1, 2))
     assert!(!answer.is_error);
     assert_snapshot!(answer.text, @"
     [Dry run: nothing was executed]
-    mcp__fixture__add: read-only; at most 2 times, line 5
+    mcp__fixture__add: read-only; at most 3 times, line 5
     mcp__fixture__echo: read-only; any number of times, line 4
     mcp__fixture__rows: read-only; at most once, line 2
     ");
@@ -130,7 +130,7 @@ fn the_command_line_has_dry_runs_too() {
     mcp__fixture__add: read-only; at most once, line 1
     [It would not run]
     [Nothing was executed]
-      File "<program>", line 1
+      File "program.py", line 1
         await mcp__fixture__add(1)
     TypeError: mcp__fixture__add(): 'b' is missing
         await mcp__fixture__add(a: float, b: float) -> float
@@ -139,7 +139,7 @@ fn the_command_line_has_dry_runs_too() {
 
 #[test]
 fn a_failure_names_the_calls_that_may_have_had_effects() {
-    let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 2 }));
+    let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 4 }));
     let code = "
         await mcp__fixture__add(1, 2)
         for n in range(3):
@@ -147,7 +147,7 @@ fn a_failure_names_the_calls_that_may_have_had_effects() {
         await mcp__fixture__hang()
     ";
     assert_snapshot!(gateway.fails(code), @r#"
-    TimeoutError: Execution exceeded 2s limit
+    TimeoutError: Execution exceeded 4s limit
     [Tool calls that may have had effects]
     mcp__fixture__counter({}), 3 times
     [Tool calls completed: 4]

@@ -102,6 +102,17 @@ fn rules_hold_from_the_next_program_on() {
 }
 
 #[test]
+fn categories_of_imports_follow_the_configuration() {
+    let servers = json!([fixture("a", &[])]);
+    let mut gateway = serving(&json!({ "servers": servers }));
+    let categories = json!({ "mcp__a__add": "validation" });
+    rewrite(&gateway, &json!({ "servers": servers, "generate": { "categories": categories } }));
+    gateway.wait_for_log(&["INFO", "new from the next program on: generate"]);
+    let code = "import { add } from './mcp-apis/a/validation';\nconsole.log(await add(1, 2));";
+    assert_eq!(printed(&gateway.execute_typescript(code)), "3\n");
+}
+
+#[test]
 fn a_program_is_told_that_its_server_was_removed() {
     let mut gateway = serving(&json!({ "servers": [fixture("gone", &[]), fixture("a", &[])] }));
     let code = "
@@ -134,7 +145,8 @@ fn what_needs_a_restart_is_named() {
     gateway.callable_tools();
     let servers = [fixture("a", &[])];
     rewrite(&gateway, &json!({ "servers": servers, "sandbox": "off", "engine": "cpython" }));
-    let warning = "start onecall again for what is new in the configuration under: sandbox, engine";
+    let warning =
+        "restart onecall to apply what has changed in the configuration under: sandbox, engine";
     gateway.wait_for_log(&["WARN", warning]);
 }
 
@@ -145,7 +157,7 @@ fn a_broken_one_is_reported_and_changes_nothing() {
     gateway.home.write("config.json", "{\n  \"servres\": []\n}\n");
     gateway.wait_for_log(&["ERROR", "config.json:2:3: unknown key 'servres'"]);
     gateway.wait_for_log(&["help: did you mean 'servers'?"]);
-    gateway.wait_for_log(&["the configuration from before stays in force"]);
+    gateway.wait_for_log(&["the previous configuration stays in use"]);
     assert_eq!(gateway.prints("print(await mcp__a__add(1, 2))"), "3\n");
     std::fs::remove_file(gateway.home.path("config.json")).unwrap();
     gateway.wait_for_log(&["ERROR", "does not exist"]);
@@ -180,7 +192,7 @@ fn a_trusted_one_that_changes_must_be_trusted_again() {
     assert_eq!(gateway.callable_tools().len(), 35);
     gateway.home.write("work/onecall.yaml", config("b"));
     gateway.wait_for_log(&["WARN", "is not read: it has changed since you trusted it"]);
-    gateway.wait_for_log(&["WARN", "onecall.yaml' stays in force as it was"]);
+    gateway.wait_for_log(&["WARN", "onecall.yaml' would no longer be used; the configuration"]);
     assert_eq!(gateway.prints("print(await mcp__a__add(1, 2))"), "3\n");
     assert_eq!(finish(gateway.home.onecall(&["trust"])).code, Some(0));
     gateway.wait_for_log(&["INFO", "added: b; removed: a"]);

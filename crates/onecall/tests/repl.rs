@@ -42,7 +42,7 @@ fn commands() {
         "z = 1\n:reset\nz\n:show mcp__fixture__add\n:tools add numbers\n:nothing\n:quit\nz = 2\nz\n",
     );
     assert!(stderr.contains("NameError: name 'z' is not defined"), "{stderr}");
-    assert!(stderr.contains("there is no :nothing; :help lists what there is"), "{stderr}");
+    assert!(stderr.contains("there is no command :nothing; :help lists the commands"), "{stderr}");
     assert!(stdout.starts_with("await mcp__fixture__add("), "{stdout}");
     assert!(stdout.contains("\nmcp__fixture__add "), "a row of the search: {stdout}");
     assert!(!stdout.ends_with("2\n"), "nothing is read after :quit: {stdout}");

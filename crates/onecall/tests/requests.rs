@@ -206,7 +206,7 @@ fn a_question_that_is_withdrawn_is_withdrawn_from_the_client_too() {
         &json!({
             "tools": [{ "name": "ask", "inputSchema": { "type": "object" } }],
             "on": { "tools/call ask": [
-                { "say": ask }, { "sleep": { "ms": 300 } }, { "say": withdraw },
+                { "say": ask }, { "sleep": { "ms": 1500 } }, { "say": withdraw },
                 { "sleep": { "ms": 300 } },
                 { "answer": { "content": [{ "type": "text", "text": "{}" }] } },
             ]},

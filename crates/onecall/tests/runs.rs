@@ -9,7 +9,7 @@ use std::process::Command;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use support::{Ended, Gateway, Home, PATIENCE, finish, fixture};
-use testkit::process::wait_until;
+use testkit::process::{is_alive, wait_until};
 use testkit::rpc::Client;
 
 const SECRET: &str = "sk-very-secret-1";
@@ -82,10 +82,10 @@ fn masked(value: &Value) -> Value {
 
 /// Whether a text is anywhere in what is stored.
 fn is_stored(home: &Home, text: &str) -> bool {
-    let folder = std::fs::read_dir(home.path("home/state/onecall")).expect("a state directory");
-    folder
-        .map(|entry| std::fs::read(entry.unwrap().path()).unwrap())
-        .any(|bytes| bytes.windows(text.len()).any(|window| window == text.as_bytes()))
+    let files = home.state_files();
+    assert!(!files.is_empty(), "nothing is stored at all");
+    let has_it = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    files.into_iter().any(|file| has_it(&std::fs::read(file).unwrap()))
 }
 
 const PROGRAM: &str = "
@@ -138,21 +138,23 @@ fn nothing_is_recorded_where_nothing_is_wanted() {
     gateway.prints("print(await mcp__fixture__add(a=1, b=2))");
     gateway.session.client().close_stdin();
     assert!(gateway.session.client().wait(PATIENCE).is_some());
-    assert!(!gateway.home.path("home/state/onecall/onecall.db").exists());
+    assert!(!is_stored(&gateway.home, "print(await"));
     let listed = onecall(&gateway.home, &["runs"]);
-    assert_eq!((listed.code, listed.stderr.as_str()), (Some(0), "no runs are recorded\n"));
+    assert_eq!((listed.code, listed.stderr.as_str()), (Some(0), "No runs are recorded\n"));
 }
 
 #[test]
 fn runs_that_fail_are_recorded() {
     let mut gateway =
-        Gateway::at(home("metadata", json!({ "execution": { "timeout_seconds": 2 } })));
+        Gateway::at(home("metadata", json!({ "execution": { "timeout_seconds": 10 } })));
     gateway.fails("raise ValueError('no')");
     gateway.fails("this is no program");
     gateway.fails("while True: pass");
-    let cancelled = gateway.start("await mcp__fixture__hang()");
     wait_until(PATIENCE, || recorded(&gateway.home, 3).len() == 3);
+    let cancelled = gateway.start("while True: pass");
+    let worker = gateway.busy_worker();
     gateway.session.cancel(cancelled);
+    assert!(wait_until(PATIENCE, || !is_alive(worker)), "its process ends");
     let died = gateway.start("while True: pass");
     let worker = gateway.busy_worker();
     Command::new("kill").args(["-KILL", &worker.to_string()]).status().unwrap();
@@ -345,4 +347,33 @@ fn a_replay_tells_what_is_different() {
     assert_eq!(ended.code, Some(1));
     let told = [ended.stdout, ended.stderr].concat().replace(id(&run), "ID");
     assert_snapshot!(told);
+}
+
+#[test]
+fn the_arguments_of_a_program_are_recorded_and_replayed() {
+    let home = home("full", json!({}));
+    let program = home.write("report.py", "import sys\nprint(sys.argv[1:])\n");
+    let arguments =
+        ["run", &program.display().to_string(), "EU", "two words", &format!("key={SECRET}")];
+    assert_eq!(finish(home.configured(&arguments)).code, Some(0));
+    let run = recorded(&home, 1).remove(0);
+    let argv = &shown(&home, &run)["argv"];
+    assert_eq!(argv[0].as_str().map(|name| name.ends_with("report.py")), Some(true), "{argv}");
+    assert_eq!(argv.as_array().unwrap()[1..], ["EU", "two words", "key=[redacted]"]);
+    let text = onecall(&home, &["runs", "show", id(&run)]).stdout;
+    assert!(text.contains("  arguments EU 'two words' 'key=[redacted]'\n"), "{text}");
+    let ended = onecall(&home, &["runs", "replay", id(&run)]);
+    assert_eq!(ended.stdout, "['EU', 'two words', 'key=[redacted]']\n");
+    assert!(ended.stderr.contains("the same output as in run"), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(0));
+}
+
+#[test]
+fn a_program_of_an_agent_has_no_arguments() {
+    let mut gateway = recording("full");
+    gateway.prints("import sys\nprint(sys.argv)");
+    let run = recorded(&gateway.home, 1).remove(0);
+    assert_eq!(shown(&gateway.home, &run)["argv"], json!([]));
+    let text = onecall(&gateway.home, &["runs", "show", id(&run)]).stdout;
+    assert!(!text.contains("  arguments "), "{text}");
 }

@@ -101,7 +101,7 @@ fn a_server_that_dies_in_the_middle_of_a_call() {
 #[test]
 fn a_call_that_takes_too_long() {
     let mut slow = fixture("bad", &[]);
-    slow["call_timeout_seconds"] = json!(0.3);
+    slow["call_timeout_seconds"] = json!(2.5);
     let mut gateway = beside(&slow);
     let code = "
         try:
@@ -110,7 +110,7 @@ fn a_call_that_takes_too_long() {
             print(error)
         print(await mcp__bad__add(1, 2))
     ";
-    assert_eq!(gateway.prints(code), "'mcp__bad__hang' failed: no answer within 0.3s\n3\n");
+    assert_eq!(gateway.prints(code), "'mcp__bad__hang' failed: no answer within 2.5s\n3\n");
     assert_good(&mut gateway);
 }
 
@@ -182,8 +182,53 @@ fn only_the_configured_environment_reaches_a_server() {
     assert_eq!(
         gateway.prints(code),
         "['--name', 'an argument; $HOME']\n\
-         ['API_KEY', 'EMPTY', 'HOME', 'LANG', 'PATH']\n\
+         ['API_KEY', 'EMPTY', 'HOME', 'LANG', 'PATH', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME']\n\
          ['s3cret-1', '', None]\n"
+    );
+}
+
+#[test]
+fn a_server_gets_what_it_needs_and_what_it_inherits_by_name() {
+    let server = |name: &str, more: Value| {
+        let mut server = json!({ "name": name, "command": bins::fixture_server() });
+        server.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        server
+    };
+    let config = json!({
+        "env_inherit": ["FOR_ALL", "IS_NOT_SET"],
+        "servers": [
+            server("plain", json!({})),
+            server("git", json!({
+                "env_inherit": ["SSH_AUTH_SOCK", "OVERRIDDEN"],
+                "env": { "OVERRIDDEN": "own" },
+            })),
+        ],
+    });
+    let home = Home::with_config(&config);
+    let mut command = home.configured(&["serve"]);
+    let variables = [
+        "SSL_CERT_FILE",
+        "NODE_EXTRA_CA_CERTS",
+        "https_proxy",
+        "PYENV_ROOT",
+        "SSH_AUTH_SOCK",
+        "OVERRIDDEN",
+        "FOR_ALL",
+        "NOT_NAMED",
+    ];
+    command.envs(variables.map(|name| (name, "the gateway's")));
+    let mut gateway = Gateway { session: Session::open(command), home };
+    let code = "
+        expected = {'SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS', 'https_proxy', 'PYENV_ROOT', 'FOR_ALL',
+                    'SSH_AUTH_SOCK', 'OVERRIDDEN', 'NOT_NAMED', 'IS_NOT_SET'}
+        for args, env in (mcp__plain__args, mcp__plain__env), (mcp__git__args, mcp__git__env):
+            print(sorted(expected & set((await args())['environment'])), await env(name='OVERRIDDEN'))
+    ";
+    assert_eq!(
+        gateway.prints(code),
+        "['FOR_ALL', 'NODE_EXTRA_CA_CERTS', 'PYENV_ROOT', 'SSL_CERT_FILE', 'https_proxy'] None\n\
+         ['FOR_ALL', 'NODE_EXTRA_CA_CERTS', 'OVERRIDDEN', 'PYENV_ROOT', 'SSH_AUTH_SOCK', \
+         'SSL_CERT_FILE', 'https_proxy'] own\n"
     );
 }
 
@@ -207,4 +252,24 @@ fn a_server_that_would_start_onecall_itself_is_skipped() {
     gateway.wait_for_log(&["WARN", "bad"]);
     assert_good(&mut gateway);
     assert!(gateway.callable_tools().iter().all(|name| name.starts_with("mcp__good__")));
+}
+
+#[test]
+fn a_call_has_the_time_of_its_program_and_ends_with_it() {
+    let (mut gateway, received) = Gateway::recorded(&json!({ "timeout_seconds": 3 }));
+    assert_eq!(
+        gateway.fails("await mcp__fixture__hang()"),
+        "TimeoutError: Execution exceeded 3s limit"
+    );
+    received.wait_for_cancel(&received.wait_for_call("hang"));
+
+    // One call alone has as much, without a program around it.
+    let config = json!({
+        "servers": [fixture("alone", &[])],
+        "execution": { "timeout_seconds": 3 },
+    });
+    let home = Home::with_config(&config);
+    let alone = support::finish(home.configured(&["call", "mcp__alone__hang"]));
+    assert_eq!(alone.code, Some(1), "{}", alone.stderr);
+    assert_eq!(alone.stderr.lines().next(), Some("'mcp__alone__hang' failed: no answer within 3s"));
 }

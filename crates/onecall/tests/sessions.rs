@@ -5,9 +5,9 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Gateway, PATIENCE, failed, fixture, printed};
+use support::{Gateway, Home, PATIENCE, failed, fixture, printed};
 use testkit::mcp::ToolAnswer;
-use testkit::process::wait_until;
+use testkit::process::{is_alive, wait_until};
 
 fn gateway(sessions: &Value) -> Gateway {
     Gateway::with_config(&json!({
@@ -90,14 +90,20 @@ fn a_session_that_times_out_is_lost_and_that_is_said() {
 
 #[test]
 fn an_idle_session_ends_and_its_client_hears_of_it_once() {
-    let mut gateway = gateway(&json!({ "idle_seconds": 0.2 }));
-    let zygote = {
-        run(&mut gateway, "a", "x = 1");
-        gateway.zygote().pid
-    };
-    let workers = || testkit::process::descendants(zygote).len();
-    let before = workers();
-    assert!(wait_until(PATIENCE, || workers() < before), "its process ends");
+    let home = Home::with_config(&json!({
+        "sessions": { "idle_seconds": 0.2 },
+        "workspace": { "path": "data", "mode": "read-only" },
+    }));
+    std::fs::create_dir(home.path("data")).unwrap();
+    let mut gateway = Gateway::at(home);
+    // Its program goes on until its process was found.
+    let code = "import os\nx = 1\nwhile not os.path.exists('found'): pass";
+    let call =
+        gateway.session.start_call("execute_program", json!({ "code": code, "session": "a" }));
+    let worker = gateway.busy_worker();
+    gateway.home.write("data/found", "");
+    assert_eq!(printed(&gateway.session.finish_call(call)), "(no output)");
+    assert!(wait_until(PATIENCE, || !is_alive(worker)), "its process ends");
     let told = failed(&run(&mut gateway, "a", "print(x)"));
     let expected = "SessionEnded: session 'a' has ended: it was not used for 0 seconds. Its \
                     variables are gone and nothing was executed; run it again to begin a new \

@@ -32,7 +32,7 @@ const MOST_GROWTH: u64 = 5;
 fn program(number: usize) -> (String, String) {
     let success = |output: String| format!("[Script executed successfully]\n{output}");
     if ENDLESS.contains(&number) {
-        let answer = "[Script execution failed]\nTimeoutError: Execution exceeded 2s limit";
+        let answer = "[Script execution failed]\nTimeoutError: Execution exceeded 8s limit";
         return ("while True: pass".to_owned(), answer.to_owned());
     }
     match number % 6 {
@@ -94,7 +94,7 @@ fn memory(gateway: &mut Gateway) -> [u64; 2] {
 
 #[test]
 fn a_gateway_ends_as_it_began() {
-    let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 2 }));
+    let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 8 }));
     run(&mut gateway, 0..WARM_UP);
     let before = Traces::at_rest(|| traces(&mut gateway));
     let memory_before = memory(&mut gateway);

@@ -79,7 +79,8 @@ fn agents_are_told_what_they_saved_if_they_are_to_be() {
     let mut forgetful = self::gateway(json!({ "report_savings": true, "records": "off" }));
     let answer = forgetful.execute("raise ValueError('no')");
     assert!(answer.text.contains("\n[Tokens: "), "{}", answer.text);
-    assert!(!forgetful.home.path("home/state/onecall/onecall.db").exists());
+    let listed = finish(forgetful.home.configured(&["runs", "--json"]));
+    assert_eq!(listed.stdout, "[]\n");
 }
 
 #[test]
@@ -125,4 +126,19 @@ fn figures_add_up() {
         assert!(shown.starts_with("3 runs (1 failed), 6 calls (1 failed), "), "{shown}");
     }
     assert_eq!(parsed(&gateway.home, &["stats", "--json", "--since", "0s"])["total"]["runs"], 0);
+}
+
+#[test]
+fn runs_of_the_command_line_save_no_tokens() {
+    let home = Home::new();
+    home.write("config.json", json!({ "servers": [] }).to_string());
+    assert_eq!(home.run("print(1)").stdout, "1\n");
+    let stats = parsed(&home, &["stats", "--json"]);
+    let figures =
+        ["runs", "agent_runs", "direct_tokens", "saved_tokens"].map(|key| &stats["total"][key]);
+    assert_eq!(figures, [1, 0, 0, 0]);
+    let shown = finish(home.configured(&["stats"])).stdout;
+    let headline = "1 runs (0 failed), 0 calls (0 failed). All of them ran from the command line; \
+                    tokens are saved when an agent runs programs.\n";
+    assert!(shown.starts_with(headline), "{shown}");
 }

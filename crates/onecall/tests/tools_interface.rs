@@ -51,6 +51,29 @@ fn waiting_calls_and_others_mix() {
 }
 
 #[test]
+fn a_prefix_makes_a_coroutine_of_a_tool() {
+    let servers = json!([fixture("fixture", &[])]);
+    let tools = json!({ "block": ["mcp__fixture__echo"] });
+    let mut gateway = Gateway::with_config(&json!({ "servers": servers, "tools": tools }));
+    let code = "
+        import asyncio
+        calls = [tools.async_add(1, 2), tools.async_mcp__fixture__add(a=3, b=4), tools.aio.async_add(5, 6)]
+        print(await asyncio.gather(*calls), tools.mcp_fixture_add(7, 8))
+        for name in ('async_ad', 'async_echo', 'async_', 'mcp_fixture_echo'):
+            try:
+                getattr(tools, name)
+            except AttributeError as error:
+                print(error)
+    ";
+    let expected = "[3, 7, 11] 15\n\
+                    there is no tool 'async_ad'. Did you mean: mcp__fixture__add?\n\
+                    'async_echo' is not available in execute_program\n\
+                    there is no tool 'async_'\n\
+                    'mcp_fixture_echo' is not available in execute_program\n";
+    assert_eq!(gateway.prints(code), expected);
+}
+
+#[test]
 fn without_any_await_a_program_is_as_plain_as_it_looks() {
     let mut gateway = Gateway::new();
     assert_eq!(gateway.prints("print(tools.add(1, 2))"), "3\n");

@@ -35,20 +35,19 @@ fn refusal(why: &str) -> String {
     )
 }
 
-const NO_TOOLS: &str = "no tools: the configured servers offer none (see `onecall check`)\n";
-
 #[test]
 fn a_configuration_is_read_while_it_is_trusted() {
     let home = home();
     let untrusted = refusal("it is not trusted, and it could start programs");
     let ended = onecall(&home, &["tools"]);
-    assert_eq!(ended, Ended { code: Some(1), stdout: String::new(), stderr: untrusted + NO_TOOLS });
+    assert_eq!(ended, Ended { code: Some(1), stdout: String::new(), stderr: untrusted });
 
     let ended = onecall(&home, &["trust"]);
-    let said = "trusted [work]/onecall.yaml until it changes; it starts: found\n".to_owned();
+    let said = "Trusted [work]/onecall.yaml until it changes. It starts: found\n".to_owned();
     assert_eq!(ended, Ended { code: Some(0), stdout: String::new(), stderr: said });
     let ended = onecall(&home, &["tools"]);
-    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let using = "Using [work]/onecall.yaml, trusted in the working directory\n";
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), using));
     assert_eq!(ended.stdout.lines().count(), 35);
     assert!(ended.stdout.starts_with("mcp__found__add "), "{}", ended.stdout);
 
@@ -56,7 +55,7 @@ fn a_configuration_is_read_while_it_is_trusted() {
     home.write("work/onecall.yaml", config.to_string());
     let changed = refusal("it has changed since you trusted it");
     let ended = onecall(&home, &["tools"]);
-    assert_eq!(ended, Ended { code: Some(1), stdout: String::new(), stderr: changed + NO_TOOLS });
+    assert_eq!(ended, Ended { code: Some(1), stdout: String::new(), stderr: changed });
 }
 
 #[test]
@@ -71,6 +70,75 @@ fn an_untrusted_configuration_starts_nothing_when_serving() {
     assert!(!log.exists(), "the server was never started");
 }
 
+/// Every command that reads or changes the configuration.
+const COMMANDS: [&[&str]; 24] = [
+    &["list"],
+    &["list", "--json"],
+    &["server-names"],
+    &["config", "path"],
+    &["config", "get", "servers"],
+    &["config", "set", "engine", "auto"],
+    &["add", "--no-check", "mine", "true"],
+    &["enable", "mine"],
+    &["disable", "mine"],
+    &["remove", "mine"],
+    &["init", "--yes", "--no-check"],
+    &["install", "--dry-run", "cursor"],
+    &["tools"],
+    &["tools", "show", "mcp__found__add"],
+    &["tools", "forget"],
+    &["call", "found.add", "a=1", "b=2"],
+    &["run", "-e", "print(await list_resources())"],
+    &["generate", "--lang", "python", "--out", "out"],
+    &["check"],
+    &["pin", "found"],
+    &["login", "found"],
+    &["runs"],
+    &["stats"],
+    &["cache", "stats"],
+];
+
+#[test]
+fn no_command_reads_a_file_that_is_not_trusted() {
+    let home = Home::new();
+    let marked = |name: &str| {
+        let config =
+            json!({ "servers": [fixture("found", &["--log", &home.text_path("started")])] });
+        home.write(&format!("work/{name}"), config.to_string())
+    };
+    for name in ["onecall.yaml", "config.yaml"] {
+        let file = marked(name);
+        let before = std::fs::read(&file).unwrap();
+        for arguments in COMMANDS {
+            let ended = onecall(&home, arguments);
+            let said = ended.stderr.replace("'found'", "").replace("'mcp__found__add'", "");
+            let said = said.replace("'found.add'", "");
+            assert!(!said.contains("found"), "{arguments:?}: {ended:?}");
+            assert!(!ended.stdout.contains("found"), "{arguments:?}: {ended:?}");
+            assert!(!home.path("started").exists(), "{arguments:?}");
+        }
+        assert_eq!(std::fs::read(&file).unwrap(), before);
+        std::fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
+fn a_trusted_file_that_has_changed_is_neither_read_nor_changed() {
+    let home = home();
+    assert_eq!(onecall(&home, &["trust"]).code, Some(0));
+    assert!(onecall(&home, &["list"]).stdout.contains("found"));
+    home.write("work/onecall.yaml", "servers: [{ name: other, command: x }]\n");
+    let warning = refusal("it has changed since you trusted it");
+    let none = Ended { code: Some(0), stdout: String::new(), stderr: warning };
+    assert_eq!(onecall(&home, &["list"]), none);
+    let refused = "error: '[work]/onecall.yaml' has changed since you trusted it; read it, then run \
+                   `onecall trust [work]/onecall.yaml`\n";
+    for arguments in [&["remove", "other"][..], &["add", "--no-check", "a", "x"]] {
+        let ended = onecall(&home, arguments);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(2), refused), "{arguments:?}");
+    }
+}
+
 #[test]
 fn a_configuration_that_is_named_needs_no_trust() {
     let home = home();
@@ -79,7 +147,8 @@ fn a_configuration_that_is_named_needs_no_trust() {
     let mut command = home.onecall(&["tools"]);
     command.env("ONECALL_CONFIG", home.path("work/onecall.yaml"));
     let ended = finish(command);
-    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let using = format!("Using {}, named by ONECALL_CONFIG\n", home.text_path("work/onecall.yaml"));
+    assert_eq!((ended.code, ended.stderr), (Some(0), using));
 }
 
 #[test]
@@ -118,7 +187,8 @@ fn what_is_no_configuration_cannot_be_trusted() {
 fn no_configuration_at_all_is_fine() {
     let home = Home::new();
     let ended = onecall(&home, &["check"]);
-    let said = "no configuration file found; running with no servers\n".to_owned();
+    let said =
+        "No configuration file found, so there are no servers: run `onecall init`\n".to_owned();
     assert_eq!(ended, Ended { code: Some(0), stdout: said, stderr: String::new() });
 
     let mut session = Session::open(home.onecall(&["serve"]));

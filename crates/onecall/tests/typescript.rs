@@ -57,6 +57,26 @@ fn tools_are_called_in_every_way() {
 }
 
 #[test]
+fn type_arguments_are_no_comparisons() {
+    // JavaScript reads all of these, and compares.
+    let code = "
+        const give = (it) => it;
+        const [row, a, b] = [3, 1, 5];
+        console.log(give<row>(7), give<a, b>(8), give<Map<row>>(9), new Set<row>([1, 2]).size);
+        console.log(String.raw<row>`x`, await give<row>(Promise.resolve(4)).then(give));
+    ";
+    let mut gateway = Gateway::new();
+    assert_eq!(printed(&gateway.execute_typescript(code)), "7 8 9 2\nx 4\n");
+    for (comparisons, expected) in [
+        ("a < b, b > (a), (a < b) > (0), 8 >>> (a)", "true true true 4\n"),
+        ("a<b && b>(6), a<b || b>>(1)", "false true\n"),
+    ] {
+        let code = format!("const [a, b] = [1, 5];\nconsole.log({comparisons});");
+        assert_eq!(printed(&gateway.execute_typescript(&code)), expected);
+    }
+}
+
+#[test]
 fn tools_are_imported_from_their_server() {
     let config = json!({ "servers": [fixture("financial-data", &[])] });
     let mut gateway = Gateway::with_config(&config);
@@ -98,12 +118,8 @@ fn values_arrive_unchanged_or_the_call_fails() {
     let no = "which JSON cannot carry; pass strings, finite numbers, bigints, booleans, null, arrays \
               or plain objects";
     let refused = |what: &str| format!("TypeError: argument 'value' is {what}, {no}");
-    let (nan, map, promise) = (
-        refused("NaN"),
-        refused("a Map (Object.fromEntries makes an object of it)"),
-        refused("a Promise that was not awaited"),
-    );
-    let nested = format!("TypeError: argument 'value'[0][\"k\"] is a function, {no}");
+    let (nan, promise) = (refused("NaN"), refused("a Promise that was not awaited"));
+    let nested = format!("TypeError: argument 'value[0].k' is a function, {no}");
     check(&[
         ("(await mcp__fixture__bigint()).n", "123456789012345678901234567890n"),
         (
@@ -122,9 +138,84 @@ fn values_arrive_unchanged_or_the_call_fails() {
         ("await mcp__fixture__nothing()", "null"),
         ("await mcp__fixture__echo({ value: 'é😀\\n' }) === 'é😀\\n'", "true"),
         ("await mcp__fixture__echo({ value: NaN })", &nan),
-        ("await mcp__fixture__echo({ value: new Map() })", &map),
         ("await mcp__fixture__echo({ value: Promise.resolve(1) })", &promise),
         ("await mcp__fixture__echo({ value: [{ k: () => 1 }] })", &nested),
+    ]);
+}
+
+#[test]
+fn objects_arrive_as_the_data_they_stand_for() {
+    let send = |value: &str| {
+        format!("JSON.stringify(await mcp__fixture__raw_arguments({{ value: {value} }}))")
+    };
+    let cases = [
+        (
+            "new Map<any, any>([['a', new Set([1, 2])], [3, { b: new Map() }]])",
+            r#"{"3":{"b":{}},"a":[1,2]}"#,
+        ),
+        ("new Date(0)", r#""1970-01-01T00:00:00.000Z""#),
+        ("new Uint8Array([1, 255])", "[1,255]"),
+        ("new Float64Array([0.5])", "[0.5]"),
+        ("new Uint8Array([1, 2]).buffer", "[1,2]"),
+        ("new URL('https://a.example/b?c=d')", r#""https://a.example/b?c=d""#),
+        ("new URLSearchParams({ a: 'b c' })", r#""a=b+c""#),
+        ("[new Number(3), new String('s'), new Boolean(false)]", r#"[3,"s",false]"#),
+        ("new Map([['a', 1]]).values()", "[1]"),
+        ("(function* () { yield 1; yield new Set(['x']); })()", r#"[1,["x"]]"#),
+        ("{ a: undefined, b: [undefined], c: 10n }", r#"{"b":[null],"c":10}"#),
+        ("new (class { x = 1; #y = 2; get z() { return 3; } })()", r#"{"x":1}"#),
+        ("new (class extends Map { toJSON() { return 'mine'; } })()", r#""mine""#),
+    ];
+    let calls: Vec<String> = cases.iter().map(|(value, _)| send(value)).collect();
+    let whole: Vec<String> =
+        cases.iter().map(|(_, json)| format!("{{\"value\":{json}}}")).collect();
+    let pairs: Vec<(&str, &str)> =
+        calls.iter().map(String::as_str).zip(whole.iter().map(String::as_str)).collect();
+    check(&pairs);
+
+    let no = "which JSON cannot carry; pass strings, finite numbers, bigints, booleans, null, arrays \
+              or plain objects";
+    let refused = [
+        ("new Date(NaN)", "a is an invalid Date"),
+        ("[{ 'b c': -Infinity }]", "a[0][\"b c\"] is Infinity"),
+        ("{ b: NaN }", "a.b is NaN"),
+        ("new Map([[{}, 1]])", "a is a Map with keys that are no text"),
+        ("new Map<any, any>([[1, 1], ['1', 2]])", "a is a Map with the key '1' twice"),
+        ("[/x/]", "a[0] is a regular expression"),
+        ("new Error('x')", "a is an Error (pass its message)"),
+        ("(function* () { for (;;) yield 1; })()", "a is an iterator of more than 1000000 items"),
+        ("(async function* () { yield 1; })()", "a is an async iterator (collect its items first)"),
+        ("Symbol('s')", "a is a symbol"),
+    ];
+    let calls: Vec<String> = refused
+        .iter()
+        .map(|(value, _)| format!("await mcp__fixture__raw_arguments({{ a: {value} }})"))
+        .collect();
+    let told: Vec<String> = refused
+        .iter()
+        .map(|(_, what)| {
+            let (place, what) = what.split_once(" is ").unwrap();
+            format!("TypeError: argument '{place}' is {what}, {no}")
+        })
+        .collect();
+    let pairs: Vec<(&str, &str)> =
+        calls.iter().map(String::as_str).zip(told.iter().map(String::as_str)).collect();
+    check(&pairs);
+
+    let endless = "TypeError: argument 'a' is nested too deeply or contains itself";
+    check(&[
+        (
+            "await mcp__fixture__raw_arguments({ a: (() => { const o: any = {}; o.o = o; return o; })() })",
+            endless,
+        ),
+        (
+            "await mcp__fixture__raw_arguments({ a: (() => { const m = new Map(); m.set('m', m); return m; })() })",
+            endless,
+        ),
+        (
+            "await mcp__fixture__raw_arguments({ a: (() => { class E { toJSON() { return new E(); } } return new E(); })() })",
+            endless,
+        ),
     ]);
 }
 
@@ -175,6 +266,7 @@ fn failures_name_the_line_of_their_author() {
                        ^
     ReferenceError: fetch is not available: programs reach the outside only through tools
         at <program>:1:20
+    [Programs have no network]
     ");
 }
 
@@ -206,7 +298,7 @@ fn what_nobody_awaits_is_finished_and_what_nobody_catches_fails() {
 #[test]
 fn calls_run_in_parallel() {
     let answer = Gateway::new().execute_typescript(
-        "console.log(Math.max(...await Promise.all([1, 2, 3, 4].map(() => mcp__fixture__in_flight({ ms: 100 })))));",
+        "console.log(Math.max(...await Promise.all([1, 2, 3, 4].map(() => mcp__fixture__in_flight({ ms: 60_000, until: 4 })))));",
     );
     assert_eq!(printed(&answer), "4\n");
 }

@@ -206,8 +206,9 @@ fn a_workspace_that_is_not_there_is_told_at_once() {
     fs::remove_file(home.path("nowhere")).unwrap();
     std::os::unix::fs::symlink("/", home.path("nowhere")).unwrap();
     let ended = home.run("print(1)");
-    let expected = format!("error: the workspace '{path}' is the whole disk\n");
-    assert_eq!((ended.code, ended.stderr), (Some(2), expected));
+    let expected = format!("error: the workspace '{path}' (really '/') holds ");
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.starts_with(&expected), "{}", ended.stderr);
 }
 
 #[test]
@@ -217,6 +218,6 @@ fn without_one_there_is_no_file_at_all() {
         let code = "import os\nprint(os.getcwd())\nopen('x', 'w')";
         let reason = failed(&gateway.execute_on(engine, code));
         assert!(reason.contains("PermissionError"), "{engine}: {reason}");
-        assert!(reason.ends_with("[Output before the failure]\n/\n"), "{engine}: {reason}");
+        assert!(reason.contains("\n[Output before the failure]\n/\n["), "{engine}: {reason}");
     }
 }

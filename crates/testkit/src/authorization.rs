@@ -16,8 +16,6 @@ use crate::web::{encoded, fields};
 /// How an authorization server goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misbehaviour {
-    /// It sends the browser back with another state.
-    WrongState,
     /// It sends the browser back in the name of another issuer.
     WrongIssuer,
     /// It sends the browser back without saying who it is, although it promised to.
@@ -61,6 +59,8 @@ pub struct AuthorizationServer {
 
 struct State {
     misbehaviour: Option<Misbehaviour>,
+    /// What its metadata say in the place of the truth.
+    claims: BTreeMap<String, Value>,
     lifetime: Option<u64>,
     next: u64,
     asked: Vec<Asked>,
@@ -84,6 +84,7 @@ impl AuthorizationServer {
         let address = listener.local_addr().expect("an address").to_string();
         let state = Arc::new(Mutex::new(State {
             misbehaviour: None,
+            claims: BTreeMap::new(),
             lifetime: Some(3_600),
             next: 1,
             asked: Vec::new(),
@@ -119,6 +120,17 @@ impl AuthorizationServer {
     /// Makes it misbehave from now on, or not any more.
     pub fn misbehave(&self, how: Option<Misbehaviour>) {
         self.lock().misbehaviour = how;
+    }
+
+    /// Has its metadata say `value` about `field` from now on.
+    pub fn claim(&self, field: &str, value: impl Into<Value>) {
+        self.lock().claims.insert(field.to_owned(), value.into());
+    }
+
+    /// An address of this server at another origin of this machine.
+    #[must_use]
+    pub fn other_origin(&self) -> String {
+        self.issuer().replace("127.0.0.1", "localhost")
     }
 
     /// How long tokens that it gives from now on last, in seconds.
@@ -255,6 +267,9 @@ impl State {
             }
             _ => {}
         }
+        for (field, value) in &self.claims {
+            metadata[field] = value.clone();
+        }
         Answer::json(200, &metadata)
     }
 
@@ -271,11 +286,10 @@ impl State {
     /// Agrees in the name of whoever asks.
     fn authorize(&mut self, asked: &Asked, issuer: &str) -> Answer {
         let given = &asked.fields;
-        let mut state = given["state"].clone();
+        let state = given["state"].clone();
         let mut answer = Vec::new();
         let mut from = Some(issuer.to_owned());
         match self.misbehaviour {
-            Some(Misbehaviour::WrongState) => state = "x".repeat(state.len()),
             Some(Misbehaviour::WrongIssuer) => from = Some("https://bank.example".to_owned()),
             Some(Misbehaviour::NoIssuer) => from = None,
             _ => {}

@@ -12,6 +12,8 @@
 pub mod authorization;
 pub mod bins;
 pub mod collector;
+pub mod container;
+pub mod empty_root;
 pub mod fixture;
 pub mod mcp;
 pub mod process;

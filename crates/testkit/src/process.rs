@@ -124,6 +124,14 @@ pub fn is_alive(pid: u32) -> bool {
     Process::read(pid).is_some_and(|process| !process.is_zombie())
 }
 
+/// Whether `pid` is the first process of a PID namespace other than this one's.
+#[must_use]
+pub fn is_first_of_namespace(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
+    numbers.split_ascii_whitespace().skip(1).last() == Some("1")
+}
+
 /// A text that no other test of this machine uses as its mark.
 #[must_use]
 pub fn unique_mark() -> String {

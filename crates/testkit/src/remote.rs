@@ -39,6 +39,12 @@ impl HttpFixture {
         Self { child, address }
     }
 
+    /// Kills it and waits for its end.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
     /// Host and port.
     #[must_use]
     pub fn address(&self) -> &str {
@@ -54,7 +60,6 @@ impl HttpFixture {
 
 impl Drop for HttpFixture {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }

@@ -166,7 +166,7 @@ import _onecall_program
 def endless(*_):
     while True:
         pass
-_onecall_program._with_forgotten_calls = endless
+_onecall_program.with_forgotten_calls = endless
 
 # %% asleep
 import time
@@ -230,3 +230,8 @@ while True:
         await mcp__fixture__add(1, 1)
     except ToolError:
         pass
+
+# %% with a file in memory
+held = open("/tmp/{{mark}}", "w") if __import__("os").path.exists("/tmp") else None
+while True:
+    pass

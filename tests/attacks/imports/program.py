@@ -1,7 +1,7 @@
 {{attempt}}
 
 # %% of every kind
-import importlib, importlib.machinery, importlib.util, sys
+import contextlib, importlib, importlib.machinery, importlib.util, io, sys
 
 def from_path(folder):
     sys.path.insert(0, folder)
@@ -25,7 +25,16 @@ def library(path):
 attempt("a library by path", lambda: library("/lib/x86_64-linux-gnu/libz.so.1"))
 attempt("a library by name", lambda: library("libcrypt.so.1"))
 attempt("a library of the home", lambda: library("{{probe}}/evil.so"))
-attempt("pip", lambda: __import__("ensurepip").bootstrap(root="{{probe}}"))
+
+def pip():
+    # Some distributions print what to do instead, and leave.
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            return __import__("ensurepip").bootstrap(root="{{probe}}")
+        except SystemExit as left:
+            raise RuntimeError(left)
+
+attempt("pip", pip)
 
 def finder():
     class Finder:
@@ -42,3 +51,27 @@ attempt("a finder of its own", finder)
 # %% found by the linker's tools
 import ctypes.util
 print(ctypes.util.find_library("{{mark}}"))
+
+# %% foreign functions, dug out
+import _imp, gc, importlib, importlib.machinery, sys
+
+def called(module):
+    address = module.dlsym(module.dlopen(None, 0), "getpid")
+    return module.call_function(address, ())
+
+def afresh():
+    sys.modules.pop("_ctypes", None)
+    return called(importlib.import_module("_ctypes"))
+
+def class_of_ctypes():
+    return next(it for it in gc.get_objects() + object.__subclasses__() if getattr(it, "__module__", "") == "_ctypes")
+
+spec = importlib.machinery.ModuleSpec("_ctypes", importlib.machinery.BuiltinImporter)
+attempt("imported", lambda: called(__import__("_ctypes")))
+attempt("imported afresh", afresh)
+attempt("imported again", lambda: called(__import__("_ctypes")))
+attempt("loaded", lambda: called(importlib.machinery.BuiltinImporter.load_module("_ctypes")))
+attempt("created", lambda: called(_imp.create_builtin(spec)))
+attempt("kept by another module", lambda: called(sys.modules["_ctypes"]))
+attempt("a class of it", class_of_ctypes)
+attempt("through the types of shared memory", lambda: __import__("multiprocessing.sharedctypes"))

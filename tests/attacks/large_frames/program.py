@@ -6,7 +6,7 @@ def is_socket(fd):
     except OSError:
         return False
 
-(wire,) = [fd for fd in range(3, 64) if is_socket(fd)]
+wire, *_ = [fd for fd in range(3, 64) if is_socket(fd)]
 
 def send(data):
     rest = memoryview(data)

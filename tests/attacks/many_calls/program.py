@@ -23,7 +23,7 @@ for value, count in collections.Counter(map(str, results)).most_common():
     print(count, value)
 
 # %% no more at once than allowed
-print(max(await asyncio.gather(*(mcp__fixture__in_flight(ms=10) for _ in range(40)))))
+print(max(await asyncio.gather(*(mcp__fixture__in_flight(ms=20_000, until=4) for _ in range(40)))))
 
 # %% never awaited
 for n in range(30_000):

@@ -20,7 +20,7 @@ for (const result of results) counts.set(result, (counts.get(result) ?? 0) + 1);
 for (const [value, count] of counts) console.log(count, value);
 
 // %% no more at once than allowed
-console.log(Math.max(...(await Promise.all(Array.from({ length: 40 }, () => mcp__fixture__in_flight({ ms: 10 }))))));
+console.log(Math.max(...(await Promise.all(Array.from({ length: 40 }, () => mcp__fixture__in_flight({ ms: 20_000, until: 4 }))))));
 
 // %% nobody waits for them
 for (let n = 0; n < 50; n++) mcp__fixture__add(n, n);

@@ -91,7 +91,7 @@ def is_socket(fd):
         return stat.S_ISSOCK(os.fstat(fd).st_mode)
     except OSError:
         return False
-(wire,) = [fd for fd in range(3, 64) if is_socket(fd)]
+wire, *_ = [fd for fd in range(3, 64) if is_socket(fd)]
 arguments = b'{"value":' + b"[" * DEPTH + b"]" * DEPTH + b"}"
 name = b"mcp__fixture__echo"
 payload = struct.pack("<QH", 1, len(name)) + name + arguments

@@ -1,5 +1,5 @@
 {{attempt}}
-import asyncio, ctypes, http.client, os, socket, urllib.request
+import asyncio, http.client, os, socket, urllib.request
 
 TCP, TCP6, UDP = {{tcp_port}}, {{tcp6_port}}, {{udp_port}}
 
@@ -17,23 +17,26 @@ def to_anyone():
     one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     return one.sendto(b"secret", "\0{{mark}}")
 
-def by_worker_socket(address):
-    for fd in range(3, 64):
+def worker_sockets():
+    import stat
+    def is_socket(fd):
         try:
-            mine = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=os.dup(fd))
+            return stat.S_ISSOCK(os.fstat(fd).st_mode)
+        except OSError:
+            return False
+    found = [fd for fd in range(3, 64) if is_socket(fd)]
+    return [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=os.dup(fd)) for fd in found]
+
+def by_worker_socket(address):
+    for mine in worker_sockets():
+        try:
             return mine.sendto(b"", address)
         except OSError as error:
             last = error
     raise last
 
 def connected_again():
-    import stat
-    for fd in range(3, 64):
-        try:
-            if stat.S_ISSOCK(os.fstat(fd).st_mode):
-                return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=os.dup(fd)).connect("\0{{mark}}")
-        except FileNotFoundError:
-            pass
+    return [mine.connect("\0{{mark}}") for mine in worker_sockets()]
 
 STREAM, DATAGRAM = socket.SOCK_STREAM, socket.SOCK_DGRAM
 attempt("TCP", lambda: connect(socket.AF_INET, STREAM, ("127.0.0.1", TCP)))
@@ -73,8 +76,14 @@ attempt("urllib", lambda: urllib.request.urlopen("http://127.0.0.1:%d/" % TCP, t
 attempt("http.client", lambda: http.client.HTTPConnection("127.0.0.1", TCP, timeout=1).request("GET", "/"))
 attempt("ftp", lambda: __import__("ftplib").FTP("127.0.0.1", timeout=1))
 attempt("mail", lambda: __import__("smtplib").SMTP("127.0.0.1", TCP, timeout=1))
-print("by ctypes:", ctypes.CDLL(None).socket(2, 1, 0))
-print("a pair by ctypes:", ctypes.CDLL(None).socketpair(1, 2, 0, ctypes.create_string_buffer(8)))
+
+def by_libc(name, *arguments):
+    import ctypes
+    if getattr(ctypes.CDLL(None), name)(*arguments) < 0:
+        raise OSError
+
+attempt("by ctypes", lambda: by_libc("socket", 2, 1, 0))
+attempt("a pair by ctypes", lambda: by_libc("socketpair", 1, 2, 0, bytes(8)))
 
 async def outcome(what, attack):
     try:

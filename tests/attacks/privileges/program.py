@@ -1,13 +1,17 @@
 {{attempt}}
-import ctypes, fcntl, os, resource, signal, sys, termios, time
-
-libc = ctypes.CDLL(None, use_errno=True)
+import fcntl, os, resource, signal, sys, termios, time
 
 def by_libc(name, *arguments):
-    if getattr(libc, name)(*arguments) < 0:
+    import ctypes
+    function = getattr(ctypes.CDLL(None, use_errno=True), name)
+    if name == "mmap":
+        function.restype = ctypes.c_void_p
+    # A number fills its register, whatever the function takes of it.
+    gain = function(*(ctypes.c_ulong(it) if isinstance(it, int) else it for it in arguments))
+    if gain in (-1, 2**64 - 1):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
-    return "done"
+    return gain
 
 attempt("setuid", lambda: os.setuid(0))
 attempt("seteuid", lambda: os.seteuid(0))
@@ -24,10 +28,10 @@ attempt("a processor", lambda: by_libc("sched_setaffinity", 0, 8, b"\1" + bytes(
 for name in "RLIMIT_AS", "RLIMIT_NOFILE", "RLIMIT_FSIZE", "RLIMIT_CORE", "RLIMIT_NICE":
     number = getattr(resource, name, {"RLIMIT_NICE": 13}.get(name))
     attempt(f"raise {name}", lambda: resource.setrlimit(number, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)))
-    limit = ctypes.create_string_buffer(b"\xff" * 16)
+    limit = b"\xff" * 16
     attempt(f"raise {name} by prlimit", lambda: by_libc("prlimit", 0, number, limit, None))
-attempt("another's limit", lambda: by_libc("prlimit", {{gateway_pid}}, 7, None, ctypes.create_string_buffer(16)))
-attempt("the first process's limit", lambda: by_libc("prlimit", 1, 7, None, ctypes.create_string_buffer(16)))
+attempt("another's limit", lambda: by_libc("prlimit", {{gateway_pid}}, 7, None, bytes(16)))
+attempt("the first process's limit", lambda: by_libc("prlimit", 1, 7, None, bytes(16)))
 attempt("to be dumpable", lambda: by_libc("prctl", 4, 1, 0, 0, 0))
 attempt("to keep capabilities", lambda: by_libc("prctl", 8, 1, 0, 0, 0))
 attempt("to outlive the parent", lambda: by_libc("prctl", 1, 0, 0, 0, 0))
@@ -39,7 +43,7 @@ attempt("capabilities", lambda: by_libc("syscall", 126 if os.uname().machine == 
 attempt("a session", os.setsid)
 attempt("a process group", lambda: os.setpgid(0, 0))
 attempt("type into a terminal", lambda: fcntl.ioctl(3, termios.TIOCSTI, b"x"))
-attempt("type into a terminal past 32 bits", lambda: by_libc("ioctl", 3, ctypes.c_ulong(0x100005412), b"x"))
+attempt("type into a terminal past 32 bits", lambda: by_libc("ioctl", 3, 0x100005412, b"x"))
 attempt("a controlling terminal", lambda: fcntl.ioctl(3, termios.TIOCSCTTY, 0))
 attempt("a terminal's console", lambda: fcntl.ioctl(3, 0x541C, b"\x03"))
 attempt("an owner of signals", lambda: fcntl.fcntl(3, 8, {{gateway_pid}}))
@@ -52,15 +56,14 @@ attempt("the time", lambda: time.clock_settime(time.CLOCK_REALTIME, time.time())
 attempt("the machine's name", lambda: by_libc("sethostname", os.uname().nodename.encode(), len(os.uname().nodename)))
 attempt("a mask for files", lambda: by_libc("umask", 0))
 attempt("no randomness of addresses", lambda: by_libc("personality", 0x0040000))
-libc.mmap.restype = ctypes.c_void_p
-page = lambda protection: libc.mmap(None, ctypes.c_size_t(4096), protection, 0x22, -1, ctypes.c_long(0))
-print("executable memory:", page(7) != 2**64 - 1, page(4) != 2**64 - 1)
-page = ctypes.c_void_p(page(3))
-attempt("memory made executable", lambda: by_libc("mprotect", page, ctypes.c_size_t(4096), 5))
-attempt("locked memory", lambda: by_libc("mlock", page, ctypes.c_size_t(4096)))
-attempt("memory by number", lambda: by_libc("shmget", 0, ctypes.c_size_t(4096), 0o1777))
+page = lambda protection: by_libc("mmap", None, 4096, protection, 0x22, -1, 0)
+attempt("executable memory", lambda: page(7))
+attempt("executable memory that cannot be read", lambda: page(4))
+attempt("memory made executable", lambda: by_libc("mprotect", page(3), 4096, 5))
+attempt("locked memory", lambda: by_libc("mlock", page(3), 4096))
+attempt("memory by number", lambda: by_libc("shmget", 0, 4096, 0o1777))
 attempt("messages by number", lambda: by_libc("msgget", 0, 0o1777))
 attempt("semaphores by number", lambda: by_libc("semget", 0, 1, 0o1777))
 attempt("a message queue", lambda: by_libc("syscall", 240 if os.uname().machine == "x86_64" else 180, b"{{mark}}", 0o100, 0o666, None))
 attempt("a handle of a process", lambda: os.pidfd_open(1))
-attempt("a timer", lambda: by_libc("timer_create", 0, None, ctypes.create_string_buffer(8)))
+attempt("a timer", lambda: by_libc("timer_create", 0, None, bytes(8)))

@@ -1,5 +1,5 @@
 {{attempt}}
-import ctypes, glob, io, linecache, os, pathlib, shutil, sys, tokenize
+import glob, io, linecache, os, pathlib, shutil, sys, tokenize
 
 SECRET = "{{secret_file}}"
 
@@ -119,6 +119,7 @@ attempt("chroot", lambda: os.chroot("/usr"))
 attempt("statvfs", lambda: os.statvfs("/etc"))
 attempt("mapped", lambda: __import__("mmap").mmap(os.open(SECRET, os.O_RDONLY), 0))
 attempt("sendfile", lambda: os.sendfile(3, os.open(SECRET, os.O_RDONLY), 0, 100))
-attempt("by ctypes", lambda: found(ctypes.CDLL(None).open(SECRET.encode(), 0) >= 0))
-print("a time zone, which is not secret:", read("/usr/share/zoneinfo/UTC")[:4])
-print("a zone that could be written:", ctypes.CDLL(None).access(b"/usr/share/zoneinfo/UTC", os.W_OK) == 0)
+libc = lambda: __import__("ctypes").CDLL(None)
+attempt("by ctypes", lambda: found(libc().open(SECRET.encode(), 0) >= 0))
+attempt("a time zone, which is not secret", lambda: read("/usr/share/zoneinfo/UTC")[:4])
+attempt("a zone that could be written", lambda: found(libc().access(b"/usr/share/zoneinfo/UTC", os.W_OK) == 0))

@@ -64,6 +64,9 @@ try:
     open("/left-behind", "w").write("x")
 except OSError as error:
     print(type(error).__name__)
+import sys
+# Older versions cannot import the next module without one.
+sys.executable = sys.executable or "python3"
 import multiprocessing.shared_memory
 try:
     multiprocessing.shared_memory.SharedMemory("left-behind", True, 100)

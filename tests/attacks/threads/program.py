@@ -1,5 +1,8 @@
 import sys, threading, time
 
+# A thread that begins to run when there is no memory left for it ends the process, which is as good
+# as an exception in the thread that started it.
+
 # %% as many as there can be
 started = 0
 def wait():

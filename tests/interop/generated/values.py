@@ -22,6 +22,7 @@ async def main() -> None:
             wrapped_list(),
         )
     )
+    values.append(values[4].content[1]["mimeType"])
     try:
         await fail("on purpose")
     except ToolError as error:

@@ -16,6 +16,7 @@ async function main(): Promise<void> {
     structured(),
     wrappedList(),
   ]);
+  values.push((values[4] as { content: { mimeType?: string }[] }).content[1]?.mimeType);
   try {
     await fixture.fail({ message: "on purpose" });
   } catch (error) {

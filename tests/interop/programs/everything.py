@@ -8,20 +8,26 @@ print(await mcp__everything__echo(message="grüße, 世界 🦀 \"quoted\"\nseco
 print(await mcp__everything__get_sum(a=2, b=40.5))
 print(await mcp__everything__get_structured_content(location="Chicago"))
 
-text, image, farewell = await mcp__everything__get_tiny_image()
+def texts(blocks):
+    return [block["text"] if block["type"] == "text" else block for block in blocks]
+
+whole = await mcp__everything__get_tiny_image()
+text, image, farewell = texts(whole.content)
+assert whole == f"{text}\n{farewell}"
 pixels = base64.b64decode(image.pop("data"))
 print(text, image, pixels[:8], len(pixels), hashlib.sha256(pixels).hexdigest(), farewell)
 
 print(await mcp__everything__get_annotated_message(messageType="debug"))
-text, image = await mcp__everything__get_annotated_message(messageType="error", includeImage=True)
+whole = await mcp__everything__get_annotated_message(messageType="error", includeImage=True)
+text, image = texts(whole.content)
+assert whole == text
 print(text, image["mimeType"], image["annotations"], base64.b64decode(image["data"]) == pixels)
 
-for block in await mcp__everything__get_resource_links(count=2):
+for block in texts((await mcp__everything__get_resource_links(count=2)).content):
     print(block)
 
-intro, block, outro = await mcp__everything__get_resource_reference(
-    resourceType="Blob", resourceId=3
-)
+whole = await mcp__everything__get_resource_reference(resourceType="Blob", resourceId=3)
+intro, block, outro = texts(whole.content)
 resource = block["resource"]
 content = base64.b64decode(resource["blob"]).decode()
 print(intro, block["type"], resource["uri"], resource["mimeType"], content.split(" created")[0], outro)

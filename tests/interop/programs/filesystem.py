@@ -27,7 +27,7 @@ show(await mcp__files__search_files(path=root, pattern="**/*.md"))
 tree = json.loads((await mcp__files__directory_tree(path=f"{root}/notes/deep"))["content"])
 print(sorted((entry["type"], entry["name"]) for entry in tree))
 media = await mcp__files__read_media_file(path=f"{root}/notes/1.txt")
-print(type(media).__name__, json.dumps(media).replace(root, "<root>"))
+print(isinstance(media, dict), json.dumps(media).replace(root, "<root>"))
 info = (await mcp__files__get_file_info(path=f"{root}/notes/2.txt"))["content"]
 print([line for line in info.splitlines() if line.startswith(("size", "isFile"))])
 

@@ -60,11 +60,21 @@ impl Subject {
                 "timeout_seconds": 600, "max_tool_calls": 100_000, "max_parallel_calls": 64,
             });
         }
+        self.onecall(&["serve", "--log", "error"], name, &config)
+    }
+
+    /// `onecall` with these arguments and this configuration; `name` tells it from others.
+    pub fn onecall(
+        &self,
+        arguments: &[&str],
+        name: &str,
+        config: &Value,
+    ) -> Result<Command, String> {
         let path = self.folder.join(format!("{name}.json"));
         fs::write(&path, config.to_string())
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         let mut command = Command::new(&self.onecall);
-        command.args(["serve", "--log", "error", "--config"]).arg(path);
+        command.args(arguments).arg("--config").arg(path);
         command.env("XDG_STATE_HOME", self.folder.join("state"));
         Ok(command)
     }

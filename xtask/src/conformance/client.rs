@@ -101,7 +101,8 @@ struct Home {
 
 impl Home {
     fn talk(&self, url: &str, scenario: &Scenario) -> Result<(), String> {
-        write(&self.config(), &json!({ "servers": [scenario.entry(url)] }).to_string())?;
+        let mut entry = scenario.entry(url);
+        self.configure(&entry)?;
         // A JSON text in a JSON string is a Python string, too.
         let calls = Value::from(scenario.calls(self)?.to_string()).to_string();
         let program = self.folder.join("program.py");
@@ -110,12 +111,25 @@ impl Home {
             if !self.run(&program)?.contains(ADVICE) {
                 return Ok(());
             }
-            login::log_in(self.onecall(&["login", "suite", "--no-browser", "--timeout", "20"]))?;
+            let log_in = || {
+                login::log_in(self.onecall(&["login", "suite", "--no-browser", "--timeout", "20"]))
+            };
+            if let Err(said) = log_in() {
+                // A user who was given a secret knows for whom, and follows the advice.
+                let issuer = login::advised_issuer(&said).ok_or_else(|| said.clone())?;
+                entry["oauth"]["issuer"] = issuer.into();
+                self.configure(&entry)?;
+                log_in()?;
+            }
         }
         if self.run(&program)?.contains(ADVICE) {
             return Err(format!("a login is still needed after {PATIENCE} logins"));
         }
         Ok(())
+    }
+
+    fn configure(&self, entry: &Value) -> Result<(), String> {
+        write(&self.config(), &json!({ "servers": [entry] }).to_string())
     }
 
     /// Runs the program; what it and onecall said.

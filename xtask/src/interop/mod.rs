@@ -11,7 +11,7 @@ use crate::cargo::{self, cargo};
 use crate::node;
 
 /// What the servers and clients from npm need.
-const NODE: node::Version = (20, 0);
+pub const NODE: node::Version = (20, 0);
 
 /// What the Inspector needs.
 const NODE_OF_INSPECTOR: node::Version = (22, 19);
@@ -72,11 +72,9 @@ fn environment(variable: &'static str, name: &str) -> Result<Places, String> {
 
 /// Runs the suite alone; arguments go to its test binary.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    let mut build = cargo("build");
-    build.args(["--workspace", "--bins"]);
-    cargo::run(build)?;
+    cargo::build_binaries()?;
     let mut test = cargo("test");
-    test.args(["--workspace", "--test", "interop", "--"]).args(arguments);
+    test.args(["--workspace", "--test", "interop", "--test", "first_path", "--"]).args(arguments);
     test.envs(install());
     cargo::run(test)
 }

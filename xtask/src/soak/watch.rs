@@ -20,7 +20,7 @@ pub struct Look {
     /// Resident bytes of the gateway and of its zygotes.
     pub gateway: u64,
     pub zygotes: u64,
-    pub descriptors: usize,
+    pub descriptors: u64,
     pub processes: usize,
 }
 
@@ -74,8 +74,10 @@ fn zygotes(family: &[Process], gateway: u32) -> impl Iterator<Item = &Process> {
         .filter(move |process| process.parent == gateway && process.command.contains("zygote"))
 }
 
-fn descriptors(pid: u32) -> usize {
-    fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+/// The size of the folder is their number, which the kernel tells even of a process that is closed
+/// to others.
+fn descriptors(pid: u32) -> u64 {
+    fs::metadata(format!("/proc/{pid}/fd")).map_or(0, |folder| folder.len())
 }
 
 /// Workers that have taken what only those take that wait to be killed.

@@ -2,6 +2,7 @@
 
 from .client import Client
 from .errors import BinaryNotFound, OnecallError, ProcessLost, ProgramFailed
+from .framework import MCPTool, ToolEnvWrapper
 from .outcome import Displayed, Outcome, ProgramError, ToolCall, ToolResult
 from .programmatic import (
     ProgrammaticToolCallingTool,
@@ -13,6 +14,7 @@ __all__ = [
     "BinaryNotFound",
     "Client",
     "Displayed",
+    "MCPTool",
     "OnecallError",
     "Outcome",
     "ProcessLost",
@@ -21,6 +23,7 @@ __all__ = [
     "ProgrammaticToolCallingTool",
     "Tool",
     "ToolCall",
+    "ToolEnvWrapper",
     "ToolResult",
     "create_programmatic_tool_calling_tool_stdio",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sysconfig
 from typing import Optional
 
 from .errors import BinaryNotFound
@@ -12,13 +13,16 @@ VARIABLE = "ONECALL_BIN"
 
 
 def find_binary(given: Optional[os.PathLike] = None) -> str:
-    """The executable: as given, else `$ONECALL_BIN`, else on `PATH`."""
+    """The executable: as given, else `$ONECALL_BIN`, else on `PATH`, else beside this Python."""
     wanted, source = given, "the argument 'binary'"
     if wanted is None:
         wanted, source = os.environ.get(VARIABLE) or None, f"${VARIABLE}"
     if wanted is None:
         wanted, source = "onecall", "PATH"
     found = shutil.which(os.fspath(wanted))
+    if found is None and source == "PATH":
+        # Where `pip install` has put it, if the virtual environment is not activated.
+        found = shutil.which(wanted, path=sysconfig.get_path("scripts"))
     if found is None:
         raise BinaryNotFound(
             f"no executable {os.fspath(wanted)!r} (from {source}): install onecall, "

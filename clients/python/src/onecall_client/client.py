@@ -10,6 +10,7 @@ import threading
 from typing import Any, Iterable, Mapping, Optional, Sequence
 
 from .binary import find_binary
+from .errors import described
 from .outcome import Outcome
 from .process import Call, Supervised
 from .tools import Router, Toolbox, UnknownTool
@@ -137,13 +138,6 @@ class Client:
 
 # A task that nobody holds may be collected before it is done.
 _tasks: set = set()
-
-
-def described(error: BaseException) -> str:
-    """An exception in one line."""
-    text = str(error)
-    kind = type(error).__name__
-    return f"{kind}: {text}" if text else kind
 
 
 def command(binary: Any, workspace: Any, arguments: Sequence[str] = ()) -> "list[str]":

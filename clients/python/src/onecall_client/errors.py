@@ -17,3 +17,10 @@ class ProcessLost(OnecallError):
 
 class ProgramFailed(OnecallError):
     """A program failed, and `Outcome.raise_for_error` was asked to raise."""
+
+
+def described(error: BaseException) -> str:
+    """An exception in one line."""
+    text = str(error)
+    kind = type(error).__name__
+    return f"{kind}: {text}" if text else kind

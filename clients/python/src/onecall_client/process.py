@@ -40,10 +40,11 @@ class Call:
         self.is_cancelled = True
         self.on_cancel()
 
-    def succeed(self, value: Any) -> None:
-        """Gives the program a value; an error if it is not JSON."""
+    def succeed(self, value: Any, is_text: bool = False) -> None:
+        """Gives the program a value; an error if it is not JSON. A value that `is_text` is the
+        text of an answer: onecall parses it where it is JSON and the tool declares no string."""
         try:
-            self._answer({"observation": value})
+            self._answer({"observation": value, **({"is_text": True} if is_text else {})})
         except (TypeError, ValueError, RecursionError) as error:
             self.fail(f"the tool's value cannot be passed on: {error}")
 

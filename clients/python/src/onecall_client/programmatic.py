@@ -5,25 +5,33 @@ The framework hands over one executor for all its tools, and calls this tool lik
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import json
 import os
 import threading
-from typing import Any, Callable, Dict, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional
 
-from .client import command, described
-from .errors import OnecallError
+from .client import command
+from .errors import OnecallError, described
+from .framework import MCPTool
+from .observation import (
+    Observation,
+    arguments_of,
+    finished,
+    not_found,
+    read_observation,
+    reason_of,
+)
 from .outcome import Outcome
 from .process import Call, Supervised
+from .tools import Tool
+from .wire import to_text
 
-#: `(tool_parsed, tool_execute_error, observation, returned_tool_name, returned_tool_call_id)`
-Observation = Tuple[bool, Union[bool, str, None], Any, Optional[str], Optional[str]]
 #: `(tool_name, tool_args, tool_call_id) -> Observation`, or a coroutine of it.
 ToolExecutor = Callable[[str, Dict[str, Any], str], Any]
 
-SHAPE = (
-    "(tool_parsed, tool_execute_error, observation, returned_tool_name, returned_tool_call_id)"
+NAME = "programmatic_tool_calling"
+DESCRIPTION = (
+    "Runs a Python program that calls tools as tools.<name>(...), and returns everything about it "
+    "as JSON: output, return value, every tool call with its result, the error."
 )
 HELLO = "print('hello')"
 
@@ -49,8 +57,9 @@ def create_programmatic_tool_calling_tool_stdio(
     return tool
 
 
-class ProgrammaticToolCallingTool:
-    """Runs programs for an agent. May be used from any number of threads."""
+class ProgrammaticToolCallingTool(MCPTool):
+    """The tool `programmatic_tool_calling`, which runs programs for an agent. May be used from
+    any number of threads."""
 
     def __init__(
         self,
@@ -59,14 +68,9 @@ class ProgrammaticToolCallingTool:
         *,
         binary: Optional[os.PathLike] = None,
     ) -> None:
-        self._executor = tool_executor
+        super().__init__()
+        self.tool_executor = tool_executor
         self._supervised = Supervised(command(binary, workspace_path))
-
-    def __enter__(self) -> "ProgrammaticToolCallingTool":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends onecall, and every program that still runs."""
@@ -74,7 +78,7 @@ class ProgrammaticToolCallingTool:
 
     def set_tool_executor(self, executor: Optional[ToolExecutor]) -> None:
         """Has another executor for calls from now on."""
-        self._executor = executor
+        self.tool_executor = executor
 
     def validate(self) -> None:
         """Runs a program that prints a line; raises OnecallError if that fails."""
@@ -82,23 +86,37 @@ class ProgrammaticToolCallingTool:
         if outcome["error"] is not None:
             raise OnecallError(f"onecall cannot run programs: {outcome['error']['traceback']}")
 
-    def execute_tool(self, name: str, args: Any, call_id: str) -> Observation:
-        """Runs the program `args["code"]`, with `filename` and `timeout` if they are there.
+    def definitions(self) -> List[Dict[str, Any]]:
+        """The definition of this tool as in MCP."""
+        properties = {
+            "code": {"type": "string", "description": "The Python program."},
+            "filename": {
+                "type": "string",
+                "description": "Keep the program in the workspace under this name.",
+            },
+            "timeout": {"type": "number", "description": "Seconds."},
+        }
+        schema = {"type": "object", "properties": properties, "required": ["code"]}
+        return [{"name": NAME, "description": DESCRIPTION, "inputSchema": schema}]
 
-        Gives a tuple of the executor's own shape, whose observation is the outcome as a dict.
+    def execute_tool(self, tool_name: str, tool_args: Any, tool_call_id: str) -> Observation:
+        """Runs the program `tool_args["code"]`, with `filename` and `timeout` if they are there.
+
+        `_tools_available` is a list of the tools that the program may call, as names or as
+        definitions; without it the executor decides. The observation is the outcome as JSON,
+        or a sentence if there is no such tool or its arguments are wrong.
         """
+        if tool_name != NAME:
+            return not_found(tool_name, [NAME], tool_call_id)
         try:
-            fields = _fields(args)
+            fields = _fields(tool_args)
         except ValueError as error:
-            return False, str(error), _failure("ValueError", str(error)), name, call_id
+            return True, True, str(error), tool_name, tool_call_id
         try:
             outcome = self._run(fields)
         except OnecallError as error:
-            kind = type(error).__name__
-            return True, str(error), _failure(kind, str(error)), name, call_id
-        error = outcome["error"]
-        message = None if error is None else f"{error['type']}: {error['message']}"
-        return True, message, outcome, name, call_id
+            outcome = _failure(type(error).__name__, str(error))
+        return True, not outcome["success"], to_text(outcome), tool_name, tool_call_id
 
     def _run(self, fields: Dict[str, Any]) -> Dict[str, Any]:
         process, run_id, run = self._supervised.execute(fields, self._begin)
@@ -107,83 +125,63 @@ class ProgrammaticToolCallingTool:
         except KeyboardInterrupt:
             process.cancel(run_id)
             raise
-        return Outcome.from_message(message).to_dict()
+        outcome = Outcome.from_message(message).to_dict()
+        for result in outcome["tool_results"]:
+            # Executors return text, so readers of an outcome expect text.
+            if not isinstance(result["observation"], str):
+                result["observation"] = to_text(result["observation"])
+        return outcome
 
     def _begin(self, call: Call) -> None:
         # A thread of a pool would keep a process alive whose executor hangs.
         threading.Thread(target=self._answer, args=(call,), daemon=True).start()
 
     def _answer(self, call: Call) -> None:
-        executor = self._executor
+        executor = self.tool_executor
         if executor is None:
             call.fail("there is no tool executor; call set_tool_executor first", parsed=False)
             return
         try:
-            answer = executor(call.name, call.arguments, call.id)
-            if inspect.isawaitable(answer):
-                answer = asyncio.run(_awaited(answer))
+            answer = finished(executor(call.name, call.arguments, call.id))
         except BaseException as error:  # the program is told, whatever an executor raises
             call.fail(described(error))
             return
         try:
-            parsed, error, observation = _read(answer, call)
+            parsed, error, observation = read_observation(answer, call.id)
         except TypeError as problem:
             call.fail(str(problem))
             return
         if parsed and not error:
-            call.succeed(observation)
+            call.succeed(observation, is_text=isinstance(observation, str))
         else:
-            call.fail(_reason(error, observation), parsed=parsed)
+            call.fail(reason_of(error, observation), parsed=parsed)
 
 
-async def _awaited(answer: Any) -> Any:
-    return await answer
-
-
-def _fields(args: Any) -> Dict[str, Any]:
-    """The message for onecall; models sometimes give arguments as a text of JSON."""
-    if isinstance(args, str):
-        try:
-            args = json.loads(args)
-        except ValueError as error:
-            raise ValueError(f"the arguments are not JSON: {error}") from None
-    if not isinstance(args, dict):
-        raise ValueError("the arguments must be a dict with 'code'")
-    unknown = set(args) - {"code", "filename", "timeout"}
+def _fields(given: Any) -> Dict[str, Any]:
+    """The message for onecall."""
+    args = arguments_of(given)
+    unknown = set(args) - {"code", "filename", "timeout", "_tools_available"}
     if unknown:
         raise ValueError(f"unknown arguments: {', '.join(sorted(map(str, unknown)))}")
     if not isinstance(args.get("code"), str):
         raise ValueError("'code' must be a string")
-    return {name: value for name, value in args.items() if value is not None}
+    fields = {name: value for name, value in args.items() if value is not None}
+    if "_tools_available" in fields:
+        fields["tools"] = _available(fields.pop("_tools_available"))
+    return fields
 
 
-def _read(answer: Any, call: Call) -> "tuple[bool, Any, Any]":
-    if not isinstance(answer, (tuple, list)) or len(answer) != 5:
-        raise TypeError(f"the tool executor returned {_shown(answer)} instead of {SHAPE}")
-    parsed, error, observation, _, call_id = answer
-    if not isinstance(parsed, bool):
-        raise TypeError(f"the tool executor's tool_parsed is {_shown(parsed)}, not a bool")
-    if not (error is None or isinstance(error, (bool, str))):
-        raise TypeError(
-            f"the tool executor's tool_execute_error is {_shown(error)}, "
-            "not a bool, a message or None"
-        )
-    if call_id is not None and call_id != call.id:
-        raise TypeError(f"the tool executor answered {_shown(call_id)}, not {call.id!r}")
-    return parsed, error, observation
-
-
-def _reason(error: Any, observation: Any) -> str:
-    if isinstance(error, str) and error:
-        return error
-    if isinstance(observation, str) and observation:
-        return observation
-    return "the tool failed" if observation is None else _shown(observation)
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:200] + "…"
+def _available(given: Any) -> List[Dict[str, Any]]:
+    """The definitions of the tools that a program may call."""
+    if isinstance(given, (str, bytes)):
+        raise ValueError("'_tools_available' must be a list of names or definitions of tools")
+    try:
+        tools = [{"name": it} if isinstance(it, str) else it for it in given]
+        return [Tool.of(tool).definition() for tool in tools]
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(
+            f"'_tools_available' must be a list of names or definitions of tools: {error}"
+        ) from None
 
 
 def _failure(kind: str, message: str) -> Dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From the signature of a function to the JSON Schema of its arguments."""
+"""From the signature of a function to the JSON Schemas of its arguments and its result."""
 
 from __future__ import annotations
 
@@ -27,10 +27,7 @@ _UNIONS = (typing.Union, getattr(types, "UnionType", typing.Union))
 
 def input_schema(function: Callable[..., Any]) -> Dict[str, Any]:
     """The schema of what a function takes by keyword."""
-    try:
-        hints = typing.get_type_hints(function, include_extras=True)
-    except Exception:  # annotations that mean nothing at run time say nothing
-        hints = {}
+    hints = _hints(function)
     properties: Dict[str, Any] = {}
     required = []
     open_ended = False
@@ -53,6 +50,22 @@ def input_schema(function: Callable[..., Any]) -> Dict[str, Any]:
     if not open_ended:
         schema["additionalProperties"] = False
     return schema
+
+
+def output_schema(function: Callable[..., Any]) -> Optional[Dict[str, Any]]:
+    """The schema of what a function returns; None if its annotation does not say."""
+    try:
+        schema = type_schema(_hints(function).get("return", Any))
+    except Exception:  # a class whose own annotations mean nothing at run time
+        return None
+    return schema if schema and _is_json(schema) else None
+
+
+def _hints(function: Callable[..., Any]) -> Dict[str, Any]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except Exception:  # annotations that mean nothing at run time say nothing
+        return {}
 
 
 def type_schema(annotation: Any) -> Dict[str, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
 
-from .schema import input_schema
+from .schema import input_schema, output_schema
 
 #: Executes any tool of an environment: `(tool_name, arguments) -> value`, or a coroutine.
 Router = Callable[[str, Dict[str, Any]], Any]
@@ -23,6 +23,8 @@ class Tool:
     input_schema: Dict[str, Any] = field(default_factory=dict)
     #: As in MCP, for example `{"readOnlyHint": True}`.
     annotations: Optional[Dict[str, Any]] = None
+    #: What it returns. A string from a tool that declares something else is parsed as JSON.
+    output_schema: Optional[Dict[str, Any]] = None
 
     @classmethod
     def of(cls, given: Union["Tool", Callable[..., Any], Mapping[str, Any]]) -> "Tool":
@@ -30,15 +32,24 @@ class Tool:
         if isinstance(given, Tool):
             return given
         if isinstance(given, Mapping):
+            # OpenAI's form has the definition one level down.
+            given = given["function"] if given.get("type") == "function" else given
             return cls(
                 name=given["name"],
                 description=given.get("description"),
-                input_schema=dict(given.get("inputSchema") or {}),
+                input_schema=dict(given.get("inputSchema") or given.get("parameters") or {}),
                 annotations=given.get("annotations"),
+                output_schema=given.get("outputSchema"),
             )
         if not callable(given):
             raise TypeError(f"a tool is a function, a Tool or a definition, not {given!r}")
-        return cls(given.__name__, given, inspect.getdoc(given), input_schema(given))
+        return cls(
+            given.__name__,
+            given,
+            inspect.getdoc(given),
+            input_schema(given),
+            output_schema=output_schema(given),
+        )
 
     def definition(self) -> Dict[str, Any]:
         """As onecall is told of it."""
@@ -47,6 +58,8 @@ class Tool:
             definition["description"] = self.description
         if self.annotations:
             definition["annotations"] = self.annotations
+        if self.output_schema:
+            definition["outputSchema"] = self.output_schema
         return definition
 
 
@@ -74,15 +87,7 @@ class Toolbox:
                 continue
             for given in environment:
                 tool = Tool.of(given)
-                self._add(
-                    Tool(
-                        prefix + tool.name,
-                        tool.function,
-                        tool.description,
-                        tool.input_schema,
-                        tool.annotations,
-                    )
-                )
+                self._add(replace(tool, name=prefix + tool.name))
         # A router knows its tools; we do not, unless they are listed.
         self._is_open = bool(self._routers) or (router is not None and tools is None)
         for tool in self._tools.values():

@@ -16,6 +16,15 @@ def encode(message: dict) -> bytes:
     return text.encode("ascii") + b"\n"
 
 
+def to_text(value: Any) -> str:
+    """A value as JSON text that Python reads again. An integer with more digits than Python
+    reads is described in words."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
+    except ValueError:
+        return json.dumps(_readable(value), ensure_ascii=False, allow_nan=False, default=_plain)
+
+
 def decode(line: bytes) -> Any:
     """What a line says, with integers of any size."""
     try:
@@ -30,6 +39,16 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     raise TypeError(f"a value of type {type(value).__name__} is not JSON")
+
+
+def _readable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _readable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_readable(item) for item in value]
+    if isinstance(value, int) and value.bit_length() > _DIGITS * 3:
+        return f"(an integer of {value.bit_length()} bits)"
+    return value
 
 
 def _long_integer(digits: str) -> int:

@@ -47,13 +47,11 @@ pub(crate) fn meaning(result: &Value) -> Meaning {
             wrapped(structured, blocks.len(), &texts).unwrap_or_else(|| structured.clone())
         }
         None if blocks.is_empty() => given("toolResult").cloned().unwrap_or_default(),
-        None if texts.len() == blocks.len() => parsed(&texts.join("\n")),
-        None => {
-            let item =
-                |block: &Value| if is_text(block) { block["text"].clone() } else { block.clone() };
-            let mut items: Vec<Value> = blocks.iter().map(item).collect();
-            if items.len() == 1 { items.remove(0) } else { Value::Array(items) }
-        }
+        None if !texts.is_empty() => parsed(&texts.join("\n")),
+        None => match blocks {
+            [block] => block.clone(),
+            blocks => Value::from(blocks.to_vec()),
+        },
     })
 }
 

@@ -1,7 +1,7 @@
 //! What a local tool answers: a value, or for somebody who wants that, the whole answer
 //! that a server would have sent.
 
-use onecall_core::ToolValue;
+use onecall_core::{OutputForm, Schema, ToolValue};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -13,15 +13,16 @@ pub(super) fn json(value: &impl Serialize) -> Result<ToolValue, String> {
 
 /// Wraps `value`. A value that is no object is structured content only where the tool's
 /// schema says so, under the key that it has there.
-pub(super) fn whole(value: ToolValue, output_schema: Option<&Value>) -> ToolValue {
+pub(super) fn whole(value: ToolValue, output_schema: Option<&Schema>) -> ToolValue {
     let (text, json) = match value {
+        // No local tool answers with one.
+        ToolValue::WithContent { value, .. } => return whole(*value, output_schema),
         ToolValue::Nothing => return answer(&json!({ "content": [] })),
         ToolValue::Text(text) => (text, None),
         ToolValue::Json(json) => (text_of(&json), Some(json)),
     };
     let content = json!([{ "type": "text", "text": text }]);
-    let is_wrapped =
-        output_schema.and_then(|schema| schema.pointer("/properties/result")).is_some();
+    let is_wrapped = output_schema.is_some_and(|it| it.output_form() != OutputForm::Plain);
     match json {
         Some(json) if is_wrapped => {
             answer(&Wrapped { content, structured: Structured { result: json } })
@@ -62,7 +63,13 @@ mod tests {
 
     #[test]
     fn a_value_becomes_an_answer() {
-        let wrapping = json!({ "type": "object", "properties": { "result": {} } });
+        let wrapping: Schema = json!({
+            "type": "object",
+            "properties": { "result": {} },
+            "required": ["result"],
+            "x-fastmcp-wrap-result": true,
+        })
+        .into();
         let rows = [
             (ToolValue::Nothing, None, r#"{"content":[]}"#),
             (

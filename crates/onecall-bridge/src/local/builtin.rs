@@ -24,9 +24,9 @@ pub(super) fn definition(tool: &LocalTool, files: &FilesTool) -> ToolDefinition 
     let given = &tool.annotations;
     ToolDefinition {
         tool: tool.name.clone(),
-        description: Some(tool.description.clone().unwrap_or(about)),
-        input_schema,
-        output_schema: Some(output_schema),
+        description: Some(tool.description.clone().unwrap_or(about).into()),
+        input_schema: input_schema.into(),
+        output_schema: Some(output_schema.into()),
         annotations: ToolAnnotations {
             read_only_hint: given.read_only_hint.or(Some(!is_writing)),
             destructive_hint: given.destructive_hint.or(Some(is_writing)),
@@ -108,5 +108,10 @@ fn arguments(properties: Value, required: &[&str]) -> Value {
 
 /// The schema of a value that is no object.
 fn result(value: Value) -> Value {
-    json!({ "type": "object", "properties": { "result": value }, "required": ["result"] })
+    json!({
+        "type": "object",
+        "properties": { "result": value },
+        "required": ["result"],
+        "x-fastmcp-wrap-result": true,
+    })
 }

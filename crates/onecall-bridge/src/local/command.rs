@@ -20,6 +20,7 @@ use crate::child;
 use crate::error::StartError;
 use crate::guard::Guard;
 use crate::plain::plain;
+use crate::status::SERVER_LOG_TARGET;
 
 /// How much of what a command said is part of an error, in characters.
 const MAX_SAID: usize = 2_000;
@@ -48,7 +49,7 @@ pub(super) async fn call(
         return Err(unsuccessful(status, &stderr, &stdout));
     }
     for line in said(&stderr).lines() {
-        info!(target: "server", server = LocalTool::SERVER, tool = %tool.name, "{line}");
+        info!(target: SERVER_LOG_TARGET, server = LocalTool::SERVER, tool = %tool.name, "{line}");
     }
     value(command.output, stdout)
 }

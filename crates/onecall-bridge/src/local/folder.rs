@@ -7,11 +7,11 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
-use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, open, openat2, stat, statat,
-};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, mkdirat, open, stat, statat};
 use rustix::io::Errno;
 use serde::Serialize;
+
+use crate::system::{LOOK, open_beneath};
 
 /// Longer than any path the kernel takes.
 const MAX_PATH: usize = 4_096;
@@ -58,7 +58,9 @@ impl<'p> Inside<'p> {
             Errno::ISDIR => format!("'{path}' is a folder"),
             Errno::NOTDIR => format!("'{path}' is not a folder, or a part of it is not"),
             Errno::ACCESS | Errno::PERM => format!("'{path}': permission denied"),
-            Errno::NOSYS => "this kernel cannot keep a path within a folder (openat2)".to_owned(),
+            Errno::NOSYS => {
+                "this system cannot keep a path within a folder (openat2 of Linux 5.6)".to_owned()
+            }
             error => format!("'{path}': {}", std::io::Error::from(error)),
         }
     }
@@ -93,7 +95,7 @@ pub(super) enum Kind {
 
 impl Folder {
     pub fn open(root: &Path) -> Result<Self, String> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = LOOK | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = open(root, flags, Mode::empty()).map_err(|error| match error {
             Errno::NOENT => "the folder that is its root does not exist".to_owned(),
             Errno::NOTDIR => "its root is not a folder".to_owned(),
@@ -174,7 +176,7 @@ impl Folder {
     }
 
     fn kind(&self, path: Inside<'_>) -> Result<FileType, Errno> {
-        let found = fstat(self.beneath(path, OFlags::PATH, Mode::empty())?)?;
+        let found = fstat(self.beneath(path, LOOK, Mode::empty())?)?;
         Ok(FileType::from_raw_mode(found.st_mode))
     }
 
@@ -191,7 +193,7 @@ impl Folder {
 
     fn make_parents(&self, path: Inside<'_>) -> Result<(), String> {
         let Some(parents) = Path::new(path.0).parent() else { return Ok(()) };
-        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        let flags = LOOK | OFlags::DIRECTORY;
         let mut above = self.beneath(Inside::HERE, flags, Mode::empty());
         let mut way = String::new();
         for name in parents.components().filter_map(|component| match component {
@@ -219,10 +221,9 @@ impl Folder {
 
     /// The one way in.
     fn beneath(&self, path: Inside<'_>, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let mut result = Err(Errno::AGAIN);
         for _ in 0..RETRIES {
-            result = openat2(&self.0, path.0, flags | OFlags::CLOEXEC, mode, resolve);
+            result = open_beneath(&self.0, path.0, flags | OFlags::CLOEXEC, mode);
             if !matches!(result, Err(Errno::AGAIN | Errno::INTR)) {
                 break;
             }

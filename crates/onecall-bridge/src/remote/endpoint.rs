@@ -10,10 +10,12 @@ use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
 };
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, Response, StatusCode, Url};
+use reqwest::{Client, ClientBuilder, Method, Response, StatusCode, Url};
+use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use super::confinement::confine;
 use super::failure::{HttpError, Words};
 use super::mirror;
 use super::oauth::{Login, Token, Wanted};
@@ -21,6 +23,7 @@ use super::session::SESSION_ID;
 use crate::error::{RequestError, StartError};
 use crate::plain::plain;
 use crate::request::{Era, Request};
+use crate::setting::Setting;
 
 /// How long a connection may take, TLS included.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -75,6 +78,9 @@ struct Shared {
     secrets: Vec<String>,
     /// Where tokens come from, if somebody can log in.
     login: Option<Arc<Login>>,
+    /// Whether messages quote what the server says that is not MCP. For a server that a plan
+    /// brought along, that would let a program read what any service answers.
+    is_quoted: bool,
 }
 
 /// What the body of a response is.
@@ -88,11 +94,15 @@ impl Endpoint {
     pub fn new(
         transport: &RemoteTransport,
         login: Option<Arc<Login>>,
-        longest: usize,
+        setting: &Setting,
     ) -> Result<Self, StartError> {
         let no_client = |detail: &str| StartError::NoClient { detail: detail.to_owned() };
         let url = Url::parse(&transport.url).map_err(|_| no_client("'url' is not an address"))?;
-        let client = client(&url).map_err(|error| no_client(&innermost(&error)))?;
+        let mut client = client_builder(&url);
+        if let Some(policy) = &setting.confined_to {
+            client = confine(client, &url, policy).map_err(|it| no_client(&it.to_string()))?;
+        }
+        let client = client.build().map_err(|error| no_client(&innermost(&error)))?;
         let mut headers = HeaderMap::new();
         let mut secrets: Vec<String> = url.password().into_iter().map(str::to_owned).collect();
         for (name, secret) in &transport.headers {
@@ -114,16 +124,18 @@ impl Endpoint {
         secrets.extend(secrets.iter().filter_map(token).collect::<Vec<_>>());
         secrets.retain(|secret| secret.len() >= MIN_SECRET);
         let large = Arc::new(Semaphore::new(MAX_LARGE));
-        let shared = Shared { longest, large, headers, secrets, login };
+        let longest = setting.limits.max_message_bytes;
+        let is_quoted = setting.confined_to.is_none();
+        let shared = Shared { longest, large, headers, secrets, login, is_quoted };
         Ok(Self { client, url, shared: Arc::new(shared) })
     }
 
     /// The same server at another address of its own; `None` if it is not its own.
     pub fn at(&self, address: &str) -> Result<Self, HttpError> {
-        let target = || HttpError::ForeignEndpoint { target: plain(address, 100) };
-        let url = self.url.join(address).map_err(|_| target())?;
+        let foreign = |target| HttpError::ForeignEndpoint { target: self.quoted(target) };
+        let url = self.url.join(address).map_err(|_| foreign(plain(address, 100)))?;
         if url.origin() != self.url.origin() {
-            return Err(HttpError::ForeignEndpoint { target: shown_origin(&url) });
+            return Err(foreign(shown_origin(&url)));
         }
         Ok(Self { client: self.client.clone(), url, shared: Arc::clone(&self.shared) })
     }
@@ -329,7 +341,9 @@ impl Endpoint {
             {
                 Ok(target)
             }
-            Some(target) => Err(HttpError::Redirected { target: shown_origin(&target) }),
+            Some(target) => {
+                Err(HttpError::Redirected { target: self.quoted(shown_origin(&target)) })
+            }
             None => Err(HttpError::refused(response.status(), "")),
         }
     }
@@ -339,12 +353,25 @@ impl Endpoint {
             Some(found) => plain(found, 60),
             None => "something unnamed".to_owned(),
         };
-        HttpError::NotMcp { found, words: Words::new(&self.words(response).await) }
+        let words = match self.shared.is_quoted {
+            true => Words::new(&self.words(response).await),
+            false => Words::default(),
+        };
+        HttpError::NotMcp { found, words }
+    }
+
+    /// An address that the server named, for an error message.
+    fn quoted(&self, target: String) -> String {
+        if self.shared.is_quoted { target } else { "another address".to_owned() }
     }
 
     /// What a server said instead of an answer, for an error message.
     pub fn shown(&self, body: &[u8]) -> Words {
-        Words::new(&self.without_secrets(body))
+        if self.shared.is_quoted {
+            Words::new(&self.without_secrets(body))
+        } else {
+            Words::default()
+        }
     }
 
     /// The beginning of what a failure says, without our secrets.
@@ -359,7 +386,11 @@ impl Endpoint {
             }
         })
         .await;
-        self.without_secrets(&body)
+        if self.shared.is_quoted || is_json_rpc(&body) {
+            self.without_secrets(&body)
+        } else {
+            String::new()
+        }
     }
 
     fn without_secrets(&self, body: &[u8]) -> String {
@@ -392,8 +423,24 @@ impl Room {
     }
 }
 
+/// Whether a body is a message of the protocol.
+fn is_json_rpc(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Envelope {
+        jsonrpc: String,
+    }
+    serde_json::from_slice::<Envelope>(body).is_ok_and(|it| it.jsonrpc == "2.0")
+}
+
 /// A client for this address. It follows no redirections.
+///
+/// # Errors
+/// If it cannot be made.
 pub fn client(url: &Url) -> reqwest::Result<Client> {
+    client_builder(url).build()
+}
+
+fn client_builder(url: &Url) -> ClientBuilder {
     // Fails if there is one already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = Client::builder()
@@ -411,7 +458,7 @@ pub fn client(url: &Url) -> reqwest::Result<Client> {
         // No certificate will be looked at, and reading the system's takes time.
         client = client.tls_certs_only([]);
     }
-    client.build()
+    client
 }
 
 pub(super) fn is_loopback(url: &Url) -> bool {

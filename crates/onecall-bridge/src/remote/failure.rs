@@ -51,7 +51,7 @@ pub(crate) enum HttpError {
     Unfinished,
     #[error("the server has ended our session")]
     SessionLost,
-    #[error("the server has ended our session, and another one could not be had: {reason}")]
+    #[error("the server has ended our session, and a new session could not be opened: {reason}")]
     NoNewSession { reason: String },
     #[error("the server closed its event stream; it may have executed the request")]
     StreamClosed,
@@ -81,6 +81,18 @@ impl HttpError {
             ),
             _ => false,
         }
+    }
+
+    /// Whether something answered that does not speak MCP at this address.
+    pub fn is_not_mcp(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused { code: None, .. }
+                | Self::Redirected { .. }
+                | Self::NotMcp { .. }
+                | Self::NotAnswered
+                | Self::OtherAnswer { .. }
+        )
     }
 
     /// Reads what the client library says; `origin` is who we talked to.

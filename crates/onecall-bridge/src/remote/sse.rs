@@ -12,7 +12,7 @@ use onecall_core::ServerName;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
 use tokio::sync::{Semaphore, watch};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 use tracing::{debug, warn};
 
 use super::endpoint::Endpoint;
@@ -38,12 +38,10 @@ const MAX_REMEMBERED: usize = 1_024;
 /// How long the server may take to accept a message.
 const POST: Duration = Duration::from_secs(30);
 
-/// How often in a row the stream is opened anew in vain, and the pauses between.
-const MAX_ATTEMPTS: u32 = 5;
-const PAUSE: Duration = Duration::from_millis(500);
-const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// How many streams in a row may end early before the connection is given up.
+const MAX_EARLY_ENDS: u32 = 5;
 
-/// A stream that lasted this long was no failure.
+/// A stream that lasted this long did not end early.
 const STEADY: Duration = Duration::from_secs(10);
 
 /// A server reached by HTTP+SSE. Dropping it breaks off what is under way.
@@ -62,7 +60,7 @@ impl SseConnection {
         login: Option<Arc<Login>>,
         setting: &Setting,
     ) -> Result<Self, StartError> {
-        let endpoint = Endpoint::new(transport, login, setting.limits.max_message_bytes)?;
+        let endpoint = Endpoint::new(transport, login, setting)?;
         let mut client = None;
         let peer = Arc::new_cyclic(|peer| {
             let new = Arc::new(SseClient::new(endpoint, Weak::clone(peer)));
@@ -165,6 +163,10 @@ impl Outlet for Out {
         self.0.posted().remove(&id);
     }
 
+    fn has_left(&self, id: u64) -> bool {
+        self.0.posted().contains(&id)
+    }
+
     fn introduced(&self, outcome: Result<&str, &str>) {
         self.0.sessions.introduced(outcome);
     }
@@ -237,9 +239,11 @@ impl SseClient {
         named.ok().and_then(|named| named.clone()).unwrap_or(Err(HttpError::StreamClosed))
     }
 
-    /// Keeps the stream open; says why it is gone for good.
+    /// Keeps the stream open; says why it is gone for good. A stream that ends is opened anew at
+    /// once. If that fails, the server is gone: calls must not wait here until it is back, since
+    /// the supervisor of the connection decides when to try again, and logs it.
     async fn listen(&self, peer: &Peer, server: &ServerName) -> String {
-        let mut attempts = 0;
+        let mut early_ends = 0;
         let mut opened_before = false;
         loop {
             let started = Instant::now();
@@ -256,17 +260,15 @@ impl SseClient {
             opened_before = true;
             self.fail_posted(peer);
             self.sessions.lost(&self.sessions.current());
-            if started.elapsed() >= STEADY {
-                attempts = 0;
-            }
-            attempts += 1;
-            if attempts > MAX_ATTEMPTS {
+            early_ends = if started.elapsed() >= STEADY { 0 } else { early_ends + 1 };
+            // A pooled connection to a server that is there may break when it is used again.
+            let is_gone = !was_open && !matches!(error, HttpError::Broken { .. });
+            if is_gone || early_ends > MAX_EARLY_ENDS {
                 return format!("has closed its event stream: {error}");
             }
-            if attempts == 1 {
-                warn!(%server, "the event stream of the server has ended, opening it anew: {error}");
+            if early_ends <= 1 {
+                warn!(%server, "the event stream of the server has ended, opening it again: {error}");
             }
-            sleep(PAUSE.saturating_mul(1 << (attempts - 1)).min(MAX_PAUSE)).await;
         }
     }
 

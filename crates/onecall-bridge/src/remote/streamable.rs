@@ -65,7 +65,7 @@ impl StreamableConnection {
         login: Option<Arc<Login>>,
         setting: &Setting,
     ) -> Result<Self, StartError> {
-        let endpoint = Endpoint::new(transport, login, setting.limits.max_message_bytes)?;
+        let endpoint = Endpoint::new(transport, login, setting)?;
         let mut client = None;
         let peer = Arc::new_cyclic(|peer| {
             let new = Arc::new(StreamableClient::new(endpoint, Weak::clone(peer)));

@@ -1,6 +1,7 @@
 //! Requests to a server for what it has besides tools.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::time::timeout;
@@ -9,6 +10,9 @@ use super::Server;
 use crate::error::{METHOD_NOT_FOUND, RequestError};
 use crate::request::Request;
 use crate::rpc::Peer;
+
+/// How long a server may take to list what it has, unless its calls have a limit.
+const LIST_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Server {
     /// Makes a request; `None` if the server knows nothing of such things. An error is
@@ -19,19 +23,20 @@ impl Server {
         decode: fn(&RawValue) -> T,
     ) -> Result<Option<T>, String> {
         let peer = self.peer_when_tried().await?;
-        match peer.request(request, Some(self.config.call_timeout), decode).await {
+        match peer.request(request, self.config.call_timeout, decode).await {
             Ok(answer) => Ok(Some(answer)),
             Err(RequestError::Refused { code: METHOD_NOT_FOUND, .. }) => Ok(None),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    /// Several requests in the time of one.
+    /// Several requests for a list in the time of one. A server that says nothing must not cost
+    /// a program that asks all servers all of its time.
     pub async fn in_time<T>(
         &self,
         requests: impl Future<Output = Result<T, String>>,
     ) -> Result<T, String> {
-        let limit = self.config.call_timeout;
+        let limit = self.config.call_timeout.unwrap_or(LIST_TIMEOUT);
         let expired = |_| Err(RequestError::NoAnswer { limit }.to_string());
         timeout(limit, requests).await.unwrap_or_else(expired)
     }
@@ -45,7 +50,7 @@ impl Server {
             while !self.is_settled() && tried.changed().await.is_ok() {}
         };
         // A start has a deadline of its own, for each of its two ways.
-        let _ = timeout(self.config.connect_timeout * 3, settled).await;
+        let _ = timeout(self.patience() * 3, settled).await;
         self.lock().peer.clone().ok_or_else(|| self.not_running())
     }
 }

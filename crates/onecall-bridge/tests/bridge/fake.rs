@@ -7,9 +7,13 @@ use std::time::Duration;
 use onecall_bridge::{Bridge, Guard, ServerState};
 use onecall_config::{Secret, ServerConfig, StdioTransport, Transport};
 use onecall_core::{
-    AnswerForm, CallableName, Freshness, ServerName, ToolCall, ToolHost, ToolValue,
+    AnswerForm, CallHandler, CallableName, Freshness, ResolvedCall, RunContext, RunId, RunKind,
+    ServerName, ToolResolver, ToolValue,
 };
 use serde_json::value::RawValue;
+
+/// Longer than anything takes that is going to happen at all.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Answers the handshake, lists the tools in `$TOOLS` and runs `CALL` for every
 /// call, with the line in `$line` and its id in `$id`.
@@ -59,8 +63,8 @@ pub fn command(name: &str, command: &str, args: &[&str]) -> ServerConfig {
             env: BTreeMap::from([("GIVEN".to_owned(), Secret::new("yes"))]),
             cwd: None,
         }),
-        connect_timeout: Duration::from_secs(10),
-        call_timeout: Duration::from_secs(10),
+        connect_timeout: Some(PATIENCE),
+        call_timeout: Some(PATIENCE),
         lazy: false,
         pins: None,
     }
@@ -79,19 +83,16 @@ pub async fn call(bridge: &Bridge, name: &str) -> String {
 
 pub async fn call_with(bridge: &Bridge, name: &str, arguments: &str) -> String {
     let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
-    let form = AnswerForm::Value;
-    let call = ToolCall {
-        id: 1,
-        name: CallableName::new(name),
-        arguments,
-        form,
-        caller: None,
-        freshness: Freshness::Any,
-    };
-    match bridge.call(call).await {
+    let name = CallableName::new(name);
+    let revision = bridge.revision();
+    let tool = bridge.resolve(&name).await.target(&name);
+    let run =
+        Arc::new(RunContext { id: RunId::known("test"), kind: RunKind::Program, caller: None });
+    let (form, freshness) = (AnswerForm::Value, Freshness::Any);
+    let call = ResolvedCall { id: 1, name, tool, revision, arguments, form, freshness, run };
+    match bridge.call(call).await.map(|answer| answer.value) {
         Ok(ToolValue::Nothing) => "nothing".to_owned(),
-        Ok(ToolValue::Json(json)) => json.get().to_owned(),
-        Ok(ToolValue::Text(text)) => text,
+        Ok(value) => value.written().1.into_owned(),
         Err(error) => error.to_string(),
     }
 }

@@ -1,9 +1,10 @@
 //! How servers become ready, and how they fail to.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use onecall_bridge::{Bridge, Guard, ServerState};
-use onecall_core::{CallableName, Resolution, ToolHost};
+use onecall_core::{CallableName, Resolution, ToolResolver};
+use tokio::time::timeout;
 
 use crate::fake::{call, command, reason, script, server, start};
 
@@ -43,7 +44,7 @@ async fn an_early_exit_is_told_with_its_last_words() {
 #[tokio::test]
 async fn a_silent_server_fails_in_its_time_and_is_killed() {
     let mut config = script("x", "exec sleep 1000");
-    config.connect_timeout = Duration::from_millis(300);
+    config.connect_timeout = Some(Duration::from_millis(300));
     let bridge = start(vec![config]).await;
     assert_eq!(reason(&bridge), "did not answer within 0.3s");
     bridge.shutdown().await;
@@ -62,15 +63,20 @@ async fn noise_on_stdout_is_ignored() {
 
 #[tokio::test]
 async fn a_name_waits_for_servers_that_are_still_connecting() {
-    let slow = script("slow", "sleep 0.3; exit 1");
-    let bridge = Bridge::start(vec![server("quick", "text hi"), slow], Guard::none());
-    let started = Instant::now();
+    let folder = tempfile::tempdir().unwrap();
+    let end = folder.path().join("end");
+    let wait = format!("until [ -e '{}' ]; do sleep 0.01; done; exit 1", end.display());
+    let servers = vec![server("quick", "text hi"), script("slow", &wait)];
+    let bridge = Bridge::start(servers, Guard::none());
     let found = bridge.resolve(&CallableName::new("mcp__quick__tool")).await;
     assert!(matches!(found, Resolution::Callable(_)));
     assert!(matches!(bridge.status().pop().unwrap().state, ServerState::Connecting));
-    let missing = bridge.resolve(&CallableName::new("mcp__quick__tol")).await;
-    assert!(started.elapsed() >= Duration::from_millis(300));
-    let Resolution::Unknown { nearest } = missing else { panic!("{missing:?}") };
+    let unknown = CallableName::new("mcp__quick__tol");
+    let mut missing = std::pin::pin!(bridge.resolve(&unknown));
+    assert!(timeout(Duration::from_millis(300), &mut missing).await.is_err(), "it waits");
+    std::fs::write(end, "").unwrap();
+    let missing = missing.await;
+    let Resolution::Unknown { nearest, .. } = missing else { panic!("{missing:?}") };
     assert_eq!(nearest, [CallableName::new("mcp__quick__tool")]);
     bridge.shutdown().await;
 }

@@ -10,28 +10,38 @@ use serde_json::value::RawValue;
 
 use super::known::Part;
 use super::place::Place;
-use super::{Check, Misfit, find};
+use super::{Check, Misfit, Strictness, find};
+
+/// Arguments that may be sent.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// What to send in place of the arguments as the program gave them; `None` if they go as
+    /// they are.
+    pub arguments: Option<Box<RawValue>>,
+    /// What to add to the server's error, if it does not take them.
+    pub notes: Vec<String>,
+}
 
 /// Checks the arguments of a call against its tool's schema.
 ///
 /// A program writes `None` for what it leaves to the server. Where the schema takes no
-/// null, the argument is left out instead: the answer is then what to send in place of
-/// `arguments`, every other argument letter for letter. `None` if they go as they are.
+/// null, the argument is left out instead, and every other one sent letter for letter.
 ///
 /// # Errors
 /// Every reason why they cannot fit.
 pub fn check_arguments(
     schema: &Value,
     arguments: &RawValue,
-) -> Result<Option<Box<RawValue>>, Vec<Misfit>> {
+    strictness: Strictness,
+) -> Result<Checked, Vec<Misfit>> {
     // What is too deep or too large to be read here may still be right.
-    let Ok(value) = serde_json::from_str::<Value>(arguments.get()) else { return Ok(None) };
+    let Ok(value) = serde_json::from_str::<Value>(arguments.get()) else {
+        return Ok(Checked::default());
+    };
     let left_out = left_out(schema, Part::Value(&value));
-    let misfits = find(schema, Part::Value(&value), &left_out);
-    if !misfits.is_empty() {
-        return Err(misfits);
-    }
-    Ok(if left_out.is_empty() { None } else { without(arguments, &left_out) })
+    let notes = find(schema, Part::Value(&value), &left_out, strictness)?;
+    let arguments = if left_out.is_empty() { None } else { without(arguments, &left_out) };
+    Ok(Checked { arguments, notes })
 }
 
 /// The names of every null that the schema neither takes nor needs.

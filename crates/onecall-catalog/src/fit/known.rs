@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
+use onecall_core::text::{visible_json, visible_line};
 use serde_json::Value;
 
 /// How much of a value or a list of choices is shown, in characters.
@@ -99,9 +100,12 @@ impl<'v> Part<'v> {
 /// is written than is shown.
 pub(super) fn shown(value: &Value) -> String {
     let mut start = Start(Vec::new());
-    // An error means that there is enough.
-    let _ = serde_json::to_writer(&mut start, value);
-    cut(&String::from_utf8_lossy(&start.0))
+    // An error means that there is enough. A text is looked through before any of it is written.
+    let _ = match value {
+        Value::String(text) => serde_json::to_writer(&mut start, beginning(text)),
+        other => serde_json::to_writer(&mut start, other),
+    };
+    cut(&visible_json(&String::from_utf8_lossy(&start.0)))
 }
 
 /// Several values one after the other, as far as there is room.
@@ -119,10 +123,17 @@ pub(super) fn shown_list(values: &[Value]) -> String {
 }
 
 pub(super) fn cut(text: &str) -> String {
+    let text = &*visible_line(text);
     match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }
+}
+
+/// More of a text than is shown of it.
+pub(super) fn beginning(text: &str) -> &str {
+    let end = text.char_indices().nth(4 * MAX_SHOWN).map_or(text.len(), |(end, _)| end);
+    text.get(..end).unwrap_or_default()
 }
 
 /// Takes the first bytes of what is written to it and refuses the rest.

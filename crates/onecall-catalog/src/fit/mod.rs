@@ -10,6 +10,7 @@ mod arguments;
 mod keyword;
 mod known;
 mod place;
+mod reading;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -18,14 +19,18 @@ use serde_json::{Map, Value};
 
 use arguments::left_out;
 
-pub use arguments::check_arguments;
+use crate::untyped::is_untyped;
+
+pub use arguments::{Checked, check_arguments};
 pub use known::Known;
+pub use reading::Strictness;
 
 use keyword::{
     FEW, accepted_kinds, entry, is_accepted, of_wrong_kind, out_of_range, wrong_choice, wrong_kind,
 };
 use known::{Part, cut};
 use place::Place;
+use reading::{note, readings};
 
 /// Steps through schemas and values that one check may take; a server chose the schema.
 const MAX_STEPS: usize = 20_000;
@@ -60,19 +65,32 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// Every reason why `arguments` cannot fit `schema`. A null that will be left out, as
-/// [`check_arguments`] has it, is none.
+/// Every reason why `arguments` cannot fit `schema`. A null that will be left out and a value
+/// that a lenient server may take, as [`check_arguments`] has them, are none.
 #[must_use]
 pub fn misfits(schema: &Value, arguments: &Known) -> Vec<Misfit> {
     let part = Part::Known(arguments);
-    find(schema, part, &left_out(schema, part))
+    find(schema, part, &left_out(schema, part), Strictness::Lenient).err().unwrap_or_default()
 }
 
-fn find(schema: &Value, part: Part<'_>, left_out: &[&str]) -> Vec<Misfit> {
-    let mut check = Check::new(schema, left_out);
-    let mut found = Vec::new();
-    check.value(schema, part, Place::Whole, 0, &mut found);
-    found
+/// The notes on what only a lenient server takes, or every reason why this cannot fit.
+fn find(
+    schema: &Value,
+    part: Part<'_>,
+    left_out: &[&str],
+    strictness: Strictness,
+) -> Result<Vec<String>, Vec<Misfit>> {
+    let check = |strictness| {
+        let mut check = Check { strictness, ..Check::new(schema, left_out) };
+        let mut found = Vec::new();
+        check.value(schema, part, Place::Whole, 0, &mut found);
+        if found.is_empty() { Ok(check.notes) } else { Err(found) }
+    };
+    // Nearly all arguments fit as they are. An error lists every mismatch, lenient ones included.
+    check(Strictness::Strict).or_else(|misfits| match strictness {
+        Strictness::Strict => Err(misfits),
+        Strictness::Lenient => check(Strictness::Lenient).map_err(|_| misfits),
+    })
 }
 
 struct Check<'a> {
@@ -80,6 +98,9 @@ struct Check<'a> {
     steps: usize,
     /// Arguments that will not be sent.
     left_out: &'a [&'a str],
+    strictness: Strictness,
+    /// On what only a lenient server takes.
+    notes: Vec<String>,
     /// Drafts before 2019 give a reference the whole word.
     references_stand_alone: bool,
 }
@@ -87,7 +108,9 @@ struct Check<'a> {
 impl<'a> Check<'a> {
     fn new(root: &'a Value, left_out: &'a [&'a str]) -> Self {
         let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
-        Self { root, steps: 0, left_out, references_stand_alone: draft.contains("/draft-0") }
+        let references_stand_alone = draft.contains("/draft-0");
+        let (strictness, notes) = (Strictness::Strict, Vec::new());
+        Self { root, steps: 0, left_out, strictness, notes, references_stand_alone }
     }
 
     fn value(
@@ -102,6 +125,7 @@ impl<'a> Check<'a> {
         if self.steps > MAX_STEPS || depth > MAX_DEPTH || part.is_unknown() {
             return;
         }
+        let whole = schema;
         let Value::Object(schema) = schema else {
             if *schema == Value::Bool(false) {
                 found.push(misfit(place, "nothing is accepted here"));
@@ -133,7 +157,9 @@ impl<'a> Check<'a> {
         let wrong = wrong_kind(schema, part)
             .or_else(|| wrong_choice(schema, part, &mut self.steps, MAX_STEPS));
         if let Some(message) = wrong {
-            found.push(misfit(place, message));
+            if !self.may_be_read(whole, part, place, depth) {
+                found.push(misfit(place, message));
+            }
         } else if let Some(mut entries) = part.entries() {
             if matches!(place, Place::Whole) {
                 entries.retain(|(name, _)| !self.left_out.contains(name));
@@ -145,6 +171,50 @@ impl<'a> Check<'a> {
             self.steps += value.as_str().map_or(0, |text| text.len() / CHARACTERS_A_STEP);
             found.extend(out_of_range(schema, value).map(|message| misfit(place, message)));
         }
+    }
+
+    /// Whether a lenient server may take a value that is wrong as it is; takes note of it.
+    fn may_be_read(
+        &mut self,
+        schema: &'a Value,
+        part: Part<'_>,
+        place: Place<'_>,
+        depth: usize,
+    ) -> bool {
+        let (Strictness::Lenient, Some(value)) = (self.strictness, part.value()) else {
+            return false;
+        };
+        self.steps += value.as_str().map_or(0, |text| text.len() / CHARACTERS_A_STEP);
+        let may_be = readings(value).iter().any(|reading| {
+            // Nothing is read as another thing twice, which would have no end.
+            if !reading.is_array() && !reading.is_object() {
+                self.strictness = Strictness::Strict;
+            }
+            let fits = self.fits(schema, Part::Value(reading), place, depth).is_ok();
+            self.strictness = Strictness::Lenient;
+            fits
+        });
+        if may_be && let Some(schema) = schema.as_object() {
+            self.notes.push(note(schema, value, place));
+        }
+        may_be
+    }
+
+    /// Looks at a value on trial: what is noted of one that does not fit is forgotten.
+    fn fits(
+        &mut self,
+        schema: &'a Value,
+        part: Part<'_>,
+        place: Place<'_>,
+        depth: usize,
+    ) -> Result<(), Vec<Misfit>> {
+        let (mut misfits, notes) = (Vec::new(), self.notes.len());
+        self.value(schema, part, place, depth + 1, &mut misfits);
+        if misfits.is_empty() {
+            return Ok(());
+        }
+        self.notes.truncate(notes);
+        Err(misfits)
     }
 
     /// A reference within the same schema; others are never followed.
@@ -163,11 +233,7 @@ impl<'a> Check<'a> {
     ) {
         let mut nearest: Option<Vec<Misfit>> = None;
         for form in forms {
-            let mut misfits = Vec::new();
-            self.value(form, part, place, depth + 1, &mut misfits);
-            if misfits.is_empty() {
-                return;
-            }
+            let Err(misfits) = self.fits(form, part, place, depth) else { return };
             // The form that gets furthest into the value is the one that was meant.
             let reach = |misfits: &[Misfit]| misfits.iter().map(|it| it.path.len()).max();
             if nearest.as_ref().is_none_or(|nearest| reach(nearest) < reach(&misfits)) {
@@ -199,6 +265,7 @@ impl<'a> Check<'a> {
         for (key, value) in entries {
             let inner = Place::Entry(&place, key);
             match properties.and_then(|properties| entry(properties, key)) {
+                Some(property) if is_untyped(schema, key, property) => {}
                 Some(property) => self.value(property, *value, inner, depth + 1, found),
                 None if has_patterns => {}
                 None if additional == Some(&Value::Bool(false)) => {

@@ -9,7 +9,6 @@ use super::Listed;
 use crate::casing::{camel_case, snake_case};
 use crate::naming::short_digest;
 use crate::python::is_keyword;
-use crate::typescript::local_name;
 
 /// Names that some systems give to devices, and that these trees have another use for.
 const RESERVED_FILES: [&str; 35] = [
@@ -95,7 +94,10 @@ pub(super) fn places(tools: &[&Listed], language: Language) -> Vec<Place> {
             .zip(&functions)
             .map(|(it, function)| Wanted {
                 scope: it.spec.server.as_str(),
-                name: file(function, language),
+                name: match language {
+                    Language::TypeScript => file(plain(it.spec.tool.as_str()), language),
+                    Language::Python => file(function.clone(), language),
+                },
                 raw: it.spec.tool.as_str(),
             })
             .collect(),
@@ -152,14 +154,18 @@ fn distinct(wanted: Vec<Wanted<'_>>) -> Vec<String> {
 fn folder(server: &str, language: Language) -> String {
     let name = match language {
         Language::Python => snake_case(server),
-        Language::TypeScript => {
-            let kept = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
-            let name: String = server.chars().map(|it| if kept(it) { it } else { '_' }).collect();
-            let starts_well = name.starts_with(|it: char| it.is_ascii_alphanumeric());
-            if starts_well { name } else { format!("_{name}") }
-        }
+        Language::TypeScript => plain(server),
     };
-    file(&name, language)
+    file(name, language)
+}
+
+/// A name as its server writes it, with `_` for what file systems or compilers treat
+/// specially.
+fn plain(name: &str) -> String {
+    let kept = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
+    let name: String = name.chars().map(|it| if kept(it) { it } else { '_' }).collect();
+    let starts_well = name.starts_with(|it: char| it.is_ascii_alphanumeric() || it == '_');
+    if starts_well { name } else { format!("_{name}") }
 }
 
 fn function(tool: &str, language: Language) -> String {
@@ -173,14 +179,8 @@ fn function(tool: &str, language: Language) -> String {
     }
 }
 
-fn file(name: &str, language: Language) -> String {
-    let name = match language {
-        Language::TypeScript => local_name(name),
-        Language::Python if is_keyword(name) => format!("{name}_"),
-        Language::Python => name.to_owned(),
-    };
-    match RESERVED_FILES.contains(&name.to_lowercase().as_str()) {
-        true => name + "_",
-        false => name,
-    }
+fn file(name: String, language: Language) -> String {
+    let is_taken = RESERVED_FILES.contains(&name.to_lowercase().as_str());
+    let is_word = language == Language::Python && is_keyword(&name);
+    if is_taken || is_word { name + "_" } else { name }
 }

@@ -28,7 +28,7 @@ pub(super) fn simple<'a>(placed: &'a [Placed<'a>]) -> Vec<(&'a Placed<'a>, Vec<(
 
 /// A value for everything the tool demands, if all of that is plain.
 fn arguments(spec: &ToolSpec) -> Option<Vec<(String, Value)>> {
-    let types = Types::read(&spec.input_schema, &spec.input_schema);
+    let types = Types::of(&spec.input_schema);
     if !matches!(types.root, Type::Object(_) | Type::Map(_)) {
         return None;
     }

@@ -1,6 +1,7 @@
 //! The arguments of one call against the tool's schema.
 
 use onecall_core::ToolSpec;
+use onecall_core::text::visible_line;
 use ruff_python_ast::{Arguments, Expr};
 use serde_json::Value;
 
@@ -27,13 +28,14 @@ pub(super) fn problems(spec: &ToolSpec, arguments: &Arguments) -> Problems {
     let mut given = Given::default();
     given.take_positional(spec, &arguments.args);
     given.take_keywords(arguments);
-    let is_open = spec.input_schema.get("additionalProperties").is_none()
-        && spec.input_schema.get("patternProperties").is_none();
+    let schema = spec.input_schema.value();
+    let is_open =
+        schema.get("additionalProperties").is_none() && schema.get("patternProperties").is_none();
     let slips = if is_open { misspelt(spec, &given.entries) } else { Vec::new() };
     let misfits = if given.complete {
-        misfits(&spec.input_schema, &Known::Entries(given.entries))
+        misfits(&schema, &Known::Entries(given.entries))
     } else {
-        misfits(&of_single_properties(&spec.input_schema), &Known::Entries(given.entries))
+        misfits(&of_single_properties(&schema), &Known::Entries(given.entries))
     };
     let mut when_awaited: Vec<String> = misfits.iter().map(ToString::to_string).collect();
     when_awaited.extend(slips);
@@ -45,7 +47,7 @@ pub(super) fn problems(spec: &ToolSpec, arguments: &Arguments) -> Problems {
 fn misspelt(spec: &ToolSpec, given: &[(String, Known)]) -> Vec<String> {
     let declared = spec.parameters();
     let is_free = |name: &&str| given.iter().all(|(taken, _)| taken != name);
-    let free: Vec<&str> = declared.iter().copied().filter(is_free).collect();
+    let free: Vec<&str> = declared.iter().map(String::as_str).filter(is_free).collect();
     let meant = |name: &str| {
         let likeness = |it: &&str| strsim::normalized_damerau_levenshtein(name, it);
         free.iter()
@@ -53,11 +55,17 @@ fn misspelt(spec: &ToolSpec, given: &[(String, Known)]) -> Vec<String> {
             .filter(|it| likeness(it) >= LIKENESS)
             .max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
     };
-    let unknown = given.iter().map(|(name, _)| name.as_str()).filter(|it| !declared.contains(it));
+    let unknown = given
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .filter(|it| !declared.iter().any(|known| known == it));
     unknown
         .filter(|name| name.len() <= LONGEST_NAME)
         .filter_map(|name| {
-            Some(format!("'{name}' is no parameter; did you mean '{}'?", meant(name)?))
+            Some(format!(
+                "'{name}' is no parameter; did you mean '{}'?",
+                visible_line(meant(name)?)
+            ))
         })
         .collect()
 }
@@ -103,7 +111,7 @@ impl Given {
                         several.len()
                     ));
                 }
-                let names = parameters.into_iter().map(str::to_owned);
+                let names = parameters.into_iter();
                 self.entries = names.zip(several.iter().map(known)).collect();
             }
         }

@@ -5,12 +5,11 @@ use serde_json::Value;
 
 use crate::Known;
 
-/// What is known of a value. Less than the source says where servers are known to read
-/// one type as another: "5" and true as numbers, 0 and 1 as booleans, text as the JSON
-/// it holds, null as left out. Of an f-string nothing is known, for the same reason.
+/// What is known of a value.
 pub(super) fn known(expr: &Expr) -> Known {
     let value = match expr {
-        Expr::StringLiteral(it) => text(it.value.to_str()),
+        Expr::StringLiteral(it) => Some(Value::from(it.value.to_str())),
+        Expr::BooleanLiteral(it) => Some(Value::Bool(it.value)),
         Expr::NumberLiteral(it) => number(&it.value, false),
         Expr::UnaryOp(it) if it.op == UnaryOp::USub => match &*it.operand {
             Expr::NumberLiteral(it) => number(&it.value, true),
@@ -49,22 +48,10 @@ fn items(items: &[Expr]) -> Known {
     Known::Items(items.iter().map(known).collect())
 }
 
-fn text(text: &str) -> Option<Value> {
-    const READ_AS_BOOLEAN: [&str; 8] = ["f", "n", "no", "off", "on", "t", "y", "yes"];
-    let plain = text.trim().to_lowercase();
-    let reads_as_another = plain.is_empty()
-        || plain.parse::<f64>().is_ok()
-        || ["true", "false", "none", "null"].contains(&plain.as_str())
-        || READ_AS_BOOLEAN.contains(&plain.as_str())
-        || plain.starts_with(['[', '{', '"']);
-    (!reads_as_another).then(|| Value::from(text))
-}
-
 fn number(number: &Number, negative: bool) -> Option<Value> {
     match number {
         Number::Int(int) => {
-            let value = if negative { -int.as_i64()? } else { int.as_i64()? };
-            (!(0..=1).contains(&value)).then(|| Value::from(value))
+            Some(Value::from(if negative { -int.as_i64()? } else { int.as_i64()? }))
         }
         Number::Float(float) => {
             let value = if negative { -float } else { *float };

@@ -13,6 +13,7 @@ mod literal;
 mod names;
 mod parse;
 mod path;
+mod source;
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -20,6 +21,8 @@ use std::sync::{Mutex, PoisonError};
 use onecall_core::Resolution;
 
 pub use calls::{ToolUse, ToolUses, calls_of};
+pub use names::ASYNC_PREFIX;
+pub use source::normal_form;
 
 /// What names mean to the program that is checked.
 pub trait Tools: Sync {

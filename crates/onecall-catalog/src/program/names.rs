@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use onecall_core::ToolSpec;
 use ruff_python_ast::visitor::{
     Visitor, walk_except_handler, walk_expr, walk_parameter, walk_pattern, walk_stmt,
     walk_type_param,
@@ -20,6 +21,9 @@ pub(super) const TOOLS: &str = "tools";
 /// What it has beside tools.
 const OWN_ATTRIBUTES: [&str; 2] = ["aio", "search"];
 
+/// `await tools.async_x()` calls the tool `x`, unless there is a tool named `async_x`.
+pub const ASYNC_PREFIX: &str = "async_";
+
 /// How a tool of that object is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Interface {
@@ -27,6 +31,15 @@ pub(super) enum Interface {
     Waiting,
     /// The call gives something to await.
     Awaited,
+}
+
+impl Interface {
+    /// How `tools.<name>` is called, given the tool it stands for: `tools.async_x` is
+    /// awaited where it stands for the tool `x`.
+    pub(super) fn of(self, name: &str, spec: &ToolSpec) -> Self {
+        let is_own = spec.callable.as_str() == name || spec.tool.as_str() == name;
+        if name.starts_with(ASYNC_PREFIX) && !is_own { Self::Awaited } else { self }
+    }
 }
 
 /// Ways to give a name a meaning that cannot be seen.

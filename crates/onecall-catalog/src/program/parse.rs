@@ -4,6 +4,7 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::thread;
 
+use ruff_python_ast::token::Tokens;
 use ruff_python_ast::{PySourceType, Stmt};
 use ruff_python_parser::parse_unchecked_source;
 use ruff_text_size::TextSize;
@@ -28,6 +29,7 @@ const MAX_LINE: usize = 200;
 /// A program as a tree.
 pub(super) struct Parsed<'a> {
     pub(super) body: &'a [Stmt],
+    pub(super) tokens: &'a Tokens,
     pub(super) lines: &'a Lines<'a>,
     /// The first syntax error. What follows it is not understood.
     pub(super) error: Option<Finding>,
@@ -48,7 +50,7 @@ pub(super) fn with_tree<T: Send>(
         let error = parsed.errors().first().map(|error| {
             lines.finding(error.location.start(), "SyntaxError", error.error.to_string())
         });
-        read(Parsed { body: parsed.suite(), lines: &lines, error })
+        read(Parsed { body: parsed.suite(), tokens: parsed.tokens(), lines: &lines, error })
     };
     if depth <= SHALLOW {
         return panic::catch_unwind(AssertUnwindSafe(work)).ok();

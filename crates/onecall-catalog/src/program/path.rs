@@ -233,7 +233,9 @@ impl<'a> Path<'a> {
     fn call(&mut self, call: &'a ExprCall, awaited: Awaited) {
         match &*call.func {
             Expr::Name(name) => match self.resolve(&call.func, &name.id) {
-                Some(Resolution::Callable(spec)) => self.tool_call(call, &spec, awaited),
+                Some(Resolution::Callable(spec) | Resolution::Unavailable { spec, .. }) => {
+                    self.tool_call(call, &spec, awaited);
+                }
                 Some(Resolution::Blocked) if awaited == Awaited::Yes => {
                     let message = format!("'{}' is not available in execute_program", name.id);
                     self.report(call, "ToolError", message, None);
@@ -243,11 +245,12 @@ impl<'a> Path<'a> {
             },
             other => {
                 if let Some((name, interface)) = self.names.tool_of(other)
-                    && let Some(Resolution::Callable(spec)) = self.meaning(name)
+                    && let Some(meaning) = self.meaning(name)
+                    && let Some(spec) = meaning.spec()
                 {
                     // What gives the value at once fails at once.
-                    let waits = interface == Interface::Waiting;
-                    self.tool_call(call, &spec, if waits { Awaited::Yes } else { awaited });
+                    let waits = interface.of(name, spec) == Interface::Waiting;
+                    self.tool_call(call, spec, if waits { Awaited::Yes } else { awaited });
                 }
                 self.expr(other, Awaited::Perhaps);
             }
@@ -312,7 +315,7 @@ impl<'a> Path<'a> {
             return None;
         }
         let meaning = self.meaning(name)?;
-        if let Resolution::Unknown { nearest } = &meaning {
+        if let Resolution::Unknown { nearest, .. } = &meaning {
             let message = format!("name '{name}' is not defined{}", did_you_mean(nearest));
             self.report(at, "NameError", message, None);
         }
@@ -322,7 +325,7 @@ impl<'a> Path<'a> {
     /// Tells if what is named as an attribute of `tools` is none.
     fn attribute(&mut self, at: &Expr, name: &'a str) {
         match self.meaning(name) {
-            Some(Resolution::Unknown { nearest }) => {
+            Some(Resolution::Unknown { nearest, .. }) => {
                 let message = format!("there is no tool '{name}'{}", did_you_mean(&nearest));
                 self.report(at, "AttributeError", message, None);
             }
@@ -330,7 +333,7 @@ impl<'a> Path<'a> {
                 let message = format!("'{name}' is not available in execute_program");
                 self.report(at, "AttributeError", message, None);
             }
-            Some(Resolution::Callable(_)) | None => {}
+            Some(_) | None => {}
         }
     }
 
@@ -376,10 +379,7 @@ impl<'a> Path<'a> {
     }
 
     fn signature(&self, tool: &str) -> Option<String> {
-        match self.resolved.get(tool)?.as_ref()? {
-            Resolution::Callable(spec) => Some(python_signature(spec)),
-            _ => None,
-        }
+        self.resolved.get(tool)?.as_ref()?.spec().map(|spec| python_signature(spec))
     }
 
     fn report(

@@ -38,7 +38,7 @@ pub(crate) fn python_file(spec: &ToolSpec, function: &str, observed: Option<&Obs
     }
     let mut taken: HashSet<String> = TAKEN.iter().map(|it| (*it).to_owned()).collect();
     taken.insert(function.to_owned());
-    let input = Types::read(&spec.input_schema, &spec.input_schema);
+    let input = Types::of(&spec.input_schema);
     let arguments = Declared::new(&input, &base, "arguments", &mut taken);
     let mut writer = Writer::default();
     let call = Call::of(spec, &arguments, &mut writer);
@@ -158,7 +158,7 @@ impl Call {
                 format!("arguments: {}", writer.annotation(&arguments.root, arguments)),
                 false,
             ),
-            _ if takes_anything(&spec.input_schema) => {
+            _ if takes_anything(&spec.input_schema.value()) => {
                 whole("arguments: Mapping[str, object] = {}".to_owned(), true)
             }
             _ => Self::nothing(),

@@ -34,7 +34,7 @@ pub fn python_signature(spec: &ToolSpec) -> String {
 #[must_use]
 pub fn python_signature_with(spec: &ToolSpec, observed: Option<&Observed>) -> String {
     let result = ResultType::of(spec, observed);
-    let arguments = Types::read(&spec.input_schema, &spec.input_schema);
+    let arguments = Types::of(&spec.input_schema);
     let remark = match &result {
         ResultType::Observed(_, samples) => format!("  # {}", as_observed(*samples)),
         ResultType::Declared(_) | ResultType::Unknown => String::new(),
@@ -111,7 +111,7 @@ impl Call {
                 Parameter { text, required: field.required }
             })
             .collect();
-        if fields.is_empty() && takes_anything(&spec.input_schema) {
+        if fields.is_empty() && takes_anything(&spec.input_schema.value()) {
             parameters.push(Parameter { text: "**arguments".to_owned(), required: true });
         }
         let returns = match result {

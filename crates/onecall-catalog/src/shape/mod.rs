@@ -303,5 +303,7 @@ mod tests {
         }
         assert_eq!(Shape::of_json("{\"a\":"), None);
         assert_eq!(Shape::of_text("{\"a\":").schema(), json!({ "type": "string" }));
+        assert_eq!(Shape::of_text("NaN").schema(), json!({ "type": "number" }));
+        assert_eq!(Shape::of_text("NaN and more").schema(), json!({ "type": "string" }));
     }
 }

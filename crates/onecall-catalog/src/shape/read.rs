@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use onecall_core::replace_nonfinite;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -22,10 +23,12 @@ impl Shape {
         source.end().ok().map(|()| shape)
     }
 
-    /// Of a text, which is a JSON document or else a string.
+    /// Of a text, which is a JSON document or else a string. Numbers that JSON does not have
+    /// are numbers here, as they are to programs.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
-        Self::of_json(text).unwrap_or_else(|| Self::of(Kind::String))
+        let nearly_json = || Self::of_json(&replace_nonfinite(text, |_| "0.5")?);
+        Self::of_json(text).or_else(nearly_json).unwrap_or_else(|| Self::of(Kind::String))
     }
 
     /// Of no content.

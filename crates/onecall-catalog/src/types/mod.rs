@@ -99,11 +99,3 @@ pub(crate) fn is_required(keywords: &Map<String, Value>, key: &str) -> bool {
     let required = keywords.get("required").and_then(Value::as_array);
     required.is_some_and(|names| names.iter().take(MAX_REQUIRED).any(|name| name == key))
 }
-
-/// A lone `result` is the wrapping that servers put around values that are no objects;
-/// a program gets what is inside.
-pub(crate) fn unwrapped(schema: &Value) -> &Value {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let wrapped = properties.filter(|all| all.len() == 1).and_then(|all| all.get("result"));
-    wrapped.unwrap_or(schema)
-}

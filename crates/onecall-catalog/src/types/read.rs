@@ -1,6 +1,9 @@
 //! From a schema to types.
 
+use onecall_core::Schema;
 use serde_json::{Map, Value};
+
+use crate::untyped::is_untyped;
 
 use super::merge::merged;
 use super::{Field, Note, Object, Target, Type, Types, is_required};
@@ -19,6 +22,12 @@ const MAX_VALUES: usize = 100;
 const MAX_KINDS_OF: usize = 500;
 
 impl Types {
+    /// The types of a whole schema.
+    pub(crate) fn of(schema: &Schema) -> Self {
+        let document = schema.value();
+        Self::read(&document, &document)
+    }
+
     /// The types of `part`, which is in `document`.
     pub(crate) fn read(document: &Value, part: &Value) -> Self {
         let mut reader = Reader { document, pointers: Vec::new(), nodes_left: MAX_NODES };
@@ -211,7 +220,10 @@ impl<'a> Reader<'a> {
         };
         let mut fields = Vec::new();
         for (name, schema) in properties.iter().take(MAX_KEYS) {
-            let of = self.read(schema, depth);
+            let of = match is_untyped(keywords, name, schema) {
+                true => Type::Any,
+                false => self.read(schema, depth),
+            };
             let required = is_required(keywords, name);
             fields.push(Field { name: name.clone(), required, of, note: Note::of(schema) });
         }

@@ -97,7 +97,7 @@ pub(crate) fn typescript_file(
         base.insert_str(0, "Tool");
     }
     let mut taken: HashSet<String> = TAKEN.iter().map(|it| (*it).to_owned()).collect();
-    let input = Types::read(&spec.input_schema, &spec.input_schema);
+    let input = Types::of(&spec.input_schema);
     let arguments = Declared::new(&input, &base, "arguments", &mut taken);
     let (parameter, passed) = parameter(spec, &arguments);
     let mut exported = Vec::new();
@@ -178,7 +178,7 @@ fn parameter(spec: &ToolSpec, arguments: &Declared) -> (String, &'static str) {
         root @ Type::Union { .. } if arguments.is_mapping(root) => {
             (format!("args: {}", annotation(root, arguments)), "args")
         }
-        _ if takes_anything(&spec.input_schema) => {
+        _ if takes_anything(&spec.input_schema.value()) => {
             ("args: { [key: string]: unknown } = {}".to_owned(), "args")
         }
         _ => nothing(),

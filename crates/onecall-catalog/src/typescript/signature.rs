@@ -22,10 +22,10 @@ pub fn typescript_signature(spec: &ToolSpec) -> String {
 #[must_use]
 pub fn typescript_signature_with(spec: &ToolSpec, observed: Option<&Observed>) -> String {
     let name = spec.callable.as_str();
-    let arguments = Types::read(&spec.input_schema, &spec.input_schema);
+    let arguments = Types::of(&spec.input_schema);
     let argument = match &arguments.root {
         Type::Object(_) => Compact::new(&arguments).type_of(&arguments.root),
-        _ if takes_anything(&spec.input_schema) => "{ … }".to_owned(),
+        _ if takes_anything(&spec.input_schema.value()) => "{ … }".to_owned(),
         _ => String::new(),
     };
     let (result, remark) = match ResultType::of(spec, observed) {
@@ -57,8 +57,8 @@ mod tests {
             server: ServerName::new("s"),
             tool: ToolName::new("it"),
             description: None,
-            input_schema: input,
-            output_schema: output,
+            input_schema: input.into(),
+            output_schema: output.map(Into::into),
             annotations: ToolAnnotations::default(),
         })
     }
@@ -76,7 +76,8 @@ mod tests {
             "required": ["region"],
             "$defs": { "n": { "type": "number" } },
         });
-        let output = json!({ "properties": { "result": { "type": "array", "items": { "type": "object" } } } });
+        let result = json!({ "result": { "type": "array", "items": { "type": "object" } } });
+        let output = json!({ "properties": result, "required": ["result"], "title": "itOutput" });
         assert_eq!(
             signature(input, Some(output)),
             r#"await it({ region: "EU" | "US"; limit?: number | null; tags?: (string | number)[]; "odd-key"?: { x: boolean } }): Promise<object[]>"#

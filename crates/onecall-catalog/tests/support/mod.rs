@@ -18,9 +18,9 @@ pub fn definitions(tools: &Value) -> Vec<ToolDefinition> {
     let tools = tools.as_array().map(Vec::as_slice).unwrap_or_default();
     let define = |tool: &Value| ToolDefinition {
         tool: ToolName::new(tool["name"].as_str().unwrap_or_default()),
-        description: tool["description"].as_str().map(str::to_owned),
-        input_schema: tool["inputSchema"].clone(),
-        output_schema: tool.get("outputSchema").cloned(),
+        description: tool["description"].as_str().map(Into::into),
+        input_schema: tool["inputSchema"].clone().into(),
+        output_schema: tool.get("outputSchema").cloned().map(Into::into),
         annotations: serde_json::from_value(tool["annotations"].clone()).unwrap_or_default(),
     };
     tools.iter().map(define).collect()

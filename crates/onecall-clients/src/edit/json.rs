@@ -7,7 +7,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Number, Value};
 
 use super::splice::{indentation, line_end, splice};
-use super::{Content, EditError, Trace, unusual};
+use super::{Comments, Content, EditError, Trace, unusual};
 use crate::spot::Spot;
 
 pub(super) fn read(text: &str) -> Result<Value, EditError> {
@@ -28,6 +28,13 @@ pub(super) fn insert(
         ));
     }
     let parsed = parse(text)?;
+    if parsed.is_none() {
+        // Nothing but comments.
+        let lead = if text.ends_with('\n') { "" } else { line_end(text) };
+        let (edited, _) = insert(&format!("{text}{lead}{{}}"), spot, name, content)?;
+        let trace = Trace { known_keys: 0, empty: Some(String::new()), lead: lead.to_owned() };
+        return Ok((edited, trace));
+    }
     let (holder, known_keys) = descend(parsed.as_ref(), &spot.keys)?;
     let missing = spot.keys.get(known_keys..).unwrap_or_default();
     let style = Style::of(text, parsed.as_ref());
@@ -59,8 +66,9 @@ pub(super) fn remove(
     spot: &Spot,
     name: &str,
     trace: &Trace,
+    comments: Comments,
 ) -> Result<(String, String), EditError> {
-    let (mut edited, taken) = remove_property(text, &spot.keys, name)?;
+    let (mut edited, taken) = remove_property(text, &spot.keys, name, comments)?;
     // Whatever was made for the entry goes with it, from the inside out.
     for depth in (trace.known_keys..spot.keys.len()).rev() {
         let (outer, inner) = spot.keys.split_at(depth);
@@ -70,18 +78,21 @@ pub(super) fn remove(
         if known != depth + 1 || !is_bare(&edited, holder) {
             return Ok((edited, taken));
         }
-        edited = remove_property(&edited, outer, key)?.0;
+        edited = remove_property(&edited, outer, key, comments)?.0;
     }
     if let Some(empty) = &trace.empty {
         let keys = spot.keys.get(..trace.known_keys).unwrap_or_default();
         let parsed = parse(&edited)?;
         let (holder, _) = descend(parsed.as_ref(), keys)?;
-        let place = range(holder);
+        let mut place = range(holder);
         let squeezed = |text: &str| text.replace(char::is_whitespace, "");
         let same_comments = squeezed(slice(&edited, place.clone())) == squeezed(empty);
         if is_bare(&edited, holder) || same_comments {
             // An empty file is not even a pair of braces.
             let whole = empty.trim().is_empty() && edited.trim() == slice(&edited, place.clone());
+            if slice(&edited, 0..place.start).ends_with(&trace.lead) {
+                place.start -= trace.lead.len();
+            }
             edited = match whole {
                 true => empty.clone(),
                 false => splice(&edited, vec![(place, empty.clone())]),
@@ -91,7 +102,12 @@ pub(super) fn remove(
     Ok((edited, taken))
 }
 
-fn remove_property(text: &str, keys: &[String], name: &str) -> Result<(String, String), EditError> {
+fn remove_property(
+    text: &str,
+    keys: &[String],
+    name: &str,
+    comments: Comments,
+) -> Result<(String, String), EditError> {
     let parsed = parse(text)?;
     let (holder, _) = descend(parsed.as_ref(), keys)?;
     let properties = &holder.properties;
@@ -108,12 +124,15 @@ fn remove_property(text: &str, keys: &[String], name: &str) -> Result<(String, S
     let from = from.min(property.range.start);
     let until = next.map_or(end.saturating_sub(1), |next| next.range.start);
     let own_comma = comma(text, property.range.end..until);
-    let to = trailer_end(text, own_comma.map_or(property.range.end, |comma| comma + 1));
+    let own_end = own_comma.map_or(property.range.end, |comma| comma + 1);
+    let (from, to) = match comments {
+        Comments::Take => (from, trailer_end(text, own_end)),
+        Comments::Leave => (after_comments(text, from..property.range.start, own_end), own_end),
+    };
     let mut changes = vec![(from..to.min(until), String::new())];
     if let (None, Some(comma), None) = (own_comma, comma_before, next) {
         changes.push((comma..comma + 1, String::new()));
     }
-    let own_end = own_comma.map_or(property.range.end, |comma| comma + 1);
     let taken = with_trailer(
         slice(text, from..property.range.start),
         slice(text, own_end..to.min(until)).trim(),
@@ -130,6 +149,16 @@ fn remove_property(text: &str, keys: &[String], name: &str) -> Result<(String, S
         return Ok((splice(&edited, vec![(place, "{}".to_owned())]), taken));
     }
     Ok((edited, taken))
+}
+
+/// Where the blanks between the comments in `gap` and the property behind it begin. A line
+/// comment keeps its line end, if what stands behind the property, at `end`, does not begin
+/// with one.
+fn after_comments(text: &str, gap: Range<usize>, end: usize) -> usize {
+    let kept = slice(text, gap.clone()).trim_end().len();
+    let rest = text.get(end..).unwrap_or_default().trim_start_matches([' ', '\t']);
+    let ends_line = rest.starts_with(['\n', '\r']) || rest.starts_with("//");
+    if kept == 0 || ends_line { gap.start + kept } else { gap.end }
 }
 
 /// A property with what stands in front of it and, above it, the comment behind it:

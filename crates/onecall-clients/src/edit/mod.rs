@@ -2,10 +2,13 @@
 //! was: comments, order, indentation, line ends. What comes out is read again and
 //! compared with what was meant before anybody gets it.
 
+mod field;
 mod json;
 mod splice;
 mod toml;
 mod yaml;
+
+pub use field::{Step, set_field};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -29,7 +32,7 @@ pub enum EditError {
         what: String,
     },
     /// A key on the way to the servers has a value that can have none.
-    #[error("'{key}' holds {found} where servers should stand")]
+    #[error("'{key}' must hold servers, not {found}")]
     NotServers {
         /// The key.
         key: String,
@@ -37,7 +40,7 @@ pub enum EditError {
         found: &'static str,
     },
     /// There is such an entry already.
-    #[error("there is a server '{name}' already")]
+    #[error("there is already a server '{name}'")]
     Taken {
         /// Its name.
         name: String,
@@ -63,6 +66,15 @@ pub enum Content {
     Entry(Map<String, Value>, Vec<String>),
     /// What [`remove`] took out.
     Verbatim(String),
+}
+
+/// What happens to the comments around an entry that is taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comments {
+    /// They go with the entry, and come back with it.
+    Take,
+    /// They stay: another author wrote them around an entry of ours.
+    Leave,
 }
 
 /// What an insertion changed beside the entry itself, so that its removal can put that
@@ -162,6 +174,7 @@ pub fn remove(
     spot: &Spot,
     name: &str,
     trace: &Trace,
+    comments: Comments,
 ) -> Result<(String, String), EditError> {
     let before = read(text, spot.format)?;
     if !entries(&before, spot).iter().any(|(known, _)| *known == name) {
@@ -169,9 +182,9 @@ pub fn remove(
     }
     let (mark, body) = split_mark(text);
     let (edited, taken) = match spot.format {
-        Format::Json => json::remove(body, spot, name, trace)?,
-        Format::Toml => toml::remove(body, spot, name, trace)?,
-        Format::Yaml => yaml::remove(body, spot, name, trace)?,
+        Format::Json => json::remove(body, spot, name, trace, comments)?,
+        Format::Toml => toml::remove(body, spot, name, trace, comments)?,
+        Format::Yaml => yaml::remove(body, spot, name, trace, comments)?,
     };
     let after = read(&edited, spot.format).map_err(|_| unusual("the result is not valid"))?;
     if entries(&after, spot).iter().any(|(known, _)| *known == name) {

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value, json};
 use toml_edit::{Document, Item, Table, TableLike, Value as Toml};
 
 use super::splice::{lead, line_end, splice};
-use super::{Content, EditError, Trace, unusual};
+use super::{Comments, Content, EditError, Trace, unusual};
 use crate::spot::Spot;
 
 pub(super) fn read(text: &str) -> Result<Value, EditError> {
@@ -56,6 +56,7 @@ pub(super) fn remove(
     spot: &Spot,
     name: &str,
     trace: &Trace,
+    comments: Comments,
 ) -> Result<(String, String), EditError> {
     let document = parse(text)?;
     let Some(holder) = find(document.as_table(), &spot.keys) else {
@@ -75,7 +76,7 @@ pub(super) fn remove(
     match item {
         Item::Table(table) => {
             let path: Vec<&str> = spot.keys.iter().map(String::as_str).chain([name]).collect();
-            remove_tables(text, document.as_table(), table, &path, trace)
+            remove_tables(text, document.as_table(), table, &path, trace, comments)
         }
         Item::Value(value) => {
             let (Some(key), Some(value)) = (entry_key.span(), value.span()) else {
@@ -125,6 +126,7 @@ fn remove_tables(
     table: &Table,
     path: &[&str],
     trace: &Trace,
+    comments: Comments,
 ) -> Result<(String, String), EditError> {
     let mut headers = Vec::new();
     collect_headers(root, &mut Vec::new(), &mut headers);
@@ -139,9 +141,14 @@ fn remove_tables(
         if !is_below {
             continue;
         }
-        let from = with_comments_above(text, *start);
-        let to = headers.get(index + 1);
-        let to = to.map_or(text.len(), |(next, _)| with_comments_above(text, *next));
+        let next = headers.get(index + 1).map(|(next, _)| *next);
+        let (from, to) = match comments {
+            Comments::Take => (
+                with_comments_above(text, *start),
+                next.map_or(text.len(), |next| with_comments_above(text, next)),
+            ),
+            Comments::Leave => (*start, end_of_keys(text, *start, next.unwrap_or(text.len()))),
+        };
         taken.push_str(text.get(from..to).unwrap_or_default());
         changes.push((from..to, String::new()));
     }
@@ -186,6 +193,20 @@ fn collect_headers<'t>(
         }
         path.pop();
     }
+}
+
+/// After the last line of a table that is neither blank nor a comment.
+fn end_of_keys(text: &str, start: usize, end: usize) -> usize {
+    let mut at = start;
+    let mut last = start;
+    for line in text.get(start..end).unwrap_or_default().split_inclusive('\n') {
+        at += line.len();
+        let content = line.trim();
+        if !content.is_empty() && !content.starts_with('#') {
+            last = at;
+        }
+    }
+    last
 }
 
 fn with_comments_above(text: &str, header: usize) -> usize {

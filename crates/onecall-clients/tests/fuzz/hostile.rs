@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use onecall_clients::edit::{Content, Trace, entries, insert, read, remove};
+use onecall_clients::edit::{Comments, Content, Trace, entries, insert, read, remove};
 use onecall_clients::{Format, Shape, Spot, own_servers, secrets_in, with_servers};
 use proptest::prelude::*;
 use serde_json::json;
@@ -25,7 +25,7 @@ fn exercise(text: &str) {
             let document = read(&with, spot.format).unwrap();
             let found = entries(&document, &spot).into_iter().find(|(name, _)| *name == "onecall");
             assert_eq!(found.unwrap().1["args"], entry["args"]);
-            if let Ok((without, _)) = remove(&with, &spot, "onecall", &trace) {
+            if let Ok((without, _)) = remove(&with, &spot, "onecall", &trace, Comments::Leave) {
                 // What cannot be compared, like a number that is none, is left out.
                 let entries = |text: &str| {
                     let document = read(text, spot.format).unwrap();
@@ -36,7 +36,7 @@ fn exercise(text: &str) {
         }
         if let Ok(document) = read(text, spot.format) {
             for (name, _) in entries(&document, &spot) {
-                _ = remove(text, &spot, name, &Trace::none(&spot));
+                _ = remove(text, &spot, name, &Trace::none(&spot), Comments::Take);
             }
         }
         _ = secrets_in(text, spot.format);

@@ -5,6 +5,7 @@
 
 mod hostile;
 mod round_trip;
+mod sequences;
 
 use proptest::test_runner::Config;
 

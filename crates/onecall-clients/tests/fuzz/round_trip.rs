@@ -1,6 +1,6 @@
 //! An entry that is put into a file and taken out again leaves every byte as it was.
 
-use onecall_clients::edit::{Content, Trace, entries, insert, read, remove};
+use onecall_clients::edit::{Comments, Content, Trace, entries, insert, read, remove};
 use onecall_clients::{Format, Shape, Spot};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -21,7 +21,7 @@ fn there_and_back(text: &str, spot: &Spot) -> String {
         .unwrap_or_else(|error| panic!("{error}\n---\n{text}\n---"));
     let document = read(&with, spot.format).unwrap();
     assert!(entries(&document, spot).iter().any(|(name, _)| *name == "onecall"));
-    let (without, _) = remove(&with, spot, "onecall", &trace)
+    let (without, _) = remove(&with, spot, "onecall", &trace, Comments::Leave)
         .unwrap_or_else(|error| panic!("{error}\n---\n{with}\n---"));
     without
 }
@@ -31,7 +31,7 @@ fn out_and_in(text: &str, spot: &Spot) {
     let before = read(text, spot.format).unwrap();
     for (name, _) in entries(&before, spot) {
         let none = Trace::none(spot);
-        let (without, taken) = remove(text, spot, name, &none)
+        let (without, taken) = remove(text, spot, name, &none, Comments::Take)
             .unwrap_or_else(|error| panic!("{error}\n---\n{text}\n---"));
         let left = read(&without, spot.format).unwrap();
         assert_eq!(entries(&left, spot).len(), entries(&before, spot).len() - 1, "{without}");
@@ -319,6 +319,11 @@ proptest! {
 
 #[test]
 fn an_empty_file() {
+    for text in ["// nothing yet\n", "/* nothing */", "\u{feff}// a\r\n// b"] {
+        for spot in [json_spot(), nested_spot()] {
+            assert_eq!(there_and_back(text, &spot), text, "{spot:?}");
+        }
+    }
     for text in ["", "\n", "\u{feff}", " \r\n"] {
         for spot in [json_spot(), nested_spot(), toml_spot(), yaml_list(), yaml_mapping()] {
             assert_eq!(there_and_back(text, &spot), text, "{spot:?}");

@@ -11,6 +11,7 @@ use super::template::Template;
 use crate::document::{Node, Value as NodeValue};
 use crate::entry::EntryReader;
 use crate::error::{Problem, Report};
+use crate::expand::Environment;
 use crate::parse::MEBIBYTE;
 use crate::path::PathReader;
 use crate::reader::{self, Entry};
@@ -199,5 +200,6 @@ impl CommandReader<'_, '_> {
 fn has_placeholder(node: &Node) -> bool {
     let NodeValue::Scalar(scalar) = &node.value else { return false };
     let anything = |_: &str| Some("x".to_owned());
-    Template::parse(&scalar.text, &anything).is_ok_and(|template| template.literal().is_none())
+    Template::parse(&scalar.text, &Environment::new(&anything))
+        .is_ok_and(|template| template.literal().is_none())
 }

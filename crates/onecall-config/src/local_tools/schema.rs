@@ -68,7 +68,8 @@ fn check_required(node: &Node, names: &[&str], what: &str, report: &mut Report) 
     for item in reader::list(node, &what, report)? {
         let name = reader::written(item, &format!("each of {what}"), report)?;
         if !names.contains(&name) {
-            let problem = Problem::new(item.at, format!("{what} names what is no property"));
+            let problem =
+                Problem::new(item.at, format!("{what} names something that is not a property"));
             report.add(match reader::nearest(name, names) {
                 Some(nearest) => problem.with_help(format!("did you mean '{nearest}'?")),
                 None => problem.with_help("add it under 'properties'"),

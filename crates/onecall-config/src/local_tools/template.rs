@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn parse(text: &str) -> Result<String, TemplateError> {
-        let template = Template::parse(text, &environment)?;
+        let template = Template::parse(text, &Environment::new(&environment))?;
         let shown = template.pieces().iter().map(|piece| match piece {
             Piece::Text(text) => format!("'{text}'"),
             Piece::Argument(name) => format!("<{name}>"),

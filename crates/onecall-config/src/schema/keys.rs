@@ -23,7 +23,12 @@ pub(crate) const CONFIGURATION: &[Key] = &[
         "The same as MCP clients write it: a mapping by name. Give one of the two.",
     ),
     key("tools", Kind::Section(TOOLS), "(every tool)", "Which tools programs may call."),
-    key("execution", Kind::Section(EXECUTION), "{}", "What one program may use."),
+    key(
+        "execution",
+        Kind::Section(EXECUTION),
+        "{}",
+        "What one program may use, and what all of them may use together.",
+    ),
     key(
         "sessions",
         Kind::Section(SESSIONS),
@@ -47,7 +52,22 @@ pub(crate) const CONFIGURATION: &[Key] = &[
         "sandbox",
         Kind::Choice(&["required", "best-effort", "off"]),
         "required",
-        "What to do where the kernel cannot lock a program in completely: run nothing, run it behind the walls that there are, or build none.",
+        "What to do where this machine cannot hold a property of the sandbox: run nothing, run programs behind the walls that there are if these keep them from files, networks and other processes, or build no wall.",
+    ),
+    key(
+        "sandbox_without",
+        Kind::List(&Kind::Choice(&[
+            "files",
+            "metadata",
+            "network",
+            "processes",
+            "names",
+            "privileges",
+            "inheritance",
+            "limits",
+        ])),
+        "[]",
+        "Properties of the sandbox that programs run without where this machine cannot hold them. `onecall doctor` shows which walls hold which property.",
     ),
     key(
         "engine",
@@ -84,6 +104,12 @@ pub(crate) const CONFIGURATION: &[Key] = &[
     ),
     key("store", Kind::Section(STORE), "{}", "Where that is kept, and for how long."),
     key(
+        "logs",
+        Kind::Choice(&["on", "off"]),
+        "on",
+        "Whether what servers write to stderr and what happens to them is kept for `onecall logs`.",
+    ),
+    key(
         "report_savings",
         Kind::Flag,
         "false",
@@ -94,6 +120,12 @@ pub(crate) const CONFIGURATION: &[Key] = &[
         Kind::Section(CACHE),
         "(no cache)",
         "How answers of read-only tools are used again. `cache: {}` turns it on.",
+    ),
+    key(
+        "env_inherit",
+        Kind::List(&Kind::Text),
+        "[]",
+        "Variables of onecall's own environment that every server and local tool with a command gets, if they are set, beside those that all get. `SSH_AUTH_SOCK` is one that has to be named.",
     ),
     key("telemetry", Kind::Section(TELEMETRY), "{}", "Where spans are sent."),
     key("$schema", Kind::Text, NONE, "For editors; onecall does not look at it."),
@@ -132,6 +164,12 @@ pub(crate) const SERVER: &[Key] = &[
         "{}",
         "Variables that it gets beside a minimal base.",
     ),
+    key(
+        "env_inherit",
+        Kind::List(&Kind::Text),
+        "[]",
+        "Variables of onecall's own environment that it gets, if they are set.",
+    ),
     key("cwd", Kind::Path, "(onecall's own)", "The folder that it is started in."),
     key("url", Kind::Text, NONE, "The address of a remote server, http:// or https://."),
     key("headers", Kind::Mapping(&Kind::Written), "{}", "Sent with every request, shown nowhere."),
@@ -142,7 +180,7 @@ pub(crate) const SERVER: &[Key] = &[
         "How to log in to it. Usually there is nothing to say.",
     ),
     key("disabled", Kind::Flag, "false", "Whether to leave it out."),
-    key("lazy", Kind::Flag, "false", "Whether to start it only when somebody needs it."),
+    key("lazy", Kind::Flag, "false", "Whether to start it only when a program needs it."),
     key(
         "pin",
         Kind::Flag,
@@ -152,16 +190,27 @@ pub(crate) const SERVER: &[Key] = &[
     key(
         "connect_timeout_seconds",
         Kind::Seconds,
-        "10",
+        "(10, but 300 for the first start of a command that downloads)",
         "How long starting it and listing its tools may take.",
     ),
-    key("call_timeout_seconds", Kind::Seconds, "60", "How long one call may take."),
+    key(
+        "call_timeout_seconds",
+        Kind::Seconds,
+        "(the time that the program has left)",
+        "How long one call may take.",
+    ),
 ];
 
 const TRANSPORTS: &[&str] =
     &["stdio", "auto", "http", "sse", "streamable-http", "streamable_http", "streamableHttp"];
 
 pub(crate) const OAUTH: &[Key] = &[
+    key(
+        "issuer",
+        Kind::Text,
+        "(the one that the server names)",
+        "The authorization server to log in at, and no other. It may have endpoints elsewhere, and `client_secret` is for it.",
+    ),
     key(
         "client_id",
         Kind::Text,
@@ -200,7 +249,7 @@ pub(crate) const EXECUTION: &[Key] = &[
         "memory_mb",
         Kind::Whole { least: 16, most: 1_048_576 },
         "512",
-        "How much memory it may use.",
+        "How much memory it may use; `max_total_memory_mb` if that is less.",
     ),
     key(
         "max_tool_calls",
@@ -214,6 +263,18 @@ pub(crate) const EXECUTION: &[Key] = &[
         "32",
         "How many of them at once; others wait.",
     ),
+    key(
+        "max_programs",
+        Kind::Whole { least: 1, most: 10_000 },
+        "256",
+        "How many programs run at once; others wait, each as long as it may run.",
+    ),
+    key(
+        "max_total_memory_mb",
+        Kind::Whole { least: 16, most: 1_073_741_824 },
+        "(three quarters of the machine's memory, or of what the control group may use)",
+        "How much memory all programs may use together. Each takes its `memory_mb` while it runs, and a session for as long as it lives; others wait. An idle session ends when a program needs its memory.",
+    ),
 ];
 
 pub(crate) const SESSIONS: &[Key] = &[
@@ -223,7 +284,7 @@ pub(crate) const SESSIONS: &[Key] = &[
         "8",
         "How many there may be at once; 0 for none.",
     ),
-    key("idle_seconds", Kind::Seconds, "1800", "How long one stays that nobody uses."),
+    key("idle_seconds", Kind::Seconds, "1800", "How long an unused session stays."),
 ];
 
 pub(crate) const LIMITS: &[Key] = &[
@@ -256,7 +317,12 @@ pub(crate) const LIMITS: &[Key] = &[
 ];
 
 pub(crate) const WORKSPACE: &[Key] = &[
-    key("path", Kind::Path, "(required)", "The folder; relative to that of this file."),
+    key(
+        "path",
+        Kind::Path,
+        "(required)",
+        "The folder; relative to that of this file. It must not hold what is started or secret, such as this file, a virtual environment or a server's script.",
+    ),
     key(
         "mode",
         Kind::Choice(&["read-only", "read-write"]),
@@ -267,7 +333,7 @@ pub(crate) const WORKSPACE: &[Key] = &[
         "max_bytes",
         Kind::Whole { least: 1, most: 1 << 50 },
         "104857600",
-        "Of everything in it; with `read-write` only.",
+        "Of everything in it, programs that are kept there included; with `read-write` only.",
     ),
 ];
 
@@ -277,7 +343,7 @@ pub(crate) const PROXY: &[Key] = &[
         "allowed_hosts",
         Kind::List(&Kind::Written),
         "[]",
-        "Where they may be, beside this machine: `host` or `host:port`.",
+        "Where they may be: `host` or `host:port`; with a port on this machine and in private networks.",
     ),
 ];
 
@@ -337,7 +403,7 @@ pub(crate) const LOCAL_TOOL: &[Key] = &[
         "root",
         Kind::Path,
         "(required with builtin)",
-        "The folder outside of which a built-in touches nothing.",
+        "The folder outside of which a built-in touches nothing. It must not hold what is started or secret, as a workspace must not.",
     ),
 ];
 

@@ -7,10 +7,11 @@ use proptest::sample::select;
 
 #[rustfmt::skip]
 pub(crate) const KEYS: &[&str] = &[
-    "servers", "mcpServers", "tools", "execution", "sandbox", "engine", "python", "workspace",
+    "servers", "mcpServers", "tools", "execution", "sandbox", "sandbox_without", "engine", "python", "workspace",
     "name", "transport", "type", "command", "args", "env", "cwd", "url", "headers", "disabled", "lazy",
     "connect_timeout_seconds", "call_timeout_seconds", "allow", "block", "timeout_seconds",
-    "max_output_bytes", "memory_mb", "max_tool_calls", "max_parallel_calls", "path", "mode",
+    "max_output_bytes", "memory_mb", "max_tool_calls", "max_parallel_calls", "max_programs",
+    "max_total_memory_mb", "path", "mode",
     "max_bytes", "local_tools", "input_schema", "properties", "required", "stdin", "output",
     "builtin", "root",
 ];

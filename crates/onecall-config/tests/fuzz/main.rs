@@ -10,10 +10,10 @@ mod spoiling;
 mod text;
 mod writing;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use onecall_config::{Config, ConfigErrors};
+use onecall_config::{Config, ConfigErrors, Environment, Found, Origin};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -44,6 +44,24 @@ fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
         if let Err(errors) = result {
             check_errors(&errors, file, bytes)?;
         }
+        check_as_ptc_mcp(file, bytes)?;
+    }
+    Ok(())
+}
+
+/// Reads `bytes` as a file that was found in the way of ptc-mcp.
+fn check_as_ptc_mcp(file: &str, bytes: &[u8]) -> Result<(), TestCaseError> {
+    let (path, origin) = (PathBuf::from(file), Origin::Named("PTC_MCP_CONFIG"));
+    let found = Found { path, bytes: bytes.to_vec(), origin };
+    let start = Instant::now();
+    let result = found.parse(&Environment::new(&environment));
+    prop_assert!(start.elapsed() < SOON, "it took {:?}", start.elapsed());
+    match result {
+        Ok(parsed) => {
+            let shown = parsed.warnings.join("\n");
+            prop_assert!(!shown.contains(SECRET), "a secret is in:\n{}", shown);
+        }
+        Err(errors) => check_errors(&errors, file, bytes)?,
     }
     Ok(())
 }

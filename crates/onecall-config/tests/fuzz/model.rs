@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use onecall_config::{
     CacheConfig, CacheScope, CommandTool, Config, FileAction, FilesTool, LocalTool, LocalWork,
-    OAuth, OptionalTool, OutputTypes, ProxyPolicy, Records, RemoteTransport, Sandbox, Secret,
-    ServerConfig, ServerLimits, StdioTransport, StoreConfig, ToolPattern, ToolPolicy, Transport,
+    OAuth, OptionalTool, OutputTypes, ProxyPolicy, Records, RemoteTransport, Sandbox,
+    SandboxProperty, Secret, ServerConfig, ServerLimits, StdioTransport, StoreConfig, ToolPattern,
+    ToolPolicy, Transport,
 };
 use onecall_core::{
-    EngineChoice, Limits, ServerName, SessionLimits, ToolAnnotations, ToolName, Workspace,
-    WorkspaceAccess,
+    EngineChoice, Limits, ServerName, SessionLimits, ToolAnnotations, ToolName, TotalLimits,
+    Workspace, WorkspaceAccess,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -78,13 +79,17 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
     let names = |names: Vec<&'static str>| select(names);
     let sandbox = names(Sandbox::NAMES.map(|(name, _)| name).to_vec())
         .prop_map(|name| (text(name), named(&Sandbox::NAMES, name)));
+    let without = vec(select(SandboxProperty::NAMES.to_vec()), 0..3).prop_map(|chosen| {
+        let written = chosen.iter().map(|(name, _)| text(name)).collect();
+        (Tree::List(written), chosen.into_iter().map(|(_, property)| property).collect())
+    });
     let engine = names(EngineChoice::NAMES.map(|(name, _)| name).to_vec())
         .prop_map(|name| (text(name), named(&EngineChoice::NAMES, name)));
     let parts = (
         servers(),
         optional("tools", policy()),
-        (optional("execution", limits()), optional("limits", server_limits())),
-        optional("sandbox", sandbox),
+        (optional("execution", execution()), optional("limits", server_limits())),
+        (optional("sandbox", sandbox), optional("sandbox_without", without)),
         optional("engine", engine),
         optional("python", python()),
         optional("workspace", workspace()),
@@ -94,7 +99,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
         optional("local_tools", local_tools()),
     );
     let parts = parts.prop_map(|parts| {
-        let (servers, tools, (execution, limits), sandbox, engine) =
+        let (servers, tools, (execution, limits), (sandbox, without), engine) =
             (parts.0, parts.1, parts.2, parts.3, parts.4);
         let (python, workspace, proxy, sessions, expose, local_tools) =
             (parts.5, parts.6, parts.7, parts.8, parts.9.0, parts.10);
@@ -105,6 +110,7 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
             execution.0,
             limits.0,
             sandbox.0,
+            without.0,
             engine.0,
             python.0,
             workspace.0,
@@ -117,9 +123,11 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
         let meant = Config {
             servers: servers.1,
             tools: tools.1.unwrap_or_default(),
-            execution: execution.1.unwrap_or_default(),
+            execution: execution.1.clone().unwrap_or_default().0,
+            totals: execution.1.unwrap_or_default().1,
             limits: limits.1.unwrap_or_default(),
             sandbox: sandbox.1.unwrap_or_default(),
+            sandbox_without: without.1.unwrap_or_default(),
             engine: engine.1.unwrap_or_default(),
             python: python.1,
             workspace: workspace.1,
@@ -343,8 +351,8 @@ fn server() -> impl Strategy<Value = Server> {
             let meant = ServerConfig {
                 name: ServerName::new(name.clone()),
                 transport: transport.1,
-                connect_timeout: connect.1.unwrap_or(Duration::from_secs(10)),
-                call_timeout: call.1.unwrap_or(Duration::from_secs(60)),
+                connect_timeout: connect.1,
+                call_timeout: call.1,
                 lazy: lazy.1.unwrap_or(false),
                 pins: None,
             };
@@ -456,7 +464,7 @@ fn seconds() -> impl Strategy<Value = (Tree, Duration)> {
     ]
 }
 
-fn limits() -> impl Strategy<Value = (Tree, Limits)> {
+fn execution() -> impl Strategy<Value = (Tree, (Limits, TotalLimits))> {
     let number = |range: std::ops::RangeInclusive<u64>| range.prop_map(|n| (word(n), n));
     let parts = (
         optional("timeout_seconds", seconds()),
@@ -464,8 +472,11 @@ fn limits() -> impl Strategy<Value = (Tree, Limits)> {
         optional("memory_mb", number(16..=1 << 20)),
         optional("max_tool_calls", number(0..=10_000_000)),
         optional("max_parallel_calls", number(1..=10_000)),
+        optional("max_programs", number(1..=10_000)),
+        // No less than one program may use.
+        optional("max_total_memory_mb", number(1 << 20..=1 << 30)),
     );
-    parts.prop_map(|(timeout, output, memory, calls, parallel)| {
+    parts.prop_map(|(timeout, output, memory, calls, parallel, programs, total)| {
         let default = Limits::default();
         let count = |value: Option<u64>| value.map(|value| usize::try_from(value).unwrap());
         let meant = Limits {
@@ -475,8 +486,12 @@ fn limits() -> impl Strategy<Value = (Tree, Limits)> {
             max_tool_calls: calls.1.unwrap_or(default.max_tool_calls),
             max_parallel_calls: count(parallel.1).unwrap_or(default.max_parallel_calls),
         };
-        let entries = [timeout.0, output.0, memory.0, calls.0, parallel.0].concat();
-        (Tree::Mapping(entries), meant)
+        let totals = TotalLimits {
+            max_programs: count(programs.1).unwrap_or(TotalLimits::default().max_programs),
+            memory_bytes: total.1.map(|mebibytes| mebibytes << 20),
+        };
+        let entries = [timeout.0, output.0, memory.0, calls.0, parallel.0, programs.0, total.0];
+        (Tree::Mapping(entries.concat()), (meant, totals))
     })
 }
 

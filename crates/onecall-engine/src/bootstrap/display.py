@@ -5,6 +5,7 @@ import io
 import os
 
 import _onecall as wire
+from _onecall_content import content_of
 
 # Of all that one program shows, as the bytes of the images themselves.
 MAX_BYTES = 6 * 1024 * 1024
@@ -27,10 +28,13 @@ def begin():
 
 
 def display(*values):
-    """Shows images: PNG, JPEG, GIF or WebP bytes, a file with them, an image of a tool's result,
+    """Shows images: PNG, JPEG, GIF or WebP bytes, a file with them, the images of a tool's result,
     a figure. Anything else is printed."""
     for value in values:
-        if isinstance(value, (list, tuple)) and value and all(map(_is_block, value)):
+        images = [block for block in content_of(value) or () if _is_block(block)]
+        if images:
+            display(*images)
+        elif isinstance(value, (list, tuple)) and value and all(map(_is_block, value)):
             display(*value)
         elif _is_block(value):
             _show(value["type"], str(value["data"]), str(value["mimeType"]))

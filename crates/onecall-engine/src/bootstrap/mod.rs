@@ -22,14 +22,27 @@ macro_rules! module {
 }
 
 /// The modules, each after those it imports. The last one is the zygote's body.
-pub(crate) const MODULES: [Module; 9] = [
+pub(crate) const MODULES: [Module; 22] = [
+    module!("machine"),
     module!("warm"),
+    module!("semaphores"),
     module!("output"),
+    module!("content"),
     module!("display"),
     module!("loop"),
+    module!("schema"),
+    module!("arguments"),
     module!("tools"),
     module!("cache"),
     module!("plan"),
+    module!("scratch"),
+    module!("returns"),
+    module!("variables"),
+    module!("denial"),
+    module!("failure"),
+    module!("result"),
+    module!("nonlocals"),
+    module!("loop_use"),
     module!("program"),
     module!("zygote"),
 ];

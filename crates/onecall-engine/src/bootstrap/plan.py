@@ -8,6 +8,7 @@ import json
 import sys
 from asyncio import events
 
+from _onecall_content import content_of, with_content
 from _onecall_tools import ToolError, next_id, reason, send
 
 
@@ -64,6 +65,10 @@ def transform(path, source):
 
 def copied(value):
     """The same data again: what one transform does to it is not another's business."""
+    content = content_of(value)
+    if content is not None:
+        plain = next(kind for kind in (str, list, dict) if isinstance(value, kind))
+        return with_content(copied(plain(value)), copied(content))
     if isinstance(value, list):
         return [copied(item) for item in value]
     if isinstance(value, dict):

@@ -4,9 +4,11 @@ import builtins
 import inspect
 import itertools
 import sys
+import weakref
 from asyncio import events
 
 import _onecall as wire
+from _onecall_arguments import text_of
 from _onecall_loop import expect, forget, resolve, wait_for
 
 PROGRAM = "<program>"
@@ -52,10 +54,17 @@ def send(key, name, arguments, fresh=False):
     """Sends a call whose answer is then waited for; a `fresh` one is not answered from a cache."""
     expect(key)
     try:
-        wire.call(key, name, arguments, fresh)
+        if not wire.call(key, name, arguments, fresh):
+            text = text_of(arguments, lambda: _schema(name))
+            wire.call_with_text(key, name, text, fresh)
     except BaseException:
         forget(key)
         raise
+
+
+def _schema(name):
+    """The input schema of a tool."""
+    return _value("onecall__schema", {"name": name})
 
 
 def reason(name, succeeded, value):
@@ -96,8 +105,27 @@ def _as_function(name, tool):
     """Gives `tool` the looks of the tool `name`."""
     tool.__name__ = tool.__qualname__ = name
     tool.__module__ = None
-    mark = getattr(inspect, "markcoroutinefunction", lambda function: function)
-    return mark(tool)
+    return _mark(tool)
+
+
+def _mark_of_old_versions():
+    """`inspect.markcoroutinefunction` for Python 3.11, which does not have it."""
+    is_coroutine_function = inspect.iscoroutinefunction
+    marked = weakref.WeakSet()
+
+    def with_marked(function):
+        found = is_coroutine_function(function)
+        return found or (inspect.isfunction(function) and function in marked)
+
+    def mark(function):
+        marked.add(function)
+        return function
+
+    inspect.iscoroutinefunction = with_marked
+    return mark
+
+
+_mark = getattr(inspect, "markcoroutinefunction", None) or _mark_of_old_versions()
 
 
 def _callable(name, parameters, fresh=False):
@@ -134,9 +162,15 @@ def _value(name, arguments, fresh=False):
     raise ToolError(reason(name, succeeded, value))
 
 
+def callable_names():
+    """The callable names of all tools."""
+    return [name for name in _value("onecall__list", {}) if name.startswith("mcp__")]
+
+
 class Tools:
     """The tools of all servers, by their callable names and, where only one has it, by their
-    own. Calls wait for the value: no `await` needed. `tools.aio` has the same as coroutines."""
+    own. Calls wait for the value: no `await` needed. `tools.aio` has the same as coroutines,
+    and so are `tools.async_<name>`, unless a tool has just that name."""
 
     def __init__(self, call):
         self._call = call
@@ -147,7 +181,8 @@ class Tools:
         found = _value("onecall__find", {"name": name})
         if "name" not in found:
             raise AttributeError(found["problem"])
-        tool = self._call(found["name"], found["parameters"])
+        call = _callable if "awaited" in found else self._call
+        tool = call(found["name"], found["parameters"])
         documentation = found["documentation"]
         is_awaited = inspect.iscoroutinefunction(tool)
         tool.__doc__ = documentation if is_awaited else documentation.removeprefix("await ")
@@ -195,7 +230,7 @@ class Names(dict):
     def __missing__(self, name):
         meaning = resolve(name)
         if "parameters" in meaning:
-            tool = _callable(name, meaning["parameters"])
+            tool = _callable(meaning.get("name", name), meaning["parameters"])
         elif "blocked" in meaning:
             tool = _blocked(name)
         elif meaning["nearest"]:

@@ -1,11 +1,14 @@
 """The warm process that forks a worker for each program.
 
 The gateway speaks on stdin: `F` and an id, with a socket attached, asks for a worker
-on that socket; `K` and an id kills one. Each worker's end is answered with `X`, its
-id and its exit status. Nothing but this process may reap or kill its children, so an
-id never reaches a stranger.
+on that socket; a second socket, if attached, is for the worker to ask for files. `K` and
+an id kills one; `S` and a size, with a socket attached, asks for a scratch folder of that
+size on that socket. Each worker's end is answered with `X`, its id and its exit status, and a
+worker that cannot be forked with `N`, its id and the error number. Nothing but this process
+may reap or kill its children, so an id never reaches a stranger.
 """
 
+import errno
 import gc
 import os
 import select
@@ -17,7 +20,9 @@ import time
 
 import _onecall as wire
 import _onecall_loop
+import _onecall_machine
 import _onecall_program
+import _onecall_scratch
 import _onecall_tools
 
 REQUEST = struct.Struct("<cQ")
@@ -56,6 +61,12 @@ LAST_WAIT = 60
 # Code that has run as often is specialised by the interpreters that do so.
 REHEARSALS = 4
 
+# When the first process of a process namespace ends, the kernel ends all others in it and
+# refuses to fork more.
+NAMESPACE_ENDED = (
+    b"the first process of the sandbox was killed, and the kernel ended every program in it\n"
+)
+
 
 def serve():
     """Forks workers until the gateway closes stdin."""
@@ -70,6 +81,7 @@ def serve():
     poll.register(control, select.POLLIN)
     poll.register(woken, select.POLLIN)
     workers = {}
+    killed = set()
     streams = sys.stdin, sys.stdout, sys.stderr
     failures = [rehearse() for _ in range(REHEARSALS)]
     sys.stdin, sys.stdout, sys.stderr = streams
@@ -81,21 +93,30 @@ def serve():
         ready = [fd for fd, _ in poll.poll()]
         if woken in ready:
             os.read(woken, 4096)
-            reap(control, workers)
+            reap(control, workers, killed)
         if 0 in ready:
-            request, sockets, _, _ = socket.recv_fds(control, REQUEST.size, 1)
+            request, sockets, _, _ = socket.recv_fds(control, REQUEST.size, 2)
             if len(request) < REQUEST.size:
                 os._exit(0)
             kind, worker = REQUEST.unpack(request)
             if kind == b"F":
-                pid = os.fork()
-                if pid == 0:
-                    become_worker(control, woken, waker, sockets[0])
-                os.close(sockets[0])
-                workers[pid] = worker
+                try:
+                    pid = os.fork()
+                except OSError as error:
+                    end_with_namespace(error)
+                    control.sendall(EXIT.pack(b"N", worker, error.errno))
+                else:
+                    if pid == 0:
+                        become_worker(control, woken, waker, *sockets)
+                    workers[pid] = worker
+                for connection in sockets:
+                    os.close(connection)
+            elif kind == b"S":
+                wire.send_scratch(worker, *sockets)
             elif kind == b"K":
                 for pid, known in workers.items():
                     if known == worker:
+                        killed.add(pid)
                         os.kill(pid, signal.SIGKILL)
 
 
@@ -108,17 +129,43 @@ def rehearse():
     return failure
 
 
-def reap(control, workers):
+def reap(control, workers, killed):
     while workers:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:
             break
         worker = workers.pop(pid, None)
-        if worker is not None:
-            control.sendall(EXIT.pack(b"X", worker, status))
+        if worker is None:
+            continue
+        if pid in killed:
+            killed.remove(pid)
+        elif os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+            check_namespace()
+        control.sendall(EXIT.pack(b"X", worker, status))
 
 
-def become_worker(control, woken, waker, connection):
+def check_namespace():
+    """Finds out whether the kernel ended a worker together with its process namespace: then
+    nothing can be forked any more."""
+    try:
+        pid = os.fork()
+    except OSError as error:
+        end_with_namespace(error)
+        return
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def end_with_namespace(error):
+    """Ends this process, which the gateway then replaces, if an error of `fork` says that the
+    workers' namespace is gone."""
+    if error.errno == errno.ENOMEM:
+        os.write(2, NAMESPACE_ENDED)
+        os._exit(1)
+
+
+def become_worker(control, woken, waker, connection, *files):
     """Never returns."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -130,15 +177,18 @@ def become_worker(control, woken, waker, connection):
     os.setsid()
     try:
         failure = rehearse() if has_leisure() else None
-        wire.attach()
+        wire.attach(*files)
         if failure is not None:
             wire.finish("", *_onecall_program.told(failure))
             os._exit(0)
         wire.lock()
-        *program, stays, wants_value = _onecall_loop.alone(wire.next_program)
+        _onecall_machine.forget_number()
+        scratch, *program, stays, wants_value = _onecall_loop.alone(wire.next_program)
+        _onecall_scratch.begin(scratch)
         outcome = _onecall_program.run(*program, stays, wants_value)
         while stays:
-            *program, stays, wants_value = _onecall_loop.alone(lambda: next_after(outcome))
+            scratch, *program, stays, wants_value = _onecall_loop.alone(lambda: next_after(outcome))
+            _onecall_scratch.begin(scratch)
             outcome = _onecall_program.run(*program, stays, wants_value)
         wire.finish(*outcome)
         wire.hang_up()

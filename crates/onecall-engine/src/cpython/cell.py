@@ -9,14 +9,21 @@ import resource
 import signal
 import socket
 import struct
+import threading
 import time
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_CLEAR_ALL = 4
+CAPABILITY_VERSION = 0x20080522
 SECCOMP_SET_MODE_FILTER = 1
 PTRACE_TRACEME = 0
 
 _libc = ctypes.CDLL(None, use_errno=True)
+
+# Programs see another one; see machine.py.
+_uname = os.uname
 
 # What the process that became this interpreter has prepared.
 _setup = None
@@ -74,21 +81,34 @@ def lock(keep):
     begun = time.perf_counter_ns()
     missing = None
     try:
+        _become_counted()
         # The kernel forgets this one when a program is executed.
         _prctl(PR_SET_DUMPABLE, 0)
+        own_process = os.getpid()
         for instructions in _setup["filters"]:
-            _install(bytes.fromhex(instructions))
+            _install(bytes.fromhex(instructions), own_process)
     except OSError as error:
-        if _setup["required"]:
+        if _setup["is_required"]:
             raise
         missing = str(error)
     cost = time.perf_counter_ns() - begun
     _own_walls.append(_wall("system calls", missing, cost))
 
 
-def _install(instructions):
+def _become_counted():
+    """Takes the real user whose threads the kernel counts, which leaves the effective one, and
+    gives up the capability for it."""
+    user = _setup["counted_user"]
+    if user is None:
+        return
+    os.setresuid(user, os.geteuid(), os.geteuid())
+    _checked(_libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+    _checked(_libc.capset(struct.pack("=Ii", CAPABILITY_VERSION, 0), bytes(24)))
+
+
+def _install(instructions, own_process):
     # Where a filter names the process it is for.
-    placeholder, own = (struct.pack("=I", pid) for pid in (_setup["own_process"], os.getpid()))
+    placeholder, own = (struct.pack("=I", pid) for pid in (_setup["own_process"], own_process))
     instructions = b"".join(
         code + (own if operand == placeholder else operand)
         for code, operand in struct.iter_unpack("4s4s", instructions)
@@ -102,6 +122,7 @@ def limit(memory_bytes, cpu_seconds, file_bytes):
     """Applies the limits of the program that runs next."""
     _lower(resource.RLIMIT_AS, _baseline + memory_bytes)
     _lower(resource.RLIMIT_FSIZE, file_bytes)
+    _lower(resource.RLIMIT_NPROC, _setup["threads"])
     # The kernel counts from the fork, and the warm-up is not the program's to pay for.
     # SIGXCPU comes first; a program that ignores it has one second more.
     seconds = int(time.process_time()) + 1 + cpu_seconds
@@ -123,7 +144,7 @@ def examine(keep):
     """Tries to break out of this worker, which is of no use to a program afterwards. Each
     attempt is harmless where it succeeds."""
     attempts = []
-    for wall, tried, attempt in _canaries(keep):
+    for property, tried, attempt in _canaries(keep):
         broke = None
         try:
             if attempt():
@@ -131,10 +152,11 @@ def examine(keep):
         except PermissionError:
             pass
         except OSError as error:
-            if error.errno not in (errno.EROFS, errno.ENOENT):
+            if error.errno not in (errno.EROFS, errno.ENOENT, errno.ENOSYS):
                 broke = f"it was not refused: {error}"
-        attempts.append({"wall": wall, "tried": tried, "broke": broke})
-    return {"walls": _setup["walls"] + _own_walls, "attempts": attempts}
+        attempts.append({"property": property, "tried": tried, "broke": broke})
+    walls = _setup["walls"] + _own_walls
+    return {"walls": walls, "file_calls": _setup["file_calls"], "attempts": attempts}
 
 
 def _canaries(keep):
@@ -186,26 +208,58 @@ def _canaries(keep):
         os.setuid(0)
         return True
 
+    def see_the_name():
+        return _uname().nodename != "onecall"
+
+    def ask_about_first():
+        return os.sched_getaffinity(1)
+
+    def read_clock_of_first():
+        time.clock_gettime((~1 << 3) | 2)
+        return True
+
+    def learn_the_peer():
+        return any(map(peer, keep))
+
+    def peer(descriptor):
+        size = ctypes.c_uint(12)
+        found = ctypes.create_string_buffer(12)
+        asked = descriptor, socket.SOL_SOCKET, socket.SO_PEERCRED, found, ctypes.byref(size)
+        return _libc.getsockopt(*asked) == 0
+
+    def start_a_thread_too_many():
+        resource.setrlimit(resource.RLIMIT_NPROC, (0, resource.getrlimit(resource.RLIMIT_NPROC)[1]))
+        try:
+            threading.Thread(target=int).start()
+        except RuntimeError:
+            return False
+        return True
+
     others = [descriptor for descriptor in range(3, 1024) if descriptor not in keep]
     return [
-        ("descriptors", "find one of the gateway's", lambda: any(map(is_open, others))),
-        ("environment", "see a variable", lambda: set(os.environ) - set(_setup["environment"])),
-        ("namespaces", "see the parent process", lambda: os.getppid() != 0),
-        ("namespaces", "see the machine's name", lambda: os.uname().nodename != "onecall"),
-        ("empty root", "see /etc/passwd", lambda: visible("/etc/passwd")),
-        ("empty root", "read /proc/1/environ", lambda: open("/proc/1/environ").read()),
-        ("filesystem", "read /etc/passwd", lambda: open("/etc/passwd").read()),
-        ("filesystem", "list the root", lambda: os.listdir("/")),
-        ("filesystem", "create a file", create),
-        ("system calls", "open a TCP socket", lambda: socket.socket(socket.AF_INET)),
-        ("system calls", "open a UDP socket", lambda: socket.socket(type=socket.SOCK_DGRAM)),
-        ("system calls", "open a Unix socket", lambda: socket.socket(socket.AF_UNIX)),
-        ("system calls", "fork", fork),
-        ("system calls", "execute a program", execute),
-        ("system calls", "signal process 1", signal_first),
+        ("files", "read /etc/passwd", lambda: open("/etc/passwd").read()),
+        ("files", "read /proc/1/environ", lambda: open("/proc/1/environ").read()),
+        ("files", "list the root", lambda: os.listdir("/")),
+        ("files", "create a file", create),
+        ("metadata", "see /etc/passwd", lambda: visible("/etc/passwd")),
+        ("metadata", "follow /proc/self/exe", lambda: os.readlink("/proc/self/exe")),
+        ("network", "open a TCP socket", lambda: socket.socket(socket.AF_INET)),
+        ("network", "open a UDP socket", lambda: socket.socket(type=socket.SOCK_DGRAM)),
+        ("network", "open a Unix socket", lambda: socket.socket(socket.AF_UNIX)),
+        ("processes", "fork", fork),
+        ("processes", "signal process 1", signal_first),
+        ("processes", "ask for the processors of process 1", ask_about_first),
+        ("processes", "read the clock of process 1", read_clock_of_first),
+        ("processes", "learn who started it", learn_the_peer),
+        ("names", "see the number of the parent process", lambda: os.getppid() != 0),
+        ("names", "see the machine's name", see_the_name),
+        ("privileges", "execute a program", execute),
         ("privileges", "become root", become_root),
-        ("resources", "raise a limit", raise_a_limit),
-        ("system calls", "make memory executable", map_code),
+        ("privileges", "make memory executable", map_code),
+        ("inheritance", "find a descriptor of the gateway's", lambda: any(map(is_open, others))),
+        ("inheritance", "see a variable", lambda: set(os.environ) - set(_setup["environment"])),
+        ("limits", "raise a limit", raise_a_limit),
+        ("limits", "start a thread that is one too many", start_a_thread_too_many),
     ]
 
 

@@ -1,22 +1,27 @@
-//! Finds the system's Python and where its files are.
+//! Chooses the system's Python: asks each executable that may be meant what it is, locked in
+//! like a program, since an environment may hold code that runs whenever Python starts.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use serde::Deserialize;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
-use crate::cell::Interpreter;
+use super::installation::Installation;
+use super::search::{self, DEFAULT};
+use super::{CANNOT_EXECUTE, CANNOT_LOCK_IN};
+use crate::cell::{Interpreter, Plan};
+use crate::engines::EngineSettings;
 use crate::pool::EngineError;
-
-const PROBE: &str = include_str!("probe.py");
-
-/// What is looked for on `PATH` where the configuration names nothing.
-const DEFAULT: &str = "python3";
 
 /// An interpreter that has said nothing by then is none.
 const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// More than an interpreter has to say.
+const MOST_BYTES: u64 = 64 * 1024;
 
 const OLDEST: (u32, u32) = (3, 11);
 
@@ -28,50 +33,161 @@ const LIBRARIES: [&str; 6] =
 struct Probed {
     implementation: String,
     version: (u32, u32, u32),
-    executable: PathBuf,
-    paths: Vec<PathBuf>,
     lacks: Vec<String>,
 }
 
-/// The interpreter that `python` names, an executable or the folder of a virtual
-/// environment.
-pub(crate) async fn find(python: Option<&Path>) -> Result<Interpreter, EngineError> {
-    let program = match python {
-        Some(folder) if folder.is_dir() => folder.join("bin/python"),
-        Some(file) => file.to_owned(),
-        None => DEFAULT.into(),
-    };
-    let refused = |reason: String| {
-        let (shown, setting) = (program.display(), "set `python` to a CPython from 3.11 on");
-        EngineError::NoInterpreter { reason: format!("{shown} {reason}; {setting}") }
-    };
-    let probed = probe(&program).await.map_err(refused)?;
-    let (major, minor, patch) = probed.version;
-    if probed.implementation != "CPython" || (major, minor) < OLDEST {
-        let is = format!("is {} {major}.{minor}.{patch}", probed.implementation);
-        return Err(refused(is));
-    }
-    if !probed.lacks.is_empty() {
-        return Err(refused(format!("lacks the module {}", probed.lacks.join(" and "))));
-    }
-    let mut paths = probed.paths;
-    paths.extend(LIBRARIES.map(PathBuf::from));
-    Ok(Interpreter { executable: probed.executable, paths })
+/// Files of the system's Python, found without running it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PythonFiles {
+    /// Executables, virtual environments, and folders of modules and libraries.
+    pub installed: Vec<PathBuf>,
+    /// Folders elsewhere that modules are loaded from, such as the source of packages that
+    /// are installed as editable.
+    pub linked: Vec<PathBuf>,
 }
 
-async fn probe(program: &Path) -> Result<Probed, String> {
-    let child = Command::new(program)
-        .args(["-I", "-B", "-c", PROBE])
+impl PythonFiles {
+    /// The files of every interpreter that `python` may mean: an executable, the folder of a
+    /// virtual environment, or a name on `PATH`; `python3` if absent.
+    #[must_use]
+    pub fn of(python: Option<&Path>) -> Self {
+        let mut files = Self::default();
+        for executable in search::executables(python) {
+            let installation = Installation::of(&executable);
+            files.installed.push(executable);
+            files.installed.extend(installation.environment().map(Path::to_owned));
+            files.installed.extend(installation.files());
+            files.linked.extend(installation.linked_folders());
+        }
+        files
+    }
+}
+
+/// The interpreter that `settings` ask for: the first that can be used.
+pub(crate) async fn find(settings: &EngineSettings) -> Result<Interpreter, EngineError> {
+    let python = settings.python.as_deref();
+    let mut first = None;
+    for executable in search::executables(python) {
+        match examine(settings, &executable).await {
+            Err(error @ EngineError::NoInterpreter { .. }) => _ = first.get_or_insert(error),
+            answer => return answer,
+        }
+    }
+    let missing = || {
+        let not_found = io::Error::from_raw_os_error(rustix::io::Errno::NOENT.raw_os_error());
+        refused(python.unwrap_or(Path::new(DEFAULT)), &format!("cannot be started: {not_found}"))
+    };
+    Err(first.unwrap_or_else(missing))
+}
+
+async fn examine(settings: &EngineSettings, path: &Path) -> Result<Interpreter, EngineError> {
+    if let Err(error) = std::fs::metadata(path) {
+        return Err(refused(path, &format!("cannot be started: {error}")));
+    }
+    if search::is_script(path) {
+        let why = "is a script; only an interpreter itself can be locked in";
+        return Err(refused(path, why));
+    }
+    let interpreter = interpreter(&Installation::of(path), &settings.withheld);
+    let said = probe(settings, &interpreter).await.map_err(|error| match error {
+        NoAnswer::Unusable(reason) => refused(path, &reason),
+        NoAnswer::NotLockedIn(reason) => EngineError::Died { reason },
+    })?;
+    judge(&said).map_err(|reason| refused(path, &reason))?;
+    Ok(interpreter)
+}
+
+fn interpreter(installation: &Installation, withheld: &[(PathBuf, String)]) -> Interpreter {
+    let mut paths = installation.files();
+    for folder in installation.linked_folders() {
+        match withheld.iter().find(|(path, _)| *path == folder) {
+            Some((_, reason)) => {
+                tracing::warn!(
+                    "Python programs cannot import from '{}': {reason}",
+                    folder.display()
+                );
+            }
+            None => paths.push(folder),
+        }
+    }
+    paths.extend(LIBRARIES.map(PathBuf::from));
+    Interpreter { executable: installation.executable.clone(), paths }
+}
+
+fn refused(program: &Path, reason: &str) -> EngineError {
+    let (shown, setting) = (program.display(), "set `python` to a CPython from 3.11 on");
+    EngineError::NoInterpreter { reason: format!("{shown} {reason}; {setting}") }
+}
+
+/// Whether an interpreter that says this of itself can be used.
+fn judge(probed: &Probed) -> Result<(), String> {
+    let (major, minor, patch) = probed.version;
+    if probed.implementation != "CPython" || (major, minor) < OLDEST {
+        return Err(format!("is {} {major}.{minor}.{patch}", probed.implementation));
+    }
+    if !probed.lacks.is_empty() {
+        return Err(format!("lacks the module {}", probed.lacks.join(" and ")));
+    }
+    Ok(())
+}
+
+/// Why an interpreter has not said what it is.
+enum NoAnswer {
+    /// It could not be started or is none.
+    Unusable(String),
+    /// It was not started, because there are not the walls that it needs.
+    NotLockedIn(String),
+}
+
+async fn probe(settings: &EngineSettings, interpreter: &Interpreter) -> Result<Probed, NoAnswer> {
+    let asked = tokio::time::timeout(TIMEOUT, ask(settings, interpreter)).await;
+    let unusable = |reason| Err(NoAnswer::Unusable(reason));
+    let (status, stdout, stderr) = match asked {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => return unusable(format!("cannot be started: {error}")),
+        Err(_) => return unusable(format!("did not answer within {}s", TIMEOUT.as_secs())),
+    };
+    let said = String::from_utf8_lossy(&stderr);
+    let last = said.lines().last().unwrap_or("it said nothing");
+    match status.code() {
+        Some(CANNOT_LOCK_IN) => return Err(NoAnswer::NotLockedIn(last.to_owned())),
+        Some(CANNOT_EXECUTE) => return unusable(format!("cannot be started: {last}")),
+        _ => {}
+    }
+    serde_json::from_slice(&stdout)
+        .or_else(|_| unusable(format!("is no Python that can be used ({status}): {last}")))
+}
+
+/// Starts this program again, which locks itself in and becomes the interpreter.
+async fn ask(
+    settings: &EngineSettings,
+    interpreter: &Interpreter,
+) -> io::Result<(ExitStatus, Vec<u8>, Vec<u8>)> {
+    let mut plan = Plan::new(&settings.sandbox, None, None);
+    plan.interpreter = Some(interpreter.clone());
+    let (setting, value) = onecall_jail::ALLOCATOR_SETTING;
+    let mut child = Command::new(&settings.executable)
+        .arg("cpython-probe")
+        .arg(serde_json::to_string(&plan)?)
+        .env_clear()
+        .env(setting, value)
+        .current_dir("/")
         .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
         .kill_on_drop(true)
-        .output();
-    let output = tokio::time::timeout(TIMEOUT, child)
-        .await
-        .map_err(|_| format!("did not answer within {}s", TIMEOUT.as_secs()))?
-        .map_err(|error| format!("cannot be started: {error}"))?;
-    serde_json::from_slice(&output.stdout).map_err(|_| {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let last = said.lines().last().unwrap_or("it said nothing");
-        format!("is no Python that can be used ({}): {last}", output.status)
-    })
+        .spawn()?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (stdout, stderr) = tokio::join!(beginning(stdout), beginning(stderr));
+    Ok((child.wait().await?, stdout?, stderr?))
+}
+
+/// What comes out of a pipe. It is closed once there is too much of it.
+async fn beginning(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        pipe.take(MOST_BYTES).read_to_end(&mut bytes).await?;
+    }
+    Ok(bytes)
 }

@@ -1,11 +1,16 @@
-"""Says what an interpreter is and where its files are; run by the gateway, as JSON."""
+"""Says what this interpreter is, as JSON. It is started without `site`, so that what a virtual
+environment executes when Python starts is executed here, behind the last wall, too."""
 
 import json
 import os
 import platform
 import sys
+import types
 
 NEEDED = "ctypes", "resource"
+
+with os.fdopen(int(sys.argv[1])) as stream:
+    setup = json.load(stream)
 
 
 def importable(module):
@@ -16,19 +21,31 @@ def importable(module):
     return True
 
 
-prefixes = {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}
-below = "lib", "lib64", "pyvenv.cfg"
-paths = [os.path.join(prefix, part) for prefix in prefixes for part in below]
-paths += [path for path in sys.path if os.path.isabs(path)]
-paths.append(os.path.realpath(sys.executable))
-print(
-    json.dumps(
-        {
-            "implementation": platform.python_implementation(),
-            "version": sys.version_info[:3],
-            "executable": sys.executable,
-            "paths": sorted({path for path in paths if os.path.exists(path)}),
-            "lacks": [module for module in NEEDED if not importable(module)],
-        }
-    )
-)
+def lock():
+    """Builds the wall that the process before this interpreter could not."""
+    name, file, source = setup["modules"][0]
+    cell = types.ModuleType(name)
+    exec(compile(source, file, "exec", dont_inherit=True), vars(cell))
+    cell.configure(setup)
+    cell.lock(())
+
+
+def describe():
+    return {
+        "implementation": platform.python_implementation(),
+        "version": sys.version_info[:3],
+        "lacks": [module for module in NEEDED if not importable(module)],
+    }
+
+
+found = describe()
+if not found["lacks"]:
+    # What follows may print whatever it likes.
+    answer, sys.stdout = sys.stdout, sys.stderr
+    import site
+
+    lock()
+    site.main()
+    found = describe()
+    sys.stdout = answer
+print(json.dumps(found))

@@ -34,7 +34,7 @@ MAX_DEPTH = 900
 HEADER = struct.Struct("<IB")
 NUMBER = struct.Struct("<Q")
 CALL = struct.Struct("<QH")
-START = struct.Struct("<QQQQQ")
+START = struct.Struct("<QQQQQQ")
 
 
 class _Connection:
@@ -244,8 +244,9 @@ def lock():
 
 
 def next_program():
-    """Waits for a program and returns its source, the condition on which to run it, whether
-    another will follow and whether its value is wanted, with its limits applied."""
+    """Waits for a program and returns the memory of its scratch folder, its source, the condition
+    on which to run it, its arguments with a NUL between them, whether another will follow and
+    whether its value is wanted, with its limits applied."""
     while True:
         kind, payload = _connection.next_frame()
         if kind == ord("W"):
@@ -255,11 +256,14 @@ def next_program():
             cell.deadly_canary()
             os._exit(0)
         if kind == ord("P"):
-            memory, seconds, file_bytes, wishes, length = START.unpack_from(payload)
+            memory, seconds, file_bytes, scratch, wishes, length = START.unpack_from(payload)
             rest = payload[START.size :]
             cell.limit(memory, seconds, file_bytes)
-            source, condition = rest[length:].decode(), rest[:length].decode()
-            return source, condition, bool(wishes & 1), bool(wishes & 2)
+            condition, rest = rest[:length].decode(), rest[length:]
+            (length,) = NUMBER.unpack_from(rest)
+            rest = rest[NUMBER.size :]
+            argv, source = rest[:length].decode(), rest[length:].decode()
+            return scratch, source, condition, argv, bool(wishes & 1), bool(wishes & 2)
 
 
 def lacks(modules):
@@ -270,12 +274,22 @@ def lacks(modules):
 
 def call(call_id, name, arguments, fresh):
     """Sends a call with the arguments as JSON; one that is `fresh` may not be answered with an
-    earlier answer."""
+    earlier answer. `False` if the arguments are more than plain data, and nothing is sent."""
     if not isinstance(arguments, dict):
         raise TypeError("the arguments must be a dict")
+    try:
+        _check(arguments, (), False)
+        text = _dumped(arguments)
+    except TypeError:
+        return False
+    call_with_text(call_id, name, text, fresh)
+    return True
+
+
+def call_with_text(call_id, name, text, fresh):
+    """Sends a call whose arguments are JSON already."""
     if not isinstance(call_id, int) or not 0 <= call_id < 2**64:
         raise ValueError("the id of a call is a number of 64 bits")
-    text = to_json(arguments)
     name = name.encode()
     try:
         kind = b"f" if fresh else b"c"
@@ -286,7 +300,11 @@ def call(call_id, name, arguments, fresh):
 
 def to_json(value):
     """A value as JSON; raises for what JSON cannot carry unchanged."""
-    _check(value, ())
+    _check(value, (), True)
+    return _dumped(value)
+
+
+def _dumped(value):
     return _without_digit_limit(
         lambda: json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     )
@@ -323,7 +341,7 @@ def wait(seconds):
 
 
 def _event(kind, payload):
-    if kind not in b"VJTE":
+    if kind not in b"VJTCE":
         return
     (call_id,) = NUMBER.unpack_from(payload)
     if kind == ord("V"):
@@ -332,21 +350,35 @@ def _event(kind, payload):
     text = payload[NUMBER.size :].decode()
     if kind == ord("E"):
         yield call_id, False, text
-        return
+    elif kind == ord("T"):
+        yield call_id, True, _parsed_text(text)
+    else:
+        try:
+            value = _parsed(text)
+            yield call_id, True, _with_content(*value) if kind == ord("C") else value
+        except RecursionError:
+            yield call_id, None, "the answer is nested too deeply"
+        except ValueError as error:
+            yield call_id, None, f"the answer is not valid JSON: {error}"
+
+
+def _parsed(text):
+    return _without_digit_limit(lambda: json.loads(text))
+
+
+def _parsed_text(text):
+    """Text that is JSON, or else a string."""
     try:
-        yield call_id, True, _without_digit_limit(
-            lambda: json.loads(text, parse_constant=_no_constant)
-        )
-    except RecursionError:
-        nested = "the answer is nested too deeply"
-        yield call_id, *((True, text) if kind == ord("T") else (None, nested))
-    except ValueError as error:
-        invalid = f"the answer is not valid JSON: {error}"
-        yield call_id, *((True, text) if kind == ord("T") else (None, invalid))
+        return _parsed(text)
+    except (RecursionError, ValueError):
+        return text
 
 
-def _no_constant(name):
-    raise ValueError(f"{name} is not a JSON number")
+def _with_content(kind, text, content):
+    """The value that came with other content, from its kind and text and the content."""
+    from _onecall_content import with_content
+
+    return with_content(None if kind == "nothing" else _parsed_text(text), content)
 
 
 def _without_digit_limit(convert):
@@ -400,8 +432,9 @@ def finish(value, summary, traceback):
     _connection.flush()
 
 
-def _check(value, path):
-    """Raises for what JSON cannot carry unchanged, naming the place."""
+def _check(value, path, named_tuples):
+    """Raises for what JSON cannot carry unchanged, naming the place. Tuples with named fields are
+    plain only if `named_tuples`: they may be meant as objects."""
     if value is None or isinstance(value, (bool, int)):
         return
     if isinstance(value, str):
@@ -415,16 +448,16 @@ def _check(value, path):
         if not math.isfinite(value):
             shown = "NaN" if math.isnan(value) else value
             raise ValueError(f"{_place(path)} is {shown}, which JSON has no number for")
-    elif isinstance(value, (list, tuple)):
+    elif isinstance(value, list) or type(value) is tuple or named_tuples and isinstance(value, tuple):
         for index, item in enumerate(value):
-            _check(item, _deeper(path, index))
+            _check(item, _deeper(path, index), named_tuples)
     elif isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
                 kind = type(key).__name__
                 raise TypeError(f"{_place(path)} has a key of type {kind}; keys must be str")
-            _check(key, path)
-            _check(item, _deeper(path, key))
+            _check(key, path, named_tuples)
+            _check(item, _deeper(path, key), named_tuples)
     else:
         raise TypeError(
             f"{_place(path)} is {type(value).__name__}, which JSON cannot carry; "
@@ -434,17 +467,12 @@ def _check(value, path):
 
 def _deeper(path, step):
     if len(path) >= MAX_DEPTH:
-        raise ValueError("the arguments are nested too deeply or contain themselves")
+        raise ValueError(f"{_place(path[:1])} is nested too deeply or contains itself")
     return (*path, step)
 
 
 def _place(path):
-    place = ""
-    for step in path:
-        if isinstance(step, int):
-            place += f"[{step}]"
-        elif place:
-            place += f'["{step}"]'
-        else:
-            place = f"argument '{step}'"
-    return place or "the arguments"
+    # It is there once the bootstrap is, and needed only where something is wrong.
+    from _onecall_arguments import place
+
+    return place(path)

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 
-use onecall_jail::{Isolation, Jail, Prepared, ProgramLimits, Verdict, canaries};
+use onecall_jail::{FileCalls, Isolation, Jail, Prepared, ProgramLimits, Verdict, canaries};
 
 use crate::examination::{Attempt, Examination, ExaminedWall};
 
@@ -36,15 +36,17 @@ pub(crate) fn limit(limits: ProgramLimits) -> io::Result<()> {
 /// Tries to break out of this worker, which is of no use to a program afterwards.
 pub(crate) fn examine(keep: &[BorrowedFd<'_>]) -> io::Result<Examination> {
     let attempt = |canary: onecall_jail::Canary<'_>| Attempt {
-        wall: canary.wall.to_owned(),
+        property: canary.property.name().to_owned(),
         tried: canary.attempt.to_owned(),
         broke: match canary.sing() {
             Verdict::Held(_) => None,
             Verdict::Broken(how) => Some(how),
         },
     };
+    let report = &worker()?.report;
     Ok(Examination {
-        walls: worker()?.report.walls.iter().map(ExaminedWall::from).collect(),
+        walls: report.walls.iter().map(ExaminedWall::from).collect(),
+        file_calls: report.file_calls == FileCalls::Allowed,
         attempts: canaries(keep).into_iter().map(attempt).collect(),
     })
 }

@@ -2,4 +2,5 @@
 //! the socket and the walls around it.
 
 pub(crate) mod cell;
+pub(crate) mod place;
 pub(crate) mod socket;

@@ -7,16 +7,17 @@
 use std::io::{self, Write};
 use std::net::Shutdown;
 use std::ops::Deref;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::protocol::{Answer, FromWorker, ToWorker, announced_length, frame_length};
+use crate::system::Wakeup;
 
 /// How long a busy program's frames wait for more of them.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(20);
@@ -38,7 +39,7 @@ const FLUSH_SIZE: usize = 32 * 1024;
 pub(crate) struct Socket {
     stream: UnixStream,
     /// Another thread writes here to end a wait.
-    wakeup: OwnedFd,
+    wakeup: Wakeup,
     outgoing: Mutex<Outgoing>,
     /// Rung when there is something to send and the flusher waits for it.
     unsent: Condvar,
@@ -70,7 +71,7 @@ impl Socket {
     pub(crate) fn new(stream: UnixStream) -> io::Result<Self> {
         Ok(Self {
             stream,
-            wakeup: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            wakeup: Wakeup::new()?,
             outgoing: Mutex::new(Outgoing {
                 frames: Vec::new(),
                 text: Vec::new(),
@@ -166,8 +167,7 @@ impl Socket {
     }
 
     pub(crate) fn wake(&self) -> io::Result<()> {
-        rustix::io::write(&self.wakeup, &1u64.to_ne_bytes())?;
-        Ok(())
+        self.wakeup.wake()
     }
 
     /// The next frame's handler result, or `None` when `deadline` passes or
@@ -215,7 +215,7 @@ impl Socket {
         let [stream, wakeup] = polled;
         if stream.revents().is_empty() {
             if !wakeup.revents().is_empty() {
-                rustix::io::read(&self.wakeup, &mut [0u8; 8])?;
+                self.wakeup.clear()?;
             }
             return Ok(Waited::Woken);
         }

@@ -1,25 +1,20 @@
 //! Which modules a program imports, seen in its compiled code before it runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustpython_vm::bytecode::{
     BorrowedConstant, CodeObject, Constant, Instruction, oparg::OpArgState,
 };
 
-/// The top-level names of all modules that `code` and the functions in it import.
+use crate::absent;
+
+/// The top-level names of all modules that `code` and the functions in it import, and the full
+/// names of what else of the standard library they use that this interpreter is known to lack.
 pub(super) fn imports<C: Constant>(code: &CodeObject<C>) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+    let mut scan = Scan::default();
     let mut rest = vec![code];
     while let Some(code) = rest.pop() {
-        let mut state = OpArgState::default();
-        for unit in &*code.instructions {
-            let (instruction, argument) = state.get(*unit);
-            if let Instruction::ImportName { .. } = instruction {
-                let index = usize::try_from(u32::from(argument)).unwrap_or(usize::MAX);
-                let name = code.names.get(index).map_or("", AsRef::as_ref);
-                found.insert(name.split('.').next().unwrap_or_default().to_owned());
-            }
-        }
+        scan.read(code);
         rest.extend(code.constants.iter().filter_map(
             |constant| match constant.borrow_constant() {
                 BorrowedConstant::Code { code } => Some(code),
@@ -27,5 +22,132 @@ pub(super) fn imports<C: Constant>(code: &CodeObject<C>) -> BTreeSet<String> {
             },
         ));
     }
-    found
+    scan.found
+}
+
+/// What an instruction leaves for the next one.
+#[derive(Default)]
+enum Top {
+    /// This module, just imported.
+    Module(String),
+    /// A name taken from the module that is being imported.
+    From(String),
+    /// A module that a variable holds, or something in it.
+    Known(String),
+    /// The only argument of a function that imports modules.
+    Argument(String),
+    #[default]
+    Other,
+}
+
+#[derive(Default)]
+struct Scan {
+    found: BTreeSet<String>,
+    /// Which module, or which name of one, the program keeps in a variable of this name.
+    variables: BTreeMap<String, String>,
+}
+
+impl Scan {
+    fn read<C: Constant>(&mut self, code: &CodeObject<C>) {
+        let mut state = OpArgState::default();
+        let mut top = Top::Other;
+        let mut importing = String::new();
+        for unit in &*code.instructions {
+            let (instruction, argument) = state.get(*unit);
+            let number = u32::from(argument);
+            let name = |index: u32| at(&code.names, index).map_or("", AsRef::as_ref);
+            let local = |index: u32| at(&code.varnames, index).map_or("", AsRef::as_ref);
+            top = match (instruction, top) {
+                (Instruction::ImportName { .. }, _) => {
+                    name(number).clone_into(&mut importing);
+                    self.import(&importing);
+                    Top::Module(importing.clone())
+                }
+                (Instruction::ImportFrom { .. }, _) => {
+                    // The compiler takes `import a.b as c` apart into the same steps.
+                    let part = name(number);
+                    let whole = match importing.strip_suffix(part) {
+                        Some(before) if before.ends_with('.') => importing.clone(),
+                        _ => format!("{importing}.{part}"),
+                    };
+                    self.find(&whole);
+                    Top::From(whole)
+                }
+                (Instruction::StoreName { .. } | Instruction::StoreGlobal { .. }, top) => {
+                    self.keep(name(number), top)
+                }
+                (Instruction::StoreFast { .. }, top) => self.keep(local(number), top),
+                (Instruction::LoadName { .. }, _) => self.load(name(number)),
+                // Its lowest bit says how the value is called.
+                (Instruction::LoadGlobal { .. }, _) => self.load(name(number >> 1)),
+                (Instruction::LoadFast { .. } | Instruction::LoadFastBorrow { .. }, _) => {
+                    self.load(local(number))
+                }
+                (Instruction::LoadAttr { .. }, Top::Known(of)) => {
+                    let whole = format!("{of}.{}", name(number >> 1));
+                    self.find(&whole);
+                    Top::Known(whole)
+                }
+                (Instruction::LoadConst { .. }, Top::Known(function)) if is_import(&function) => {
+                    match at(&code.constants, number).map(C::borrow_constant) {
+                        Some(BorrowedConstant::Str { value }) => {
+                            Top::Argument(value.as_str().unwrap_or_default().to_owned())
+                        }
+                        _ => Top::Other,
+                    }
+                }
+                (Instruction::Call { .. }, Top::Argument(module)) => {
+                    self.import(&module);
+                    Top::Other
+                }
+                (
+                    Instruction::PushNull
+                    | Instruction::Cache
+                    | Instruction::ExtendedArg
+                    | Instruction::Nop,
+                    top,
+                ) => top,
+                _ => Top::Other,
+            };
+        }
+    }
+
+    fn import(&mut self, module: &str) {
+        self.found.insert(module.split('.').next().unwrap_or_default().to_owned());
+        self.find(module);
+    }
+
+    fn find(&mut self, name: &str) {
+        if name.contains('.') && absent::is_listed(name) {
+            self.found.insert(name.to_owned());
+        }
+    }
+
+    /// Notes what a variable holds from now on.
+    fn keep(&mut self, variable: &str, top: Top) -> Top {
+        let value = match top {
+            // `import a.b` keeps `a`.
+            Top::Module(module) => module.split('.').next().unwrap_or_default().to_owned(),
+            Top::From(name) => name,
+            Top::Known(_) | Top::Argument(_) | Top::Other => return Top::Other,
+        };
+        self.variables.insert(variable.to_owned(), value);
+        Top::Other
+    }
+
+    fn load(&self, variable: &str) -> Top {
+        match self.variables.get(variable) {
+            Some(value) => Top::Known(value.clone()),
+            None if variable == "__import__" => Top::Known(variable.to_owned()),
+            None => Top::Other,
+        }
+    }
+}
+
+fn is_import(function: &str) -> bool {
+    matches!(function, "__import__" | "importlib.import_module")
+}
+
+fn at<T>(items: &[T], index: u32) -> Option<&T> {
+    items.get(usize::try_from(index).ok()?)
 }

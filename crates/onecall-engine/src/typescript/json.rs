@@ -1,7 +1,7 @@
 //! JSON text to JavaScript values and back.
 //!
 //! An integer that a number cannot hold exactly comes as a `BigInt`, and a `BigInt` goes
-//! as an integer. A value that JSON cannot carry unchanged is an error that names its place.
+//! as an integer. A value that has no form in JSON is an error that names its place.
 
 use std::fmt::Write;
 
@@ -9,8 +9,14 @@ use jiter::{Jiter, JiterError, Peek};
 use rquickjs::object::Filter;
 use rquickjs::{Array, Ctx, Exception, Function, Object, Result, String as JsString, Type, Value};
 
+use crate::inside::place::{Step, place};
+
 /// Deeper nesting than this is refused both ways, long before the stack ends.
 const MAX_DEPTH: usize = 900;
+
+/// How many levels an object counts that JavaScript makes something else of: it takes that much
+/// more of the stack.
+const CONVERSION: usize = 5;
 
 /// Integers up to here are numbers.
 const MAX_SAFE: i64 = (1 << 53) - 1;
@@ -24,29 +30,39 @@ pub(super) struct Lent<'js> {
     pub(super) big_integer: Function<'js>,
     /// What a `BigInt` is in digits.
     pub(super) digits: Function<'js>,
-    /// What kind of thing an object is, if it is one that JSON cannot carry.
-    pub(super) kind: Function<'js>,
+    /// What an object that is more than plain data is in JSON: an object that has it as `value`,
+    /// or why there is no such thing as `refused`, or neither if it goes as it is.
+    pub(super) form: Function<'js>,
 }
 
-/// Parses one JSON document; `None` if it is none.
+/// Parses one JSON document, in which `NaN`, `Infinity` and `-Infinity` count as numbers; `None`
+/// if it is none.
 pub(super) fn parse<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Option<Value<'js>> {
     let first = text.trim_ascii_start().bytes().next()?;
-    if !matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') {
+    if !matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I')
+    {
         return None;
     }
     if has_large_integer(text) {
-        let mut parser = Parser { source: Jiter::new(text.as_bytes()), ctx, lent };
-        let first = parser.source.peek().ok()?;
-        let value = parser.value(first, 0).ok()?;
-        return parser.source.finish().is_ok().then_some(value);
+        return parse_own(ctx, text, lent);
     }
     match ctx.json_parse(text) {
         Ok(value) => Some(value),
         Err(_) => {
             ctx.catch();
-            None
+            let is_nearly_json = text.contains("NaN") || text.contains("Infinity");
+            is_nearly_json.then(|| parse_own(ctx, text, lent)).flatten()
         }
     }
+}
+
+/// Parses what JavaScript's own parser does not, or not exactly.
+fn parse_own<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Option<Value<'js>> {
+    let source = Jiter::new(text.as_bytes()).with_allow_inf_nan();
+    let mut parser = Parser { source, ctx, lent };
+    let first = parser.source.peek().ok()?;
+    let value = parser.value(first, 0).ok()?;
+    parser.source.finish().is_ok().then_some(value)
 }
 
 /// Whether there is an integer that a number may not hold exactly.
@@ -150,7 +166,9 @@ impl<'js> Parser<'_, 'js> {
     }
 
     fn number(&self, digits: &str) -> std::result::Result<Value<'js>, ParseError> {
-        let is_integer = !digits.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
+        // Of the numbers that JSON does not have, each has an `N` or an `I`.
+        let is_float = |byte| matches!(byte, b'.' | b'e' | b'E' | b'N' | b'I');
+        let is_integer = !digits.bytes().any(is_float);
         let is_safe = |number: i64| number.unsigned_abs() <= MAX_SAFE.unsigned_abs();
         if !is_integer || digits.parse().is_ok_and(is_safe) {
             let number = digits.parse().map_err(|_| ParseError::Json)?;
@@ -163,7 +181,7 @@ impl<'js> Parser<'_, 'js> {
 /// Writes `value` as JSON, or throws a `TypeError` that names the place.
 pub(super) fn write<'js>(ctx: &Ctx<'js>, value: &Value<'js>, lent: &Lent<'js>) -> Result<String> {
     let plain = Object::new(ctx.clone())?.get_prototype();
-    let mut writer = Writer { out: String::new(), path: Vec::new(), ctx, lent, plain };
+    let mut writer = Writer { out: String::new(), path: Vec::new(), depth: 0, ctx, lent, plain };
     writer.value(value)?;
     Ok(writer.out)
 }
@@ -171,15 +189,11 @@ pub(super) fn write<'js>(ctx: &Ctx<'js>, value: &Value<'js>, lent: &Lent<'js>) -
 struct Writer<'a, 'js> {
     out: String,
     path: Vec<Step>,
+    depth: usize,
     ctx: &'a Ctx<'js>,
     lent: &'a Lent<'js>,
     /// What plain objects inherit from.
     plain: Option<Object<'js>>,
-}
-
-enum Step {
-    Key(String),
-    Index(usize),
 }
 
 impl<'js> Writer<'_, 'js> {
@@ -256,9 +270,13 @@ impl<'js> Writer<'_, 'js> {
         let Some(object) = value.as_object() else { return Err(self.refuse("an unknown thing")) };
         let prototype = object.get_prototype();
         if prototype.is_some() && (prototype != self.plain || value.is_proxy()) {
-            let kind: Option<String> = self.lent.kind.call((object.clone(),))?;
-            if let Some(kind) = kind {
-                return Err(self.refuse(&kind));
+            let form: Object<'js> = self.lent.form.call((object.clone(),))?;
+            if let Some(what) = form.get::<_, Option<String>>("refused")? {
+                return Err(self.refuse(&what));
+            }
+            if form.contains_key("value")? {
+                let plain: Value<'js> = form.get("value")?;
+                return self.deeper(CONVERSION, |writer| writer.value(&plain));
             }
         }
         let convert: Value<'js> = object.get("toJSON")?;
@@ -271,7 +289,7 @@ impl<'js> Writer<'_, 'js> {
             let converted: Value<'js> =
                 convert.call((rquickjs::function::This(object.clone()), key))?;
             if converted != *value {
-                return self.deeper(|writer| writer.value(&converted));
+                return self.deeper(CONVERSION, |writer| writer.value(&converted));
             }
         }
         self.out.push('{');
@@ -300,32 +318,32 @@ impl<'js> Writer<'_, 'js> {
 
     fn step(&mut self, step: Step, value: &Value<'js>) -> Result<bool> {
         self.path.push(step);
-        let written = self.deeper(|writer| writer.value(value))?;
+        let written = self.deeper(1, |writer| writer.value(value))?;
         self.path.pop();
         Ok(written)
     }
 
-    fn deeper(&mut self, write: impl FnOnce(&mut Self) -> Result<bool>) -> Result<bool> {
-        if self.path.len() > MAX_DEPTH {
-            let message = "the arguments are nested too deeply or contain themselves";
-            return Err(Exception::throw_type(self.ctx, message));
+    fn deeper(
+        &mut self,
+        levels: usize,
+        write: impl FnOnce(&mut Self) -> Result<bool>,
+    ) -> Result<bool> {
+        if self.depth > MAX_DEPTH {
+            self.path.truncate(1);
+            let message = format!("{} is nested too deeply or contains itself", place(&self.path));
+            return Err(Exception::throw_type(self.ctx, &message));
         }
-        write(self)
+        self.depth += levels;
+        let written = write(self)?;
+        self.depth -= levels;
+        Ok(written)
     }
 
     fn refuse(&self, what: &str) -> rquickjs::Error {
-        let mut place = String::new();
-        for step in &self.path {
-            _ = match step {
-                Step::Key(key) if place.is_empty() => write!(place, "argument '{key}'"),
-                Step::Key(key) => write!(place, "[{key:?}]"),
-                Step::Index(index) => write!(place, "[{index}]"),
-            };
-        }
-        let place = if place.is_empty() { "the arguments" } else { &place };
         let message = format!(
-            "{place} is {what}, which JSON cannot carry; pass strings, finite numbers, bigints, \
-             booleans, null, arrays or plain objects"
+            "{} is {what}, which JSON cannot carry; pass strings, finite numbers, bigints, \
+             booleans, null, arrays or plain objects",
+            place(&self.path)
         );
         Exception::throw_type(self.ctx, &message)
     }

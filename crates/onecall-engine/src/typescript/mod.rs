@@ -1,12 +1,15 @@
 //! The body of a TypeScript worker: QuickJS inside this binary, and the prelude that
 //! gives programs what they expect around the language.
 
+mod denial;
 mod depth;
 mod json;
 mod modules;
 mod positions;
 mod prelude;
 mod program;
+mod returns;
+mod specifier;
 mod stack;
 mod strip;
 mod wire;
@@ -45,8 +48,8 @@ pub fn run_zygote(plan: &str) -> ExitCode {
 
 /// There is nothing on the disk for these programs.
 fn isolate(plan: &str) -> io::Result<()> {
-    let mode = Plan::parse(plan)?.mode;
-    cell::isolate(Jail { mode, ..Jail::default() })
+    let requirement = Plan::parse(plan)?.requirement();
+    cell::isolate(Jail { requirement, ..Jail::default() })
 }
 
 /// The language with its prelude, ready for a program.
@@ -64,18 +67,22 @@ impl Engine {
         std::mem::forget(runtime.clone());
         runtime.set_max_stack_size(stack_bytes());
         let context = Context::full(&runtime).map_err(io::Error::other)?;
-        let (hooks, tool, rejected) = context.with(|ctx| {
+        let (hooks, servers, rejected) = context.with(|ctx| {
             let install = || {
                 let hooks = prelude::install(&ctx)?;
                 let tool: Function<'_> = hooks.get("tool")?;
+                let client: Object<'_> = hooks.get("client")?;
                 let rejected: Function<'_> = hooks.get("rejected")?;
-                let (tool, rejected) =
-                    (Persistent::save(&ctx, tool), Persistent::save(&ctx, rejected));
-                Ok((Persistent::save(&ctx, hooks), tool, rejected))
+                let servers = modules::Servers {
+                    tool: Persistent::save(&ctx, tool),
+                    client: Persistent::save(&ctx, client),
+                };
+                let rejected = Persistent::save(&ctx, rejected);
+                Ok((Persistent::save(&ctx, hooks), servers, rejected))
             };
             install().map_err(|error: rquickjs::Error| said(&ctx, &error))
         })?;
-        runtime.set_loader(modules::AsWritten, modules::Servers { tool });
+        runtime.set_loader(modules::AsWritten, servers);
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
             move |ctx, promise, reason, is_handled| {
                 let told = rejected

@@ -1,20 +1,27 @@
-//! What a program can import: the tools of a server, from `./servers/<server>` or
-//! `mcp-apis/<server>`. Nothing of it is on a disk.
+//! What a program can import: the tools of a server or of one of its categories, from
+//! `./servers/<server>` or `./mcp-apis/<server>/<category>`, and the functions that call tools
+//! by name, from `./mcp-apis/client`. Nothing of it is on a disk.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
 use onecall_catalog::{camel_case, identifier};
+use onecall_core::Category;
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Exception, Function, Module, Object, Persistent, Result};
 use serde::Deserialize;
 
+use super::specifier::Requested;
 use super::strip::Import;
 use super::wire;
 
 /// Asks the gateway for the tools of a server.
 const SERVER: &str = "onecall__server";
+
+/// What the client exports.
+const CLIENT: [&str; 6] =
+    ["call", "callMCPTool", "clearCache", "close", "disconnectMCP", "ToolError"];
 
 /// How many similar names an unknown one is answered with.
 const NEAREST: usize = 3;
@@ -29,6 +36,8 @@ struct Tool {
     /// The name to call it by.
     name: String,
     parameters: Vec<String>,
+    /// The name of its category.
+    category: String,
 }
 
 #[derive(Deserialize)]
@@ -38,46 +47,44 @@ enum Answer {
     Problem { problem: String },
 }
 
+/// Why an import fails, in words, or what it gives.
+type Found<T> = std::result::Result<T, String>;
+
 thread_local! {
-    static KNOWN: RefCell<HashMap<String, std::result::Result<Exports, String>>> =
-        RefCell::new(HashMap::new());
+    static KNOWN: RefCell<HashMap<String, Found<Exports>>> = RefCell::new(HashMap::new());
 }
 
-/// A server, and one of its tools if the module is of that alone.
-#[derive(Debug, PartialEq, Eq)]
-struct Requested<'a> {
-    server: &'a str,
-    tool: Option<&'a str>,
-}
-
-/// What an import is a request for; `None` for anything but a server.
-fn requested(specifier: &str) -> Option<Requested<'_>> {
-    let mut parts = specifier.split('/').skip_while(|part| matches!(*part, "" | "." | ".." | "@"));
-    if !matches!(parts.next()?, "servers" | "mcp-apis") {
-        return None;
-    }
-    let server = parts.next().map(without_extension).filter(|server| !server.is_empty())?;
-    let tool = parts.next().map(without_extension).filter(|tool| !matches!(*tool, "" | "index"));
-    parts.next().is_none().then_some(Requested { server, tool })
-}
-
-fn without_extension(part: &str) -> &str {
-    let extensions = [".d.ts", ".ts", ".js", ".mts", ".mjs"];
-    extensions.iter().find_map(|it| part.strip_suffix(it)).unwrap_or(part)
+/// What a module has.
+struct Contents {
+    exports: Exports,
+    /// The name of the tool that the module is imported for, which is its default export.
+    only: Option<String>,
 }
 
 /// What is wrong with an import, if anything.
 pub(super) fn problem_of(import: &Import) -> Option<String> {
-    let exports = match exports(&import.module) {
-        Ok(exports) => exports,
+    let name = import.name.as_ref().filter(|name| *name != "default");
+    let module = &import.module;
+    if Requested::of(module) == Some(Requested::Client) {
+        let unknown = name.filter(|name| !CLIENT.contains(&name.as_str()))?;
+        let near = did_you_mean(unknown, CLIENT.map(str::to_owned).into_iter());
+        return Some(format!("'{module}' has no function '{unknown}'{near}"));
+    }
+    let Contents { exports, .. } = match contents(module) {
+        Ok(contents) => contents,
         Err(problem) => return Some(problem),
     };
-    let name = import.name.as_ref().filter(|name| *name != "default")?;
-    if exports.contains_key(name) {
-        return None;
-    }
-    let module = &import.module;
-    Some(format!("'{module}' has no tool '{name}'{}", did_you_mean(name, exports.into_keys())))
+    let name = name.filter(|name| !exports.contains_key(*name))?;
+    let hint = elsewhere(module, name).unwrap_or_else(|| did_you_mean(name, exports.into_keys()));
+    Some(format!("'{module}' has no tool '{name}'{hint}"))
+}
+
+/// Where else a tool can be imported from, if a category of its server does not have it.
+fn elsewhere(module: &str, name: &str) -> Option<String> {
+    let Some(Requested::Part { server, .. }) = Requested::of(module) else { return None };
+    let all = tools_of(server).ok()?;
+    let category = &all.get(name)?.category;
+    Some(format!("; it is in './mcp-apis/{server}/{category}'"))
 }
 
 fn did_you_mean(name: &str, known: impl Iterator<Item = String>) -> String {
@@ -94,34 +101,97 @@ fn did_you_mean(name: &str, known: impl Iterator<Item = String>) -> String {
 }
 
 /// What can be imported from a module, or why nothing can.
-fn exports(specifier: &str) -> std::result::Result<Exports, String> {
-    let Some(Requested { server, tool }) = requested(specifier) else {
-        return Err(format!(
-            "'{specifier}' cannot be imported: a program has what JavaScript has, and tools from \
-             './servers/<server>'; there are no packages, files or network"
-        ));
-    };
-    let known = KNOWN.with_borrow(|known| known.get(server).cloned());
-    let all = known.unwrap_or_else(|| {
-        let all = ask(server);
-        KNOWN.with_borrow_mut(|known| known.insert(server.to_owned(), all.clone()));
-        all
-    })?;
-    let Some(tool) = tool else { return Ok(all) };
-    match all.get(tool) {
-        Some(found) => Ok(all
-            .iter()
-            .filter(|(_, it)| it.name == found.name)
-            .map(|(name, it)| (name.clone(), it.clone()))
-            .collect()),
-        None => {
-            let near = did_you_mean(tool, all.into_keys());
-            Err(format!("server '{server}' has no tool '{tool}'{near}"))
+fn contents(specifier: &str) -> Found<Contents> {
+    let whole = |exports| Contents { exports, only: None };
+    match Requested::of(specifier) {
+        Some(Requested::Server(server)) => tools_of(server).map(whole),
+        Some(Requested::Part { server, part }) => part_of(server, part),
+        Some(Requested::InCategory { server, category, tool }) => {
+            let all = tools_of(server)?;
+            let name = identifier(tool);
+            if !is_category(category) {
+                let known = Category::NAMES.map(|(name, _)| name).join(", ");
+                return Err(format!("there is no category '{category}' of tools, only {known}"));
+            }
+            match all.get(&name) {
+                Some(found) if found.category == category => Ok(one_tool(&all, found, name)),
+                Some(found) => Err(format!(
+                    "server '{server}' has the tool '{tool}' in '{}', not in '{category}'",
+                    found.category
+                )),
+                None => {
+                    let near = did_you_mean(tool, in_category(all, category).into_keys());
+                    Err(format!("server '{server}' has no tool '{tool}'{near}"))
+                }
+            }
         }
+        Some(Requested::Root) => Err(format!(
+            "'{specifier}' is the folder of all servers; import from './mcp-apis/<server>'"
+        )),
+        Some(Requested::Client) | None => Err(format!(
+            "'{specifier}' cannot be imported: a program has what JavaScript has, and tools from \
+             './servers/<server>' or './mcp-apis/<server>/<category>'; there are no packages, \
+             files or network"
+        )),
     }
 }
 
-fn ask(server: &str) -> std::result::Result<Exports, String> {
+/// A category of a server, or one of its tools. Where a tool is named like a category, the
+/// module has both, and the tool is its default export.
+fn part_of(server: &str, part: &str) -> Found<Contents> {
+    let all = tools_of(server)?;
+    let name = identifier(part);
+    let tool = all.get(&name).map(|found| one_tool(&all, found, name.clone()));
+    if !is_category(part) {
+        return tool.ok_or_else(|| {
+            let categories = categories(&all).into_iter().map(str::to_owned);
+            let near = did_you_mean(part, categories.chain(all.keys().cloned()));
+            format!("server '{server}' has no tool or category '{part}'{near}")
+        });
+    }
+    let has = categories(&all).join(", ");
+    let mut exports = in_category(all, part);
+    let only = tool.map(|tool| {
+        exports.extend(tool.exports);
+        name
+    });
+    match exports.is_empty() {
+        true => Err(format!("server '{server}' has no tools in '{part}', only in {has}")),
+        false => Ok(Contents { exports, only }),
+    }
+}
+
+/// A tool by all of its names.
+fn one_tool(all: &Exports, found: &Tool, name: String) -> Contents {
+    let same = all.iter().filter(|(_, it)| it.name == found.name);
+    let exports = same.map(|(name, it)| (name.clone(), it.clone())).collect();
+    Contents { exports, only: Some(name) }
+}
+
+fn in_category(all: Exports, category: &str) -> Exports {
+    all.into_iter().filter(|(_, tool)| tool.category == category).collect()
+}
+
+fn is_category(name: &str) -> bool {
+    Category::NAMES.iter().any(|(it, _)| *it == name)
+}
+
+/// The categories that a server has tools in.
+fn categories(all: &Exports) -> Vec<&'static str> {
+    let has = |name: &str| all.values().any(|tool| tool.category == name);
+    Category::NAMES.iter().map(|(name, _)| *name).filter(|name| has(name)).collect()
+}
+
+fn tools_of(server: &str) -> Found<Exports> {
+    let known = KNOWN.with_borrow(|known| known.get(server).cloned());
+    known.unwrap_or_else(|| {
+        let all = ask(server);
+        KNOWN.with_borrow_mut(|known| known.insert(server.to_owned(), all.clone()));
+        all
+    })
+}
+
+fn ask(server: &str) -> Found<Exports> {
     let question = serde_json::json!({ "name": server }).to_string();
     let answer = wire::answer_to(SERVER, &question).map_err(|error| error.to_string())?;
     match serde_json::from_str(&answer).map_err(|error| error.to_string())? {
@@ -163,6 +233,8 @@ impl Resolver for AsWritten {
 pub(super) struct Servers {
     /// Makes the function of a tool from its name and parameters.
     pub(super) tool: Persistent<Function<'static>>,
+    /// The functions of the client.
+    pub(super) client: Persistent<Object<'static>>,
 }
 
 impl Loader for Servers {
@@ -172,49 +244,41 @@ impl Loader for Servers {
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<Module<'js, Declared>> {
-        let exports = exports(name).map_err(|problem| Exception::throw_type(ctx, &problem))?;
+        if Requested::of(name) == Some(Requested::Client) {
+            let functions = self.client.clone().restore(ctx)?;
+            return module(ctx, name, &CLIENT, None, functions);
+        }
+        let Contents { exports, only } =
+            contents(name).map_err(|problem| Exception::throw_type(ctx, &problem))?;
         let tool = self.tool.clone().restore(ctx)?;
         let tools = Object::new(ctx.clone())?;
-        let mut source = "const tools = import.meta.tools;\n".to_owned();
-        for (index, (name, it)) in exports.iter().enumerate() {
+        for (name, it) in &exports {
             let function: Function<'js> = tool.call((it.name.as_str(), it.parameters.clone()))?;
             tools.set(name.as_str(), function)?;
-            let line =
-                format!("const it{index} = tools.{name}; export {{ it{index} as {name} }};\n");
-            source.push_str(&line);
         }
-        let only = requested(name).and_then(|it| it.tool).filter(|it| exports.contains_key(*it));
-        match only {
-            Some(only) => source.push_str(&format!("export default tools.{only};\n")),
-            None => source.push_str("export default tools;\n"),
-        }
-        let module = Module::declare(ctx.clone(), name, source)?;
-        module.meta()?.set("tools", tools)?;
-        Ok(module)
+        let names: Vec<&str> = exports.keys().map(String::as_str).collect();
+        module(ctx, name, &names, only.as_deref(), tools)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn servers_are_named_in_many_ways() {
-        let server = |server| Some(Requested { server, tool: None });
-        let cases = [
-            ("./servers/financial-data", server("financial-data")),
-            ("./servers/financial-data/index.ts", server("financial-data")),
-            ("../servers/sales.js", server("sales")),
-            ("mcp-apis/sales", server("sales")),
-            ("@/servers/sales/", server("sales")),
-            ("./servers/a/b.ts", Some(Requested { server: "a", tool: Some("b") })),
-            ("./servers", None),
-            ("./servers/a/b/c", None),
-            ("fs", None),
-            ("node:fs", None),
-        ];
-        for (specifier, expected) in cases {
-            assert_eq!(requested(specifier), expected, "{specifier}");
-        }
+/// A module that exports functions by these names, and `only` or all of them as its default.
+fn module<'js>(
+    ctx: &Ctx<'js>,
+    name: &str,
+    exported: &[&str],
+    only: Option<&str>,
+    functions: Object<'js>,
+) -> Result<Module<'js, Declared>> {
+    let mut source = "const tools = import.meta.tools;\n".to_owned();
+    for (index, name) in exported.iter().enumerate() {
+        let line = format!("const it{index} = tools.{name}; export {{ it{index} as {name} }};\n");
+        source.push_str(&line);
     }
+    match only {
+        Some(only) => source.push_str(&format!("export default tools.{only};\n")),
+        None => source.push_str("export default tools;\n"),
+    }
+    let module = Module::declare(ctx.clone(), name, source)?;
+    module.meta()?.set("tools", functions)?;
+    Ok(module)
 }

@@ -16,12 +16,14 @@ pub(super) struct Positions {
     /// Places in the code that runs with theirs in the text, in order; `None` if they
     /// are the same.
     map: Option<Vec<(Place, Place)>>,
+    /// A place from which on the rest of its line is this much further right than the author's.
+    shift: Option<(Place, u32)>,
 }
 
 impl Positions {
     /// The code that runs is the author's.
     pub(super) fn unchanged(source: &str) -> Self {
-        Self { lines: source.lines().map(str::to_owned).collect(), map: None }
+        Self { lines: source.lines().map(str::to_owned).collect(), map: None, shift: None }
     }
 
     /// It was written anew.
@@ -41,8 +43,28 @@ impl Positions {
         positions
     }
 
+    /// Something stands before the author's text in the line of `place`, and moves it by `shift`.
+    pub(super) fn shifted(self, source: &str, place: Place, shift: u32) -> Self {
+        Self { map: self.map, shift: Some((place, shift)), ..Self::unchanged(source) }
+    }
+
     /// The author's place of one in the code that runs.
     pub(super) fn original(&self, place: Place) -> Place {
+        let place = self.unmapped(place);
+        match self.shift {
+            Some((from, shift)) if from.line == place.line && from <= place => {
+                Place { column: place.column.saturating_sub(shift), ..place }
+            }
+            _ => place,
+        }
+    }
+
+    /// Whether the author's text has a line for this place; code around it has none.
+    pub(super) fn has(&self, place: Place) -> bool {
+        usize::try_from(place.line).is_ok_and(|line| line <= self.lines.len())
+    }
+
+    fn unmapped(&self, place: Place) -> Place {
         let Some(map) = &self.map else { return place };
         let after = map.partition_point(|(generated, _)| *generated <= place);
         match after.checked_sub(1).and_then(|index| map.get(index)) {

@@ -3,8 +3,9 @@
 use std::io;
 
 use rquickjs::promise::PromiseState;
-use rquickjs::{Ctx, Function, Module, Object, Promise, Result, Value};
+use rquickjs::{Array, Ctx, Function, Module, Object, Promise, Result, Value};
 
+use super::json::Lent;
 use super::modules;
 use super::positions::Place;
 use super::stack;
@@ -23,6 +24,8 @@ struct Hooks<'js> {
     all: Object<'js>,
     /// Tells a call's end to whoever awaits it.
     settle: Function<'js>,
+    /// A value with the content that came beside it.
+    with_content: Function<'js>,
     /// When the next timer is due, `undefined` if there is none.
     next_timer: Function<'js>,
     /// Runs the timers that are due.
@@ -39,6 +42,7 @@ impl<'js> Hooks<'js> {
     fn new(all: Object<'js>) -> Result<Self> {
         Ok(Self {
             settle: all.get("settle")?,
+            with_content: all.get("withContent")?,
             next_timer: all.get("nextTimer")?,
             fire: all.get("fire")?,
             waiting: all.get("waiting")?,
@@ -155,10 +159,11 @@ fn turn<'js>(
                 },
                 End::Text(text) => {
                     succeeded = Some(true);
-                    match super::json::parse(ctx, &text, &lent) {
-                        Some(value) => value,
-                        None => string(ctx, &text).map_err(threw)?,
-                    }
+                    parsed_text(ctx, &text, &lent).map_err(threw)?
+                }
+                End::Content(text) => {
+                    succeeded = Some(true);
+                    with_content(ctx, hooks, &text, &lent).map_err(threw)?
                 }
                 End::Error(text) => {
                     succeeded = Some(false);
@@ -168,6 +173,30 @@ fn turn<'js>(
             hooks.settle.call::<_, ()>((id, succeeded, value)).map_err(threw)?;
         }
     }
+}
+
+/// Text that is JSON, or else a string.
+fn parsed_text<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Result<Value<'js>> {
+    match super::json::parse(ctx, text, lent) {
+        Some(value) => Ok(value),
+        None => string(ctx, text),
+    }
+}
+
+/// The value that came with other content, from the kind and text of the value and the content.
+fn with_content<'js>(
+    ctx: &Ctx<'js>,
+    hooks: &Hooks<'js>,
+    written: &str,
+    lent: &Lent<'js>,
+) -> Result<Value<'js>> {
+    let written: Array<'js> = ctx.json_parse(written)?.get()?;
+    let (kind, text): (String, String) = (written.get(0)?, written.get(1)?);
+    let value = match kind.as_str() {
+        "nothing" => Value::new_null(ctx.clone()),
+        _ => parsed_text(ctx, &text, lent)?,
+    };
+    hooks.with_content.call((value, written.get::<Value<'js>>(2)?))
 }
 
 fn string<'js>(ctx: &Ctx<'js>, text: &str) -> Result<Value<'js>> {

@@ -9,6 +9,9 @@ pub(super) fn readable(raw: &str, positions: Option<&Positions>) -> String {
     for line in raw.lines() {
         let Some((function, place)) = frame(line) else { continue };
         let place = positions.map_or(place, |positions| positions.original(place));
+        if positions.is_some_and(|positions| !positions.has(place)) {
+            continue;
+        }
         let Place { line, column } = place;
         if !shown.is_empty() {
             shown.push('\n');

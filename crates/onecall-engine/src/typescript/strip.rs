@@ -12,13 +12,14 @@ use oxc_codegen::{Codegen, CodegenOptions};
 use oxc_diagnostics::OxcDiagnostic;
 use oxc_parser::{Parser, ParserReturn};
 use oxc_semantic::{Semantic, SemanticBuilder};
-use oxc_span::SourceType;
+use oxc_span::{GetSpan, SourceType};
 use oxc_syntax::module_record::{ImportImportName, ModuleRecord};
 use oxc_syntax::operator::UnaryOperator;
 use oxc_transformer::{HelperLoaderMode, TransformOptions, Transformer};
 
 use super::depth::is_shallow;
 use super::positions::{Place, Positions, place_of};
+use super::returns::{Wrapped, wrapped};
 
 /// What the program is called in every message.
 pub(super) const PROGRAM: &str = "<program>";
@@ -66,11 +67,31 @@ pub(super) fn strip(source: &str) -> Result<Stripped, SyntaxProblem> {
         let message = "the program is nested too deeply".to_owned();
         return Err(SyntaxProblem { message, place: None });
     }
+    strip_module(source).or_else(|problem| match wrapped(source) {
+        Some(wrapped) => strip_wrapped(source, &wrapped),
+        None => Err(problem),
+    })
+}
+
+/// Takes the types out of a program that was put into a function.
+fn strip_wrapped(source: &str, wrapped: &Wrapped) -> Result<Stripped, SyntaxProblem> {
+    let Wrapped { code, place, shift } = wrapped;
+    let unshifted = |positions: Positions| positions.shifted(source, *place, *shift);
+    match strip_module(code) {
+        Ok(stripped) => Ok(Stripped { positions: unshifted(stripped.positions), ..stripped }),
+        Err(SyntaxProblem { message, place }) => {
+            let positions = unshifted(Positions::unchanged(source));
+            Err(SyntaxProblem { message, place: place.map(|place| positions.original(place)) })
+        }
+    }
+}
+
+fn strip_module(source: &str) -> Result<Stripped, SyntaxProblem> {
     let allocator = Allocator::default();
     let javascript = Parser::new(&allocator, source, SourceType::mjs()).parse();
     if javascript.diagnostics.is_empty() {
         let analysis = analyse(&javascript.program, source)?;
-        if !uses_decorators(&analysis) {
+        if !uses_decorators(&analysis) && !may_have_type_arguments(&analysis, source) {
             let free_names = free_names(&analysis);
             let imports = imports(&javascript.module_record, source);
             let positions = Positions::unchanged(source);
@@ -136,6 +157,26 @@ fn analyse<'a>(program: &'a Program<'a>, source: &str) -> Result<Semantic<'a>, S
 /// The engine has none, although they are JavaScript by now.
 fn uses_decorators(analysis: &Semantic<'_>) -> bool {
     analysis.nodes().iter().any(|node| matches!(node.kind(), AstKind::Decorator(_)))
+}
+
+/// Whether comparisons may be meant as type arguments, which are written without spaces:
+/// `call<Row>(name)` is JavaScript, too, and compares there.
+fn may_have_type_arguments(analysis: &Semantic<'_>, source: &str) -> bool {
+    let between = |start: u32, end: u32| {
+        let (start, end) = (usize::try_from(start).ok()?, usize::try_from(end).ok()?);
+        Some((source.get(start..end)?, source.get(end..)?))
+    };
+    let (mut opens, mut closes) = (false, false);
+    for node in analysis.nodes().iter() {
+        let AstKind::BinaryExpression(it) = node.kind() else { continue };
+        match between(it.left.span().end, it.right.span().start) {
+            Some(("<", _)) => opens = true,
+            // An argument list or a template follows the type arguments.
+            Some((">" | ">>" | ">>>", right)) => closes |= right.starts_with(['(', '`']),
+            _ => {}
+        }
+    }
+    opens && closes
 }
 
 fn free_names(analysis: &Semantic<'_>) -> Vec<FreeName> {

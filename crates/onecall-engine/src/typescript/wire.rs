@@ -11,6 +11,7 @@ use onecall_core::Freshness;
 use rquickjs::function::Opt;
 use rquickjs::{Ctx, Exception, Function, Object, Result, String as JsString, TypedArray, Value};
 
+use super::denial::denied;
 use super::json::{self, Lent};
 use super::positions::Positions;
 use super::stack;
@@ -41,6 +42,7 @@ pub(super) enum End {
     Nothing,
     Json(String),
     Text(String),
+    Content(String),
     Error(String),
 }
 
@@ -50,6 +52,7 @@ impl From<Answer<'_>> for End {
             Answer::Nothing => Self::Nothing,
             Answer::Json(text) => Self::Json(text.to_owned()),
             Answer::Text(text) => Self::Text(text.to_owned()),
+            Answer::Content(text) => Self::Content(text.to_owned()),
             Answer::Error(text) => Self::Error(text.to_owned()),
         }
     }
@@ -132,7 +135,9 @@ fn summary(failure: &str) -> String {
     let place = failure.split_once("<program>:").map_or("", |(_, place)| place);
     let digits = place.find(|it: char| !it.is_ascii_digit()).unwrap_or(place.len());
     let line = place.get(..digits).and_then(|digits| digits.parse::<u64>().ok());
-    serde_json::json!({ "type": kind, "message": message, "line": line }).to_string()
+    let denied = denied(failure, message);
+    serde_json::json!({ "type": kind, "message": message, "line": line, "denied": denied })
+        .to_string()
 }
 
 fn receive<T>(
@@ -192,7 +197,7 @@ pub(super) fn lent<'js>(hooks: &Object<'js>) -> Result<Lent<'js>> {
     Ok(Lent {
         big_integer: hooks.get("bigInteger")?,
         digits: hooks.get("digits")?,
-        kind: hooks.get("kind")?,
+        form: hooks.get("form")?,
     })
 }
 
@@ -258,7 +263,7 @@ pub(super) fn answer_to(name: &str, arguments: &str) -> io::Result<String> {
     })?;
     match end {
         End::Json(text) => Ok(text),
-        End::Error(text) | End::Text(text) => Err(io::Error::other(text)),
+        End::Error(text) | End::Text(text) | End::Content(text) => Err(io::Error::other(text)),
         End::Nothing => Ok("null".to_owned()),
     }
 }

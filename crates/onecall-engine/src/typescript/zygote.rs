@@ -2,8 +2,9 @@
 //!
 //! The gateway speaks on stdin: `F` and an id, with a socket attached, asks for a worker
 //! on that socket; `K` and an id kills one. Each worker's end is answered with `X`, its
-//! id and its wait status. Nothing but this process may reap or kill its children, so an
-//! id never reaches a stranger.
+//! id and its wait status, and a worker that cannot be forked with `N`, its id and the
+//! error number. Nothing but this process may reap or kill its children, so an id never
+//! reaches a stranger.
 
 use std::io::{self, IoSliceMut, Write};
 use std::mem::MaybeUninit;
@@ -11,14 +12,20 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use onecall_jail::{Forked, fork};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, setsid, waitpid,
-};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, recvmsg};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid};
+
+use crate::system::{self, ExitWatch};
 
 const FORK: u8 = b'F';
 const KILL: u8 = b'K';
 const EXITED: u8 = b'X';
+const NOT_FORKED: u8 = b'N';
+
+/// When the first process of a process namespace ends, the kernel ends all others in it and
+/// refuses to fork more.
+const NAMESPACE_ENDED: &str =
+    "the first process of the sandbox was killed, and the kernel ended every program in it";
 
 /// A message of the gateway: kind and worker id.
 const REQUEST_SIZE: usize = 9;
@@ -28,6 +35,8 @@ struct Child {
     process: Pid,
     /// Readable once it has ended.
     handle: OwnedFd,
+    /// Whether this process has killed it.
+    killed: bool,
 }
 
 /// Forks workers, each of which runs `work` on its stdin, until the gateway closes stdin.
@@ -49,20 +58,26 @@ pub(super) fn serve(work: impl Fn()) -> io::Result<()> {
         if ready.first() == Some(&true) {
             let Some((kind, id, socket)) = receive()? else { return Ok(()) };
             match (kind, socket) {
-                (FORK, Some(socket)) => match fork()? {
-                    Forked::Child => {
+                (FORK, Some(socket)) => match ExitWatch::new().and_then(|it| Ok((fork()?, it))) {
+                    Ok((Forked::Child, watch)) => {
+                        watch.of_this_process();
                         drop(children);
                         settle(socket)?;
                         work();
                         std::process::exit(0);
                     }
-                    Forked::Parent(process) => {
-                        let handle = pidfd_open(process, PidfdFlags::empty())?;
-                        children.push(Child { id, process, handle });
+                    Ok((Forked::Parent(process), watch)) => {
+                        let handle = watch.of_child(process)?;
+                        children.push(Child { id, process, handle, killed: false });
+                    }
+                    Err(error) => {
+                        let error = unless_namespace_ended(error)?;
+                        tell(NOT_FORKED, id, error.raw_os_error().unwrap_or_default())?;
                     }
                 },
                 (KILL, _) => {
-                    for child in children.iter().filter(|child| child.id == id) {
+                    for child in children.iter_mut().filter(|child| child.id == id) {
+                        child.killed = true;
                         // One that has just ended is reaped in the next round.
                         _ = kill_process(child.process, Signal::KILL);
                     }
@@ -80,16 +95,45 @@ fn reap(children: &mut Vec<Child>) -> io::Result<()> {
         match waitpid(Some(child.process), WaitOptions::NOHANG)? {
             None => living.push(child),
             Some((_, status)) => {
-                let mut message = vec![EXITED];
-                message.extend(child.id.to_le_bytes());
-                message.extend(status.as_raw().to_le_bytes());
-                let control = rustix::io::dup(rustix::stdio::stdin())?;
-                std::os::unix::net::UnixStream::from(control).write_all(&message)?;
+                let signal = status.terminating_signal();
+                if signal == Some(Signal::KILL.as_raw()) && !child.killed {
+                    check_namespace()?;
+                }
+                tell(EXITED, child.id, status.as_raw())?;
             }
         }
     }
     *children = living;
     Ok(())
+}
+
+/// Tells the gateway what became of a worker.
+fn tell(kind: u8, id: u64, number: i32) -> io::Result<()> {
+    let mut message = vec![kind];
+    message.extend(id.to_le_bytes());
+    message.extend(number.to_le_bytes());
+    let control = rustix::io::dup(rustix::stdio::stdin())?;
+    std::os::unix::net::UnixStream::from(control).write_all(&message)
+}
+
+/// Fails if the kernel ended a worker together with its process namespace: then nothing can
+/// be forked any more, and the gateway has to replace this process.
+fn check_namespace() -> io::Result<()> {
+    match fork() {
+        Ok(Forked::Child) => std::process::exit(0),
+        Ok(Forked::Parent(process)) => {
+            waitpid(Some(process), WaitOptions::empty()).map(drop).map_err(io::Error::from)
+        }
+        Err(error) => unless_namespace_ended(error).map(drop),
+    }
+}
+
+/// Gives an error of `fork` back, unless it says that the workers' namespace is gone.
+fn unless_namespace_ended(error: io::Error) -> io::Result<io::Error> {
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        return Err(io::Error::other(NAMESPACE_ENDED));
+    }
+    Ok(error)
 }
 
 /// The next request; `None` if the gateway is gone.
@@ -101,7 +145,7 @@ fn receive() -> io::Result<Option<(u8, u64, Option<OwnedFd>)>> {
         rustix::stdio::stdin(),
         &mut [IoSliceMut::new(&mut message)],
         &mut ancillary,
-        RecvFlags::CMSG_CLOEXEC,
+        system::RECEIVE,
     )?;
     if received.bytes < REQUEST_SIZE {
         return Ok(None);

@@ -14,7 +14,8 @@ use std::time::Duration;
 use std::{env, fs, process, thread};
 
 use onecall_jail::{
-    Jail, Mode, Prepared, ProgramLimits, State, Verdict, canaries, deadly_canary, die_with_parent,
+    Jail, Mode, Prepared, ProgramLimits, Property, Requirement, State, Verdict, canaries,
+    deadly_canary, die_with_parent,
 };
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, waitpid};
@@ -32,7 +33,11 @@ fn main() -> Result<(), Failure> {
         ["best-effort", rest @ ..] => (Mode::BestEffort, rest),
         all => (Mode::Required, all),
     };
-    let jail = jail(mode, words);
+    let (without, words) = match words {
+        ["without", property, rest @ ..] => (Property::named(property).into_iter().collect(), rest),
+        all => (Vec::new(), all),
+    };
+    let jail = jail(Requirement { mode, without }, words);
     let isolation = jail.isolate()?;
     let (ours, theirs) = UnixStream::pair()?;
     // SAFETY: this process has one thread.
@@ -56,24 +61,24 @@ fn main() -> Result<(), Failure> {
     }
 }
 
-fn jail(mode: Mode, words: &[&str]) -> Jail {
+fn jail(requirement: Requirement, words: &[&str]) -> Jail {
     match words {
         ["files", readable, writable] => Jail {
-            mode,
+            requirement,
             readable: vec![PathBuf::from(readable)],
             writable: Some(PathBuf::from(writable)),
             folder: Some(PathBuf::from(writable)),
             ..Jail::default()
         },
         ["presented", folder] => Jail {
-            mode,
+            requirement,
             presented: vec![(PathBuf::from(folder), PathBuf::from("/shown"))],
             ..Jail::default()
         },
         ["readable", readable, ..] => {
-            Jail { mode, readable: vec![PathBuf::from(readable)], ..Jail::default() }
+            Jail { requirement, readable: vec![PathBuf::from(readable)], ..Jail::default() }
         }
-        _ => Jail { mode, ..Jail::default() },
+        _ => Jail { requirement, ..Jail::default() },
     }
 }
 
@@ -118,9 +123,9 @@ fn serve(words: &[&str], prepared: &Prepared, mut socket: UnixStream) -> Result<
                 println!("{}: {} µs", wall.name, wall.cost.as_micros());
             }
         }
-        ["canaries"] => sing(&socket),
+        ["canaries"] | ["readable", _, "canaries"] => sing(&socket),
         ["deadly"] => deadly_canary(),
-        ["call", number] => call(number.parse()?),
+        ["call", numbers @ ..] => call(numbers)?,
         ["ordinary"] => ordinary(&mut socket)?,
         ["memory"] => {
             prepared.limit(ProgramLimits { memory_bytes: 64 << 20, ..PLENTY })?;
@@ -197,9 +202,11 @@ fn sing(socket: &UnixStream) {
     for canary in canaries(&[socket.as_fd()]) {
         match canary.sing() {
             Verdict::Held(errno) => {
-                println!("{}: {}: {}", canary.wall, canary.attempt, name(errno))
+                println!("{}: {}: {}", canary.property.name(), canary.attempt, name(errno))
             }
-            Verdict::Broken(how) => println!("{}: {}: BROKEN: {how}", canary.wall, canary.attempt),
+            Verdict::Broken(how) => {
+                println!("{}: {}: BROKEN: {how}", canary.property.name(), canary.attempt)
+            }
         }
     }
 }
@@ -208,14 +215,20 @@ fn name(errno: Errno) -> &'static str {
     match errno {
         Errno::PERM => "EPERM",
         Errno::ACCESS => "EACCES",
+        Errno::NOSYS => "ENOSYS",
         _ => "?",
     }
 }
 
-fn call(number: libc::c_long) {
-    // SAFETY: all arguments are zero; no address is passed.
-    let result = unsafe { libc::syscall(number, 0, 0, 0, 0, 0, 0) };
+/// Makes a system call: its number, then up to six arguments, zero unless given.
+fn call(numbers: &[&str]) -> Result<(), Failure> {
+    let numbers = numbers.iter().map(|it| it.parse()).collect::<Result<Vec<libc::c_long>, _>>()?;
+    let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
+    let [call, a, b, c, d, e, f] = std::array::from_fn(number);
+    // SAFETY: no argument that the tests give is an address.
+    let result = unsafe { libc::syscall(call, a, b, c, d, e, f) };
     println!("survived: {result} {}", io::Error::last_os_error());
+    Ok(())
 }
 
 /// What every program may rely on.

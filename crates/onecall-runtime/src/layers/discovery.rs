@@ -3,22 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use onecall_catalog::{
-    ServerMatch, match_server, python_signature_with, typescript_signature_with,
+    ServerMatch, match_server, python_signature_with, shown_description, typescript_signature_with,
 };
 use onecall_core::{
-    BoxFuture, CallableName, Language, Resolving, ToolCall, ToolError, ToolHost, ToolSpec,
-    ToolValue,
+    CallableName, Language, ToolCall, ToolError, ToolResolver, ToolSpec, ToolValue,
 };
 use serde::Deserialize;
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use crate::directory::{Directory, Found};
+use crate::directory::{Attribute, Directory, Found};
 use crate::layers::function;
 
 /// What the `tools` of a program asks, as calls that no server has.
 const FIND: &str = "onecall__find";
 const LIST: &str = "onecall__list";
+const SCHEMA: &str = "onecall__schema";
 const SEARCH: &str = "onecall__search";
 const SERVER: &str = "onecall__server";
 
@@ -26,14 +26,30 @@ const SERVER: &str = "onecall__server";
 const MOST_FOUND: usize = 100;
 
 /// Knows which tools there are.
-pub struct Discovery<'a> {
-    inner: &'a dyn ToolHost,
+pub(crate) struct Discovery<'a> {
+    names: &'a dyn ToolResolver,
     directory: &'a dyn Directory,
 }
 
 #[derive(Deserialize)]
 struct Name {
     name: String,
+}
+
+/// The callable name whose input schema a worker asks for, to decide how it writes a value.
+/// `None` if this is another call.
+pub(crate) fn schema_question(call: &ToolCall) -> Option<CallableName> {
+    if call.name.as_str() != SCHEMA {
+        return None;
+    }
+    let Name { name } = serde_json::from_str(call.arguments.get()).ok()?;
+    Some(CallableName::new(name))
+}
+
+/// The answer to [`schema_question`]. Every value fits a tool that is not known.
+pub(crate) fn schema_answer(spec: Option<&ToolSpec>) -> ToolValue {
+    let text = spec.map_or("{}", |spec| spec.input_schema.text()).to_owned();
+    RawValue::from_string(text).map_or(ToolValue::Nothing, ToolValue::Json)
 }
 
 #[derive(Deserialize)]
@@ -45,17 +61,53 @@ struct Query {
 }
 
 impl<'a> Discovery<'a> {
-    /// Answers from `directory`; everything else goes to `inner`.
-    pub(crate) fn new(inner: &'a dyn ToolHost, directory: &'a dyn Directory) -> Self {
-        Self { inner, directory }
+    /// Answers from `directory`; what is a name by itself is looked up among `names`.
+    pub(crate) fn new(names: &'a dyn ToolResolver, directory: &'a dyn Directory) -> Self {
+        Self { names, directory }
+    }
+
+    /// Whether a call is a question about tools.
+    pub(crate) fn is_asked(call: &ToolCall) -> bool {
+        [FIND, LIST, SCHEMA, SEARCH, SERVER].contains(&call.name.as_str())
+    }
+
+    /// Answers a question about tools.
+    pub(crate) async fn answer(&self, call: &ToolCall) -> Result<ToolValue, ToolError> {
+        let failed = |error: serde_json::Error| ToolError::failed(&call.name, error.to_string());
+        let named = || {
+            let Name { name } = serde_json::from_str(call.arguments.get()).map_err(failed)?;
+            Ok(name)
+        };
+        let answer = match call.name.as_str() {
+            SCHEMA => {
+                let spec =
+                    self.names.resolve(&CallableName::new(named()?)).await.target(&call.name);
+                return Ok(schema_answer(spec.ok().as_deref()));
+            }
+            FIND => self.find(&named()?).await,
+            SEARCH => {
+                let query = serde_json::from_str(call.arguments.get()).map_err(failed)?;
+                self.search(query).await
+            }
+            SERVER => self.server(&named()?).await,
+            _ => self.list().await,
+        };
+        Ok(ToolValue::Json(to_raw_value(&answer).map_err(failed)?))
     }
 
     async fn find(&self, name: &str) -> Value {
         let list = |names: &[CallableName]| {
             names.iter().map(CallableName::as_str).collect::<Vec<_>>().join(" or ")
         };
-        let problem = match self.directory.find(name).await {
-            Found::Tool(spec) => return self.describe(&spec),
+        let Attribute { found, is_coroutine } = Attribute::find(name, self.directory).await;
+        let problem = match found {
+            Found::Tool(spec) => {
+                let mut described = self.describe(&spec);
+                if is_coroutine {
+                    described["awaited"] = Value::Bool(true);
+                }
+                return described;
+            }
             Found::Blocked => format!("'{name}' is not available in execute_program"),
             Found::Quarantined(why) => format!("'{name}' is quarantined: {why}"),
             Found::Ambiguous(names) => {
@@ -89,7 +141,7 @@ impl<'a> Discovery<'a> {
     /// The tools of one server, which may be named as its configuration entry does or as
     /// an identifier made of that.
     async fn server(&self, name: &str) -> Value {
-        let tools = self.directory.tools().await;
+        let tools = self.directory.tools_of(name).await;
         let servers: BTreeSet<&str> = tools.iter().map(|spec| spec.server.as_str()).collect();
         let server = match match_server(name, servers.iter().copied()) {
             ServerMatch::One(server) => server,
@@ -106,6 +158,7 @@ impl<'a> Discovery<'a> {
                 "tool": spec.tool.as_str(),
                 "name": spec.callable.as_str(),
                 "parameters": spec.parameters(),
+                "category": self.directory.category(spec).name(),
             })
         });
         json!({ "tools": shown.collect::<Vec<_>>() })
@@ -120,7 +173,7 @@ impl<'a> Discovery<'a> {
         let shown = |spec: &ToolSpec| {
             json!({
                 "name": spec.callable.as_str(),
-                "description": spec.description,
+                "description": spec.description.as_deref().map(shown_description),
                 "signature": signature(spec, self.directory.observed(spec).as_ref()),
             })
         };
@@ -128,7 +181,7 @@ impl<'a> Discovery<'a> {
     }
 
     fn describe(&self, spec: &ToolSpec) -> Value {
-        let description = spec.description.as_deref().unwrap_or_default();
+        let description = shown_description(spec.description.as_deref().unwrap_or_default());
         let signature = python_signature_with(spec, self.directory.observed(spec).as_ref());
         json!({
             "name": spec.callable.as_str(),
@@ -140,38 +193,8 @@ impl<'a> Discovery<'a> {
 
 fn no_server(name: &str, servers: &BTreeSet<&str>) -> String {
     if servers.is_empty() {
-        return format!("there is no server '{name}', nor any other with tools");
+        return format!("there is no server '{name}': no server has tools");
     }
     let servers: Vec<_> = servers.iter().copied().collect();
     format!("there is no server '{name}' with tools; there are: {}", servers.join(", "))
-}
-
-impl ToolHost for Discovery<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
-        self.inner.resolve(name)
-    }
-
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        if ![FIND, LIST, SEARCH, SERVER].contains(&call.name.as_str()) {
-            return self.inner.call(call);
-        }
-        Box::pin(async move {
-            let failed =
-                |error: serde_json::Error| ToolError::failed(&call.name, error.to_string());
-            let arguments = call.arguments.get();
-            let answer = match call.name.as_str() {
-                FIND => {
-                    let Name { name } = serde_json::from_str(arguments).map_err(failed)?;
-                    self.find(&name).await
-                }
-                SEARCH => self.search(serde_json::from_str(arguments).map_err(failed)?).await,
-                SERVER => {
-                    let Name { name } = serde_json::from_str(arguments).map_err(failed)?;
-                    self.server(&name).await
-                }
-                _ => self.list().await,
-            };
-            Ok(ToolValue::Json(to_raw_value(&answer).map_err(failed)?))
-        })
-    }
 }

@@ -3,43 +3,35 @@
 
 use std::sync::Arc;
 
-use onecall_core::{
-    AnswerForm, BoxFuture, CallableName, Resolution, Resolving, ToolCall, ToolError, ToolHost,
-    ToolValue,
-};
+use onecall_core::{AnswerForm, BoxFuture, CallHandler, CallResult, ResolvedCall};
 
 use crate::learned::Learned;
 
-/// Learns from the answers of another host.
+/// Learns from the answers of another handler.
 pub(crate) struct Learning {
-    inner: Arc<dyn ToolHost>,
+    inner: Arc<dyn CallHandler>,
     learned: Arc<Learned>,
 }
 
 impl Learning {
-    /// What `inner` answers is told to `learned`.
-    pub(crate) fn new(inner: Arc<dyn ToolHost>, learned: Arc<Learned>) -> Self {
+    /// Hands what `inner` answers to `learned`.
+    pub(crate) fn new(inner: Arc<dyn CallHandler>, learned: Arc<Learned>) -> Self {
         Self { inner, learned }
     }
 }
 
-impl ToolHost for Learning {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
-        self.inner.resolve(name)
-    }
-
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        if call.form != AnswerForm::Value {
-            return self.inner.call(call);
-        }
+impl CallHandler for Learning {
+    fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
+        let spec = match &call.tool {
+            Ok(spec) if call.form == AnswerForm::Value => Arc::clone(spec),
+            _ => return self.inner.call(call),
+        };
         Box::pin(async move {
-            let name = call.name.clone();
             let answer = self.inner.call(call).await;
-            if let Ok(value) = &answer
-                && self.learned.wants(&name)
-                && let Resolution::Callable(spec) = self.inner.resolve(&name).await
+            if let Ok(answer) = &answer
+                && self.learned.wants(&spec.callable)
             {
-                self.learned.learn(&spec, value);
+                self.learned.learn(&spec, &answer.value);
             }
             answer
         })

@@ -1,25 +1,23 @@
-//! The layers a tool call walks through, each a host around another host.
+//! The layers that calls pass on their way to a tool, and what programs ask besides tools.
+//! `stack.rs` puts the layers together.
 
+mod arguments;
 mod cache;
+mod concurrency;
+mod decide;
 mod discovery;
-mod fitting;
 mod learning;
-mod measured;
-mod observed;
-mod offerings;
-mod parallel;
-mod policy;
+mod log;
 mod quota;
+mod resource_functions;
 mod template;
 
-pub(crate) use cache::{Cache, CacheControl, Cached, Reused, SystemClock};
-pub use discovery::Discovery;
-pub use fitting::Fitting;
+pub(crate) use arguments::ArgumentCheck;
+pub(crate) use cache::{Cache, CacheControl, Cached, SystemClock, names_containing};
+pub(crate) use concurrency::ConcurrencyLimit;
+pub(crate) use decide::Decide;
+pub(crate) use discovery::{Discovery, schema_answer, schema_question};
 pub(crate) use learning::Learning;
-pub(crate) use measured::Measured;
-pub use observed::Observed;
-pub use offerings::Offerings;
-pub(crate) use offerings::function;
-pub use parallel::Parallel;
-pub use policy::Policy;
-pub use quota::Quota;
+pub(crate) use log::Logged;
+pub(crate) use quota::Quota;
+pub(crate) use resource_functions::{ResourceFunctions, function};

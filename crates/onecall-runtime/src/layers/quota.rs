@@ -1,34 +1,29 @@
-//! Counts a program's calls and refuses those over its quota.
+//! Counts the calls of a run and refuses those over its quota.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use onecall_core::{BoxFuture, CallableName, Resolving, ToolCall, ToolError, ToolHost, ToolValue};
+use onecall_core::{BoxFuture, CallHandler, CallResult, ResolvedCall, ToolError};
 
 /// Lets a limited number of calls through in all.
-pub struct Quota<'a> {
-    inner: &'a dyn ToolHost,
+pub(crate) struct Quota<H> {
+    inner: H,
     limit: u64,
     made: AtomicU64,
 }
 
-impl<'a> Quota<'a> {
+impl<H> Quota<H> {
     /// At most `limit` calls reach `inner`.
-    pub fn new(inner: &'a dyn ToolHost, limit: u64) -> Self {
+    pub(crate) fn new(inner: H, limit: u64) -> Self {
         Self { inner, limit, made: AtomicU64::new(0) }
     }
 }
 
-impl ToolHost for Quota<'_> {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
-        self.inner.resolve(name)
-    }
-
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+impl<H: CallHandler> CallHandler for Quota<H> {
+    fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         if self.made.fetch_add(1, Ordering::Relaxed) < self.limit {
             return self.inner.call(call);
         }
-        Box::pin(
-            async move { Err(ToolError::QuotaExceeded { name: call.name, limit: self.limit }) },
-        )
+        let error = ToolError::QuotaExceeded { name: call.name, limit: self.limit };
+        Box::pin(std::future::ready(Err(error)))
     }
 }

@@ -1,6 +1,6 @@
 //! The values that labels can have. There are few, whatever programs do.
 
-use onecall_core::{EngineChoice, Failure, ToolError, ToolValue};
+use onecall_core::{CallResult, EngineChoice, Failure, ToolError};
 
 /// How a program ended.
 pub(crate) fn run_outcome(result: &Result<(), Failure>) -> &'static str {
@@ -11,6 +11,7 @@ pub(crate) fn run_outcome(result: &Result<(), Failure>) -> &'static str {
         Err(Failure::TimedOut { .. }) => "timeout",
         Err(Failure::Cancelled) => CANCELLED,
         Err(Failure::WorkspaceFull { .. }) => "workspace_full",
+        Err(Failure::TooManyPrograms { .. }) => "too_many_programs",
         Err(Failure::WorkerDied { .. }) => "worker_died",
         Err(Failure::EngineUnavailable { .. }) => "engine_unavailable",
     }
@@ -41,7 +42,7 @@ impl CallOutcome {
     pub(crate) const ALL: [Self; 5] =
         [Self::Success, Self::Error, Self::Unreachable, Self::Refused, Self::Cancelled];
 
-    pub(crate) fn of(result: &Result<ToolValue, ToolError>) -> Self {
+    pub(crate) fn of(result: &CallResult) -> Self {
         match result {
             Ok(_) => Self::Success,
             Err(ToolError::Failed { .. }) => Self::Error,

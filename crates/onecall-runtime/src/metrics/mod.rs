@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use onecall_bridge::{ServerState, ServerStatus};
 use onecall_core::{EngineChoice, ServerName};
+use onecall_engine::Load;
 
 use self::exposition::{Exposition, Kind};
 use self::histogram::Histogram;
@@ -63,6 +64,7 @@ pub enum CacheLookup {
 pub(crate) struct State {
     pub servers: Vec<ServerStatus>,
     pub workers: [(EngineChoice, u64); 3],
+    pub load: Load,
 }
 
 impl Metrics {
@@ -104,6 +106,7 @@ impl Metrics {
         page.family("onecall_build_info", Kind::Gauge, "The version of onecall.");
         page.sample("onecall_build_info", &version, 1);
         self.expose_runs(&mut page);
+        expose_load(&mut page, state.load);
         self.expose_calls(&mut page);
         let name = "onecall_workers_started_total";
         page.family(name, Kind::Counter, "Worker processes, those that wait for a program too.");
@@ -168,6 +171,18 @@ impl CallTally {
     }
 }
 
+fn expose_load(page: &mut Exposition, load: Load) {
+    let name = "onecall_programs_waiting";
+    page.family(name, Kind::Gauge, "Programs that wait until others end.");
+    page.sample(name, &[], load.waiting);
+    let name = "onecall_memory_reserved_bytes";
+    page.family(name, Kind::Gauge, "Memory limits of the programs that run and of idle sessions.");
+    page.sample(name, &[], load.reserved_bytes);
+    let name = "onecall_memory_limit_bytes";
+    page.family(name, Kind::Gauge, "What these memory limits may come to before programs wait.");
+    page.sample(name, &[], load.total_bytes);
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -184,7 +199,9 @@ mod tests {
             metrics.calls_of(&server).ended(CallOutcome::Success, Duration::ZERO);
         }
         let workers = [EngineChoice::Python, EngineChoice::CPython, EngineChoice::TypeScript];
-        let state = State { servers: Vec::new(), workers: workers.map(|engine| (engine, 0)) };
+        let load = Load { running: 0, waiting: 0, reserved_bytes: 0, total_bytes: 0 };
+        let workers = workers.map(|engine| (engine, 0));
+        let state = State { servers: Vec::new(), workers, load };
         let page = metrics.page(&state);
         let calls: Vec<&str> =
             page.lines().filter(|line| line.starts_with("onecall_tool_calls_total{")).collect();

@@ -131,7 +131,7 @@ fn references(
 
 fn fit(draft: &Draft, spec: &ToolSpec, problems: &mut Vec<Problem>) {
     let arguments = Known::Entries(known_entries(&draft.arguments));
-    let misfits = misfits(&spec.input_schema, &arguments);
+    let misfits = misfits(&spec.input_schema.value(), &arguments);
     if misfits.is_empty() {
         return;
     }

@@ -1,15 +1,17 @@
 //! The one who executes the calls of a plan: each node once, with its own tool.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use onecall_core::{
-    AnswerForm, BoxFuture, CallableName, Resolution, Resolving, ToolCall, ToolError, ToolHost,
-    ToolValue,
+    AnswerForm, BoxFuture, CallHandler, CallableName, ProgramHost, Resolution, ResolvedCall,
+    Resolving, RunContext, ToolCall, ToolError, ToolValue,
 };
 use serde_json::value::RawValue;
 
 use super::{Node, Plan};
+use crate::layers::{schema_answer, schema_question};
+use crate::names::RunNames;
 
 /// What nodes are called in a plan's program, each with its number.
 const NODE: &str = "plan_node_";
@@ -17,7 +19,9 @@ const NODE: &str = "plan_node_";
 /// Knows the nodes of a plan, and nothing else: a transform cannot call
 /// a tool that the plan does not, nor one of its own a second time.
 pub(crate) struct PlanHost<'a> {
-    inner: &'a dyn ToolHost,
+    run: Arc<RunContext>,
+    names: &'a RunNames<'a>,
+    layers: &'a dyn CallHandler,
     plan: &'a Plan,
     progress: Mutex<Progress>,
 }
@@ -31,9 +35,14 @@ struct Progress {
 }
 
 impl<'a> PlanHost<'a> {
-    /// Calls of the plan's nodes go to `inner` as calls of their tools.
-    pub(crate) fn new(inner: &'a dyn ToolHost, plan: &'a Plan) -> Self {
-        Self { inner, plan, progress: Mutex::default() }
+    /// Calls of the plan's nodes go through `layers` as calls of their tools.
+    pub(crate) fn new(
+        run: Arc<RunContext>,
+        names: &'a RunNames<'a>,
+        layers: &'a dyn CallHandler,
+        plan: &'a Plan,
+    ) -> Self {
+        Self { run, names, layers, plan, progress: Mutex::default() }
     }
 
     /// The answer of the target, as its server sent it.
@@ -58,13 +67,16 @@ impl<'a> PlanHost<'a> {
     }
 }
 
-impl ToolHost for PlanHost<'_> {
+impl ProgramHost for PlanHost<'_> {
     fn resolve<'a>(&'a self, _name: &'a CallableName) -> Resolving<'a> {
-        Resolving::now(Resolution::Unknown { nearest: Vec::new() })
+        Resolving::now(Resolution::unknown(Vec::new()))
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
         Box::pin(async move {
+            if let Some(name) = schema_question(&call) {
+                return Ok(schema_answer(self.node(&name).map(|(_, node)| &*node.spec)));
+            }
             let Some((number, node)) = self.node(&call.name) else {
                 return Err(ToolError::NotAvailable { name: call.name });
             };
@@ -74,7 +86,11 @@ impl ToolHost for PlanHost<'_> {
             }
             let is_target = number + 1 == self.plan.nodes.len();
             let form = if is_target { AnswerForm::Whole } else { AnswerForm::Value };
-            let value = self.inner.call(ToolCall { name, form, ..call }).await?;
+            let (tool, revision) = self.names.target(&name).await;
+            let ToolCall { id, arguments, freshness, .. } = call;
+            let run = Arc::clone(&self.run);
+            let call = ResolvedCall { id, name, tool, revision, arguments, form, freshness, run };
+            let value = self.layers.call(call).await?.value;
             let mut progress = self.progress();
             progress.completed.insert(number);
             match value {

@@ -13,6 +13,9 @@ const TRANSFORM: &str = "__transform__";
 /// The arguments of `proxy`.
 const KEYS: [&str; 4] = ["target_tool", "tool_args", "server_config", "definitions"];
 
+/// What servers may stand under in `server_config`, as in the configurations of MCP clients.
+const WRAPPER: &str = "mcpServers";
+
 /// A plan as it was asked for.
 #[derive(Clone, Debug)]
 pub struct PlanRequest {
@@ -58,6 +61,11 @@ pub(super) enum DraftArgument {
 }
 
 impl PlanRequest {
+    /// The names of tools in it, as they are written.
+    pub(crate) fn tool_names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.drafts.iter().map(|draft| draft.tool.as_str()).filter(|name| !name.is_empty())
+    }
+
     /// Reads the arguments of `proxy`. What is wrong with them is told when the plan
     /// is checked, together with everything else.
     #[must_use]
@@ -120,6 +128,18 @@ impl Reader {
     }
 
     fn servers(&mut self, servers: Option<&Value>) -> Option<Map<String, Value>> {
+        let servers = match servers {
+            Some(Value::Object(wrapper)) => match wrapper.get(WRAPPER) {
+                None => servers,
+                Some(_) if wrapper.len() > 1 => {
+                    let message = format!("has servers in '{WRAPPER}' and beside it; keep one");
+                    self.problem("server_config", message);
+                    return None;
+                }
+                inside => inside,
+            },
+            other => other,
+        };
         match servers {
             Some(Value::Object(servers)) => Some(servers.clone()),
             Some(Value::Array(names)) if names.iter().all(Value::is_string) => {

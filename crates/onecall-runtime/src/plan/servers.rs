@@ -12,10 +12,11 @@ use super::Problem;
 
 /// A server that a plan brings along has this long to answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Where a server without a path answers.
-const DEFAULT_PATH: &str = "/mcp";
+/// Where a server is tried of which only host and port are given: by streamable HTTP, and by HTTP
+/// with server-sent events.
+const HTTP_PATH: &str = "/mcp";
+const SSE_PATH: &str = "/sse";
 
 /// What a plan says about servers.
 #[derive(Debug, Default)]
@@ -66,26 +67,40 @@ impl PlanServers {
 
 /// Where a server is.
 struct Address {
-    url: String,
+    /// `None` if only host and port are known.
+    url: Option<String>,
+    /// Without brackets.
     host: String,
-    port: Option<u16>,
+    port: u16,
 }
 
 impl Address {
     fn server(self, name: &str) -> ServerConfig {
+        let remote = |url: String| RemoteTransport {
+            url,
+            headers: BTreeMap::new(),
+            // The login of a configured server is not for servers that a plan names.
+            oauth: None,
+        };
+        let at = |path: &str| remote(format!("http://{}{path}", self.authority()));
+        let transport = match &self.url {
+            Some(url) => Transport::Auto(remote(url.clone())),
+            None => Transport::Either { http: at(HTTP_PATH), sse: at(SSE_PATH) },
+        };
         ServerConfig {
             name: ServerName::new(name),
-            transport: Transport::Auto(RemoteTransport {
-                url: self.url,
-                headers: BTreeMap::new(),
-                // The login of a configured server is not for servers that a plan names.
-                oauth: None,
-            }),
-            connect_timeout: CONNECT_TIMEOUT,
-            call_timeout: CALL_TIMEOUT,
+            transport,
+            connect_timeout: Some(CONNECT_TIMEOUT),
+            call_timeout: None,
             lazy: false,
             pins: None,
         }
+    }
+
+    /// Host and port as they stand in an address.
+    fn authority(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
 }
 
@@ -103,18 +118,24 @@ fn address(entry: &Value) -> Result<Option<Address>, String> {
     match (entry.get("url"), entry.get("host"), entry.get("port")) {
         (Some(Value::String(url)), None, None) => from_url(url).map(Some),
         (None, Some(Value::String(host)), Some(port)) => {
-            let port = port.as_u64().and_then(|port| u16::try_from(port).ok());
-            let port = port.filter(|port| *port > 0).ok_or("'port' must be from 1 to 65535")?;
+            let port = port_number(port).ok_or("'port' must be from 1 to 65535")?;
             let host = host.trim_matches(['[', ']']);
             if !is_host(host) {
                 return Err(format!("'{host}' is no host"));
             }
-            let shown = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-            let url = format!("http://{shown}:{port}{DEFAULT_PATH}");
-            Ok(Some(Address { url, host: host.to_owned(), port: Some(port) }))
+            Ok(Some(Address { url: None, host: host.to_owned(), port }))
         }
         _ => Err("must have 'url', or 'host' and 'port'".to_owned()),
     }
+}
+
+/// A port; as text, too, which is what comes from environment variables.
+fn port_number(port: &Value) -> Option<u16> {
+    let port = match port {
+        Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+        port => port.as_u64().and_then(|port| u16::try_from(port).ok()),
+    };
+    port.filter(|port| *port > 0)
 }
 
 fn from_url(url: &str) -> Result<Address, String> {
@@ -132,12 +153,13 @@ fn from_url(url: &str) -> Result<Address, String> {
             None => (authority, None),
         },
     };
-    let port = port.map(|port| port.parse().map_err(|_| invalid())).transpose()?;
+    let usual = if scheme == "https" { 443 } else { 80 };
+    let port = port.map_or(Ok(usual), str::parse).map_err(|_| invalid())?;
     // A user name before the host could pass for one.
     if !is_host(host) {
         return Err(invalid());
     }
-    Ok(Address { url: url.to_owned(), host: host.to_owned(), port })
+    Ok(Address { url: Some(url.to_owned()), host: host.to_owned(), port })
 }
 
 fn is_host(host: &str) -> bool {
@@ -152,21 +174,16 @@ fn permitted(address: &Address, policy: &ProxyPolicy) -> Result<(), String> {
             .to_owned());
     }
     let Address { host, port, .. } = address;
-    let is_loopback = host.eq_ignore_ascii_case("localhost")
-        || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
-    let with_port = port.map(|port| format!("{host}:{port}"));
-    let is_allowed = |allowed: &String| {
-        allowed.eq_ignore_ascii_case(host)
-            || with_port.as_ref().is_some_and(|with_port| allowed.eq_ignore_ascii_case(with_port))
-    };
-    if is_loopback || policy.allowed_hosts.iter().any(is_allowed) {
+    if policy.permits(host, *port) {
         return Ok(());
     }
-    Err(format!("'{host}' is not on this machine, nor in `allowed_hosts` of `proxy`"))
+    let at = address.authority();
+    Err(format!("'{at}' is not in `allowed_hosts` of `proxy`; if plans may go there, add it"))
 }
 
 #[cfg(test)]
 mod tests {
+    use onecall_config::AllowedHost;
     use serde_json::json;
 
     use super::*;
@@ -181,13 +198,15 @@ mod tests {
         }
         let url = |server: ServerConfig| match server.transport {
             Transport::Auto(remote) => remote.url,
+            Transport::Either { http, sse } => format!("{} {}", http.url, sse.url),
             other => format!("{other:?}"),
         };
         Ok(read.dynamic.into_iter().map(url).collect())
     }
 
     fn open() -> ProxyPolicy {
-        let allowed_hosts = vec!["db.example".to_owned(), "10.0.0.1:80".to_owned()];
+        let hosts = ["db.example", "10.0.0.1:80", "localhost:8080", "[::1]:1"];
+        let allowed_hosts = hosts.map(|host| AllowedHost::parse(host).unwrap()).to_vec();
         ProxyPolicy { dynamic_servers: true, allowed_hosts }
     }
 
@@ -204,16 +223,16 @@ mod tests {
     }
 
     #[test]
-    fn others_are_on_this_machine_or_listed() {
+    fn others_are_listed() {
         let servers = json!({
-            "a": { "host": "localhost", "port": 8080 }, "b": { "url": "http://127.1.2.3/x" },
+            "a": { "host": "localhost", "port": 8080 }, "b": { "url": "http://127.1.2.3:8080/x" },
             "c": { "host": "::1", "port": 1 }, "d": { "url": "https://db.example/mcp" },
             "e": { "url": "http://10.0.0.1:80" },
         });
         let expected = [
-            "http://localhost:8080/mcp",
-            "http://127.1.2.3/x",
-            "http://[::1]:1/mcp",
+            "http://localhost:8080/mcp http://localhost:8080/sse",
+            "http://127.1.2.3:8080/x",
+            "http://[::1]:1/mcp http://[::1]:1/sse",
             "https://db.example/mcp",
             "http://10.0.0.1:80",
         ];
@@ -222,9 +241,63 @@ mod tests {
     }
 
     #[test]
-    fn nothing_passes_for_this_machine() {
+    fn a_host_is_a_host_and_nothing_more() {
+        for host in [
+            "127.1",
+            "0x7f.1",
+            "0177.0.0.1",
+            "2130706433",
+            "[::]",
+            "::",
+            "0.0.0.0",
+            "localhost.",
+            "169.254.169.254",
+            "[fe80::1%lo]",
+            "::ffff:169.254.169.254",
+            "user@localhost",
+            "localhost:8080",
+            "localhost/mcp",
+            "localhost#",
+            "localhost\\@evil.example",
+            "http://localhost",
+            "local host",
+            "localhost\u{0}",
+            "l\u{f6}calhost",
+            "",
+            "*",
+        ] {
+            let servers = json!({ "x": { "host": host, "port": 8080 } });
+            assert!(read(&servers, &open()).is_err(), "{host}");
+        }
+        for port in [
+            json!(0),
+            json!(65_536),
+            json!(-1),
+            json!(8080.5),
+            json!(null),
+            json!("80a"),
+            json!("+8080"),
+            json!(""),
+        ] {
+            let servers = json!({ "x": { "host": "localhost", "port": port } });
+            assert!(read(&servers, &open()).is_err(), "{port}");
+        }
+        let text = json!({ "x": { "host": "localhost", "port": "8080" } });
+        assert!(read(&text, &open()).is_ok());
+    }
+
+    #[test]
+    fn nothing_else_is_reached() {
         for url in [
             "http://169.254.169.254/latest",
+            "http://localhost/",
+            "http://localhost:8081/",
+            "http://127.0.0.1:2/",
+            "http://[::1]:2/",
+            "http://[::ffff:127.0.0.1]/",
+            "http://127.1:8080/",
+            "http://0x7f.1:8080/",
+            "http://2130706433:8080/",
             "http://localhost@evil.example/",
             "http://localhost.evil.example/",
             "http://evil.example#localhost",
@@ -238,7 +311,7 @@ mod tests {
         ] {
             assert!(read(&json!({ "x": { "url": url } }), &open()).is_err(), "{url}");
         }
-        let mapped = json!({ "x": { "url": "http://[::ffff:127.0.0.1]/" } });
+        let mapped = json!({ "x": { "url": "http://[::ffff:127.0.0.1]:8080/" } });
         assert!(read(&mapped, &open()).is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! The record of a run that has ended.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -9,11 +9,10 @@ use onecall_store::{CallFacts, RunDetail, RunRecord, RunSummary};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::note::{Depth, Note, Notes};
 use super::recording::Finished;
 use super::redactor::Redactor;
 use super::savings::Worth;
-use super::texts::Excerpt;
+use crate::call_log::{Depth, Excerpt, LoggedCall, LoggedCalls};
 
 /// Bytes of a program, and of what an error says, that are kept.
 const LONGEST_PROGRAM: usize = 1024 * 1024;
@@ -30,27 +29,29 @@ pub(super) fn record(
 ) -> RunRecord {
     let about = &run.about;
     let clean = |text: &str, limit: usize| clean(redactor, text, limit);
-    let cached: HashSet<u64> = run.cached.iter().copied().collect();
-    let spec_of = |name: &str| run.specs.get(name).or_else(|| tools.get(name).copied());
+    let spec_of = |call: &LoggedCall| {
+        let name = call.name.as_str();
+        call.tool.clone().or_else(|| tools.get(name).copied().cloned())
+    };
     let calls: Vec<CallFacts> = run
-        .notes
+        .log
         .calls
         .iter()
         .enumerate()
-        .map(|(place, note)| CallFacts {
-            name: clean(note.name.as_str(), LONGEST_NAME),
-            server: match spec_of(note.name.as_str()) {
+        .map(|(place, call)| CallFacts {
+            name: clean(call.name.as_str(), LONGEST_NAME),
+            server: match spec_of(call) {
                 Some(spec) => spec.server.to_string(),
-                None => server_in(note.name.as_str()),
+                None => server_in(call.name.as_str()),
             },
-            cached: cached.contains(&note.id),
             tokens: of_calls.get(place).copied(),
-            ..call_facts(&run.notes, note, depth, redactor)
+            ..call_facts(&run.log, call, depth, redactor)
         })
         .collect();
     let failed = calls.iter().filter(|call| call.error.is_some()).count();
+    let cached = calls.iter().filter(|call| call.cached).count();
     let detail = match depth {
-        Depth::Sample => RunDetail::Metadata,
+        Depth::None | Depth::Sample => RunDetail::Metadata,
         Depth::Full => RunDetail::Full,
     };
     let error = run.result.as_ref().err().map(|failure| {
@@ -61,7 +62,7 @@ pub(super) fn record(
         id: about.id.clone(),
         started: about.started,
         client: clean(&about.client, LONGEST_NAME),
-        kind: about.kind.to_owned(),
+        kind: about.kind.name().to_owned(),
         language: about.language.to_owned(),
         engine: engine_name(about.engine).to_owned(),
         session: about.session.as_deref().map(|session| clean(session, LONGEST_NAME)),
@@ -69,27 +70,34 @@ pub(super) fn record(
         outcome: outcome_name(&run.result).to_owned(),
         error,
         duration: run.duration,
-        output_bytes: whole(run.notes.output.bytes),
+        output_bytes: whole(run.log.output.bytes),
         output_truncated: run.output_truncated,
-        call_count: whole(calls.len()).saturating_add(run.notes.more),
+        call_count: whole(calls.len()).saturating_add(run.log.more),
         failed_calls: whole(failed),
-        cached_calls: whole(cached.len()),
-        tokens: Some(tokens),
+        cached_calls: whole(cached),
+        // A single call saves nothing and costs nothing.
+        tokens: (!about.kind.is_single_call()).then_some(tokens),
         detail,
     };
     let is_full = depth == Depth::Full;
     RunRecord {
         run: summary,
         program: clean(&about.code, LONGEST_PROGRAM),
-        output: is_full.then(|| redactor.clean(run.notes.text(run.notes.output).text.to_owned())),
+        argv: about.argv.iter().map(|word| redactor.clean(word.clone())).collect(),
+        output: is_full.then(|| redactor.clean(run.log.text(run.log.output).text.to_owned())),
         tools: is_full.then(|| definitions(run, &spec_of)),
         calls,
     }
 }
 
-fn call_facts(notes: &Notes, note: &Note, depth: Depth, redactor: &Redactor) -> CallFacts {
-    let arguments = notes.text(note.arguments);
-    let hash = match &note.hash {
+fn call_facts(
+    log: &LoggedCalls,
+    call: &LoggedCall,
+    depth: Depth,
+    redactor: &Redactor,
+) -> CallFacts {
+    let arguments = log.text(call.arguments);
+    let hash = match &call.hash {
         Some(hash) => **hash,
         None => Sha256::digest(arguments.text).into(),
     };
@@ -97,9 +105,9 @@ fn call_facts(notes: &Notes, note: &Note, depth: Depth, redactor: &Redactor) -> 
         let is_kept = depth == Depth::Full && text.is_whole();
         is_kept.then(|| redactor.clean(text.text.to_owned()))
     };
-    let (result, error) = match note.end.as_ref().map(|end| end.result) {
-        Some(Ok((kind, place))) => (Some((kind, notes.text(place))), None),
-        Some(Err(place)) => (None, Some(notes.text(place))),
+    let (result, error) = match call.end.as_ref().map(|end| end.result) {
+        Some(Ok((kind, place))) => (Some((kind, log.text(place))), None),
+        Some(Err(place)) => (None, Some(log.text(place))),
         None => (None, None),
     };
     CallFacts {
@@ -108,10 +116,10 @@ fn call_facts(notes: &Notes, note: &Note, depth: Depth, redactor: &Redactor) -> 
         arguments_hash: hexadecimal(&hash),
         arguments_bytes: whole(arguments.bytes),
         result_bytes: whole(result.map_or(0, |(_, text)| text.bytes)),
-        started: note.started,
-        duration: note.end.as_ref().map(|end| end.duration),
+        started: call.started,
+        duration: call.end.as_ref().map(|end| end.duration),
         error: error.map(|error| clean(redactor, error.text, LONGEST_ERROR)),
-        cached: false,
+        cached: call.end.as_ref().is_some_and(|end| end.is_cached),
         arguments: full(arguments),
         result: result.and_then(|(kind, text)| Some((kind.to_owned(), full(text)?))),
         tokens: None,
@@ -119,16 +127,10 @@ fn call_facts(notes: &Notes, note: &Note, depth: Depth, redactor: &Redactor) -> 
 }
 
 /// The tools that were called, so that their arguments can be understood again.
-fn definitions<'a>(
-    run: &'a Finished,
-    spec_of: &dyn Fn(&str) -> Option<&'a Arc<ToolSpec>>,
-) -> String {
-    let called: BTreeMap<&str, &Arc<ToolSpec>> = run
-        .notes
-        .calls
-        .iter()
-        .filter_map(|note| Some((note.name.as_str(), spec_of(note.name.as_str())?)))
-        .collect();
+fn definitions(run: &Finished, spec_of: &dyn Fn(&LoggedCall) -> Option<Arc<ToolSpec>>) -> String {
+    let calls = run.log.calls.iter();
+    let called: BTreeMap<&str, Arc<ToolSpec>> =
+        calls.filter_map(|call| Some((call.name.as_str(), spec_of(call)?))).collect();
     let definitions = called.values().map(|spec| {
         json!({
             "name": spec.callable.as_str(),
@@ -148,12 +150,14 @@ fn outcome_name(result: &Result<(), Failure>) -> &'static str {
         Err(Failure::TimedOut { .. }) => "timed_out",
         Err(Failure::Cancelled) => "cancelled",
         Err(Failure::WorkspaceFull { .. }) => "workspace_full",
+        Err(Failure::TooManyPrograms { .. }) => "too_many_programs",
         Err(Failure::WorkerDied { .. }) => "worker_died",
         Err(Failure::EngineUnavailable { .. }) => "engine_unavailable",
     }
 }
 
-fn engine_name(engine: EngineChoice) -> &'static str {
+fn engine_name(engine: Option<EngineChoice>) -> &'static str {
+    let Some(engine) = engine else { return "none" };
     match engine {
         EngineChoice::Auto => "auto",
         EngineChoice::Python => "python",

@@ -1,17 +1,14 @@
 //! What is remembered of each run, and what it was worth.
 //!
-//! While a program runs, [`Recording`] notes its calls, which is little more than copying a
-//! few bytes. Everything else (hashes, redaction, counting tokens) happens on the thread of
+//! While a program runs, its [`CallLog`](crate::call_log::CallLog) keeps a few bytes of each call. Everything else (hashes, redaction, counting tokens) happens on the thread of
 //! the [`Recorder`] once the answer has gone out, and that thread hands the record to the
 //! one that writes.
 
 mod facts;
-mod note;
 mod recorder;
 mod recording;
 mod redactor;
 mod savings;
-mod texts;
 mod tokenizer;
 
 pub(crate) use recorder::Origin;

@@ -8,16 +8,16 @@ use std::thread;
 use std::time::Duration;
 
 use onecall_config::{Config, Records};
-use onecall_core::{Tokens, ToolSpec};
-use onecall_store::{Retention, RunId, Timestamp, Writer};
+use onecall_core::{RunId, Tokens, ToolSpec};
+use onecall_store::{Retention, Timestamp, Writer};
 use tokio::sync::oneshot;
 
 use super::facts;
-use super::note::Depth;
 use super::recording::{Finished, Underway};
 use super::redactor::Redactor;
 use super::savings::{Counter, IDLE};
 use crate::Directory;
+use crate::call_log::Depth;
 
 /// Runs that may wait to be recorded. Their notes are small, those of full records are not.
 const QUEUE: usize = 256;
@@ -129,7 +129,8 @@ impl Recorder {
         lock(&self.state.redactor).add(Redactor::of(config));
     }
 
-    pub(super) fn depth(&self) -> Depth {
+    /// How much of each call the record of a run needs.
+    pub(crate) fn depth(&self) -> Depth {
         self.state.depth()
     }
 
@@ -219,8 +220,9 @@ impl State {
         let record = facts::record(&run, self.depth(), &redactor, &by_name, worth);
         let id = record.run.id.clone();
         store.submit(record.stored_bytes(), move |store| store.put_run(&record));
-        run.notes.thin();
-        (!counter.is_ready()).then_some((id, run))
+        run.log.thin();
+        let is_uncounted = !counter.is_ready() && !run.about.kind.is_single_call();
+        is_uncounted.then_some((id, run))
     }
 
     /// Counts the tokens of runs that are recorded already.

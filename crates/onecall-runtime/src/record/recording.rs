@@ -1,25 +1,21 @@
 //! One run on its way into a record.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use onecall_core::{
-    CallableName, EngineChoice, Failure, Language, Outcome, Program, Tokens, ToolCall, ToolError,
-    ToolSpec, ToolValue,
-};
-use onecall_store::{RunId, Timestamp};
+use onecall_core::{EngineChoice, Failure, Language, Outcome, Program, RunId, RunKind, Tokens};
+use onecall_store::Timestamp;
 use tokio::sync::oneshot;
 
-use super::note::Notes;
 use super::recorder::{Origin, Recorder};
 use crate::Observer;
+use crate::call_log::{CallLog, LoggedCalls};
 
 /// How long an answer waits for the count of what it saved.
 const COUNTING: Duration = Duration::from_secs(3);
 
-/// Notes the calls of a program, and turns them into a record when it has ended. One that
-/// is dropped before was cancelled.
+/// Makes a record of a run and its log when the run has ended. A run that is dropped before was
+/// cancelled.
 pub(crate) struct Recording {
     pub(crate) id: RunId,
     recorder: Arc<Recorder>,
@@ -28,15 +24,9 @@ pub(crate) struct Recording {
 
 /// A run that has not ended, as its recorder knows it, too.
 pub(super) struct Underway {
-    begun: Instant,
-    log: Mutex<Log>,
-}
-
-struct Log {
     /// Gone once it has been handed over.
-    about: Option<About>,
-    notes: Notes,
-    specs: HashMap<CallableName, Arc<ToolSpec>>,
+    about: Mutex<Option<About>>,
+    log: Arc<CallLog>,
 }
 
 /// What is known of a run from its beginning.
@@ -45,11 +35,13 @@ pub(super) struct About {
     pub(super) id: RunId,
     pub(super) started: Timestamp,
     pub(super) client: String,
-    pub(super) kind: &'static str,
+    pub(super) kind: RunKind,
     pub(super) language: &'static str,
-    pub(super) engine: EngineChoice,
+    /// What runs it; nothing for a call without a program.
+    pub(super) engine: Option<EngineChoice>,
     pub(super) session: Option<String>,
     pub(super) code: String,
+    pub(super) argv: Vec<String>,
 }
 
 /// A run that has ended.
@@ -58,10 +50,7 @@ pub(super) struct Finished {
     pub(super) duration: Duration,
     pub(super) result: Result<(), Failure>,
     pub(super) output_truncated: bool,
-    pub(super) notes: Notes,
-    /// Which calls were answered from the cache.
-    pub(super) cached: Vec<u64>,
-    pub(super) specs: HashMap<CallableName, Arc<ToolSpec>>,
+    pub(super) log: LoggedCalls,
     pub(super) origin: Origin,
 }
 
@@ -70,8 +59,9 @@ impl Recording {
     pub(crate) fn begin(
         recorder: &Arc<Recorder>,
         program: &Program,
-        kind: &'static str,
+        kind: RunKind,
         observer: &dyn Observer,
+        log: &Arc<CallLog>,
     ) -> Self {
         let engine = program.engine.unwrap_or_default();
         let language = match engine {
@@ -80,43 +70,21 @@ impl Recording {
         };
         let language = Language::NAMES.iter().find(|(_, it)| *it == language);
         let started = Timestamp::now();
-        let id = RunId::new(started);
+        let id = RunId::at(started.0);
         let about = About {
             id: id.clone(),
             started,
             client: observer.client(),
             kind,
             language: language.map_or("", |(name, _)| name),
-            engine,
-            session: program.session.as_ref().map(|session| session.name.clone()),
+            engine: Some(engine),
+            session: program.session.as_ref().and_then(|it| it.session.name().map(str::to_owned)),
             code: program.code.clone(),
+            argv: program.argv.clone(),
         };
-        let notes = Notes::new(recorder.depth());
-        let log = Log { about: Some(about), notes, specs: HashMap::new() };
-        let run = Arc::new(Underway { begun: Instant::now(), log: Mutex::new(log) });
+        let run = Arc::new(Underway { about: Mutex::new(Some(about)), log: Arc::clone(log) });
         recorder.watch(&run);
         Self { id, recorder: Arc::clone(recorder), run }
-    }
-
-    /// A name of the program means this tool.
-    pub(crate) fn met(&self, spec: &Arc<ToolSpec>) {
-        self.run.log().specs.insert(spec.callable.clone(), Arc::clone(spec));
-    }
-
-    /// Where the note of a call is, if there is room for one.
-    pub(crate) fn call_began(&self, call: &ToolCall, now: Instant) -> Option<usize> {
-        let started = now.saturating_duration_since(self.run.begun);
-        self.run.log().notes.begin(call, started)
-    }
-
-    pub(crate) fn call_ended(
-        &self,
-        place: usize,
-        result: &Result<ToolValue, ToolError>,
-        now: Instant,
-    ) {
-        let ended = now.saturating_duration_since(self.run.begun);
-        self.run.log().notes.end(place, ended, result);
     }
 
     /// Hands the run over. What it was worth can be waited for if agents are told so.
@@ -124,17 +92,15 @@ impl Recording {
         &self,
         outcome: &Outcome,
         answer: impl FnOnce() -> String,
-        engine: EngineChoice,
+        engine: Option<EngineChoice>,
         origin: Origin,
     ) -> Option<Counting> {
-        let cached = outcome.calls.records.iter().filter(|call| call.cached).map(|call| call.id);
         let mut run = self.run.hand_over()?;
         run.about.engine = engine;
-        run.notes.conclude(&outcome.stdout.text, &answer());
+        run.log.conclude(&outcome.stdout.text, &answer());
         let finished = Finished {
             result: outcome.result.clone(),
             output_truncated: outcome.stdout.truncated,
-            cached: cached.collect(),
             origin,
             ..run
         };
@@ -145,23 +111,15 @@ impl Recording {
 impl Underway {
     /// What there is of it, the first time.
     pub(super) fn hand_over(&self) -> Option<Finished> {
-        let mut log = self.log();
-        let about = log.about.take()?;
-        let notes = log.notes.take();
+        let about = self.about.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Finished {
             about,
-            duration: self.begun.elapsed(),
+            duration: self.log.begun().elapsed(),
             result: Err(Failure::Cancelled),
             output_truncated: false,
-            notes,
-            cached: Vec::new(),
-            specs: std::mem::take(&mut log.specs),
+            log: self.log.take(),
             origin: Origin::Unknown,
         })
-    }
-
-    fn log(&self) -> MutexGuard<'_, Log> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

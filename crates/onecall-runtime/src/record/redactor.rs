@@ -15,7 +15,8 @@ const LONG: usize = 8;
 const SHORT: usize = 4;
 
 /// Knows every value of the configuration that nobody else may see: the environments of
-/// servers and commands, the headers of remote ones, and what proves who we are to them.
+/// servers and commands, the headers of remote ones, what proves who we are to them, and the
+/// user's secrets.
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
     /// The longest first, so that none is taken for a part of another.
@@ -26,17 +27,21 @@ impl Redactor {
     /// The secrets of this configuration.
     #[must_use]
     pub fn of(config: &Config) -> Self {
-        let mut values = Vec::new();
+        let mut values: Vec<&Secret> = config.secrets.iter().collect();
         for server in &config.servers {
             match &server.transport {
                 Transport::Stdio(stdio) => values.extend(stdio.env.values()),
-                Transport::Auto(remote) | Transport::Http(remote) | Transport::Sse(remote) => {
+                Transport::Auto(remote)
+                | Transport::Either { http: remote, .. }
+                | Transport::Http(remote)
+                | Transport::Sse(remote) => {
                     values.extend(remote.headers.values());
                     let oauth = remote.oauth.as_ref();
                     values.extend(
                         oauth.and_then(|OAuth { client_secret, .. }| client_secret.as_ref()),
                     );
                 }
+                Transport::Unresolved(_) => {}
             }
         }
         for tool in &config.local_tools {
@@ -65,10 +70,30 @@ impl Redactor {
     }
 
     /// Takes out those of another one, too.
-    pub(crate) fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         let known = std::mem::take(&mut self.secrets);
         let all = known.iter().chain(&other.secrets).map(Secret::reveal);
         *self = Self::new(all);
+    }
+
+    /// The text without secrets. If it ends with `…`, it was cut off there, and the beginning of
+    /// a secret that was cut in two is taken out as well.
+    #[must_use]
+    pub fn clean_cut(&self, text: String) -> String {
+        let text = self.clean(text);
+        let Some(kept) = text.strip_suffix('…') else { return text };
+        let kept = self.secrets.iter().filter_map(|secret| without_beginning(kept, secret));
+        match kept.min_by_key(|kept| kept.len()) {
+            Some(kept) => format!("{kept}{REDACTED}…"),
+            None => text,
+        }
+    }
+
+    /// Whether a secret is in the text that is too long to be a common word.
+    #[must_use]
+    pub fn finds_in(&self, text: &str) -> bool {
+        let is_long = |secret: &&Secret| secret.reveal().chars().count() >= LONG;
+        self.secrets.iter().filter(is_long).any(|secret| text.contains(secret.reveal()))
     }
 
     /// The text without secrets.
@@ -105,6 +130,13 @@ fn without<'a>(text: &'a str, secret: &str) -> Cow<'a, str> {
     }
     cleaned.push_str(text.get(kept..).unwrap_or_default());
     Cow::Owned(cleaned)
+}
+
+/// The text before the beginning of `secret` that it ends with, if that is a long one.
+fn without_beginning<'a>(text: &'a str, secret: &Secret) -> Option<&'a str> {
+    let secret = secret.reveal();
+    let mut beginnings = (LONG..secret.len()).rev().filter_map(|end| secret.get(..end));
+    beginnings.find_map(|beginning| text.strip_suffix(beginning))
 }
 
 /// The inside of a JSON string that says this.
@@ -145,6 +177,22 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(redactor.clean(text.to_owned()), expected);
+        }
+    }
+
+    #[test]
+    fn a_secret_that_was_cut_in_two_goes_as_well() {
+        let redactor = Redactor::new(["swordfish-12345", "prod"]);
+        let cases = [
+            ("key swordfish-12345…", "key [redacted]…"),
+            ("key swordfish-123…", "key [redacted]…"),
+            ("key swordfis…", "key [redacted]…"),
+            ("key swordfi…", "key swordfi…"),
+            ("key swordfish-123", "key swordfish-123"),
+            ("swordfish-12 and more…", "swordfish-12 and more…"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(redactor.clean_cut(text.to_owned()), expected);
         }
     }
 

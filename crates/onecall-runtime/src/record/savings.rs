@@ -12,10 +12,9 @@ use std::time::{Duration, Instant};
 use onecall_core::{CallableName, Tokens, ToolSpec};
 use serde_json::json;
 
-use super::note::{Note, Notes};
 use super::recording::Finished;
-use super::texts::Excerpt;
 use super::tokenizer::Tokenizer;
+use crate::call_log::{Excerpt, LoggedCall, LoggedCalls};
 
 /// The tokenizer is forgotten when nobody has needed it for this long.
 pub(super) const IDLE: Duration = Duration::from_secs(60);
@@ -82,16 +81,15 @@ impl Counter {
             let tokens = self.meter(usize::MAX).whole(own_definitions);
             self.own = (own_definitions.to_owned(), tokens);
         }
-        let notes = &run.notes;
+        let log = &run.log;
         let mut meter = self.meter(COUNTED);
-        let calls: Vec<u64> = notes.calls.iter().map(|note| meter.call(notes, note)).collect();
+        let calls: Vec<u64> = log.calls.iter().map(|call| meter.call(log, call)).collect();
         let noted: u64 = calls.iter().sum();
         // Those that were too many to note are taken to be like the others.
         let count = u64::try_from(calls.len()).unwrap_or(u64::MAX).max(1);
-        let more = notes.more.saturating_mul(noted / count);
+        let more = log.more.saturating_mul(noted / count);
         let mut ours = self.meter(usize::MAX);
-        let onecall =
-            self.own.1 + ours.whole(&run.about.code) + ours.text(notes.text(notes.answer));
+        let onecall = self.own.1 + ours.whole(&run.about.code) + ours.text(log.text(log.answer));
         let tokens = Tokens {
             direct: definitions.tokens.saturating_add(noted).saturating_add(more),
             onecall,
@@ -144,7 +142,7 @@ fn load() -> Option<Tokenizer> {
 fn definition(spec: &ToolSpec) -> String {
     let definition = json!({
         "name": spec.callable.as_str(),
-        "description": spec.description,
+        "description": spec.description.as_deref(),
         "input_schema": spec.input_schema,
     });
     definition.to_string()
@@ -166,18 +164,18 @@ impl Meter<'_> {
         self.text(Excerpt::whole(text))
     }
 
-    fn call(&mut self, notes: &Notes, note: &Note) -> u64 {
-        let name = match self.names.get(&note.name) {
+    fn call(&mut self, log: &LoggedCalls, call: &LoggedCall) -> u64 {
+        let name = match self.names.get(&call.name) {
             Some(tokens) => *tokens,
             None => {
-                let tokens = self.whole(note.name.as_str());
-                self.names.insert(note.name.clone(), tokens);
+                let tokens = self.whole(call.name.as_str());
+                self.names.insert(call.name.clone(), tokens);
                 tokens
             }
         };
-        let asked = name.saturating_add(self.text(notes.text(note.arguments)));
-        let answered = match note.end.as_ref().map(|end| &end.result) {
-            Some(Ok((_, place)) | Err(place)) => self.text(notes.text(*place)),
+        let asked = name.saturating_add(self.text(log.text(call.arguments)));
+        let answered = match call.end.as_ref().map(|end| &end.result) {
+            Some(Ok((_, place)) | Err(place)) => self.text(log.text(*place)),
             None => 0,
         };
         asked.saturating_add(answered)

@@ -2,25 +2,43 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Bytes, Frame, SizeHint};
+use hyper::body::{Body, Buf, Bytes, Frame, SizeHint};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
+use onecall_core::BoxFuture;
 use serde_json::json;
 
 use super::body::Share;
+use super::connections::Asking;
+use crate::unread::{Charge, Unread};
 
 /// What rmcp answers with.
 pub(super) type Content = BoxBody<Bytes, Infallible>;
 
-/// An answer's body. While it is sent, the memory of its request stays taken: a
-/// program runs meanwhile, and its source is part of it.
+/// A part of an answer up to this long waits for no room: how many there are is bounded by
+/// the number of connections.
+const SHORT: usize = 64 * 1024;
+
+/// An answer's body. Its long parts wait for room among the unread answers.
 pub(super) struct Answer {
     content: Content,
+    unread: Arc<Unread>,
+    waiting: Option<(Bytes, BoxFuture<'static, Charge>)>,
+    /// The memory of the request: a program runs meanwhile, and its source is part of it.
     _share: Share,
+    /// The connection is in use.
+    _asking: Asking,
+}
+
+/// A part of an answer, which takes its room until it is written to the socket.
+pub(super) struct Part {
+    bytes: Bytes,
+    _charge: Option<Charge>,
 }
 
 /// Plain words.
@@ -51,27 +69,79 @@ fn answer(status: StatusCode, kind: HeaderValue, words: String) -> Response<Cont
     response
 }
 
-/// An answer that holds the memory of its request.
-pub(super) fn holding(response: Response<Content>, share: Share) -> Response<Answer> {
-    response.map(|content| Answer { content, _share: share })
+/// An answer on its way to the client.
+pub(super) fn on_its_way(
+    response: Response<Content>,
+    unread: &Arc<Unread>,
+    share: Share,
+    asking: Asking,
+) -> Response<Answer> {
+    let unread = Arc::clone(unread);
+    response.map(|content| Answer {
+        content,
+        unread,
+        waiting: None,
+        _share: share,
+        _asking: asking,
+    })
 }
 
 impl Body for Answer {
-    type Data = Bytes;
+    type Data = Part;
     type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.content).poll_frame(context)
+    ) -> Poll<Option<Result<Frame<Part>, Infallible>>> {
+        if self.waiting.is_none() {
+            let frame = match ready!(Pin::new(&mut self.content).poll_frame(context)) {
+                Some(Ok(frame)) => frame,
+                Some(Err(never)) => match never {},
+                None => return Poll::Ready(None),
+            };
+            let bytes = match frame.into_data() {
+                Ok(bytes) => bytes,
+                Err(frame) => {
+                    return Poll::Ready(frame.into_trailers().ok().map(Frame::trailers).map(Ok));
+                }
+            };
+            if bytes.len() <= SHORT {
+                return Poll::Ready(Some(Ok(Frame::data(Part { bytes, _charge: None }))));
+            }
+            let charge = Arc::clone(&self.unread).charge(bytes.len());
+            self.waiting = Some((bytes, Box::pin(charge)));
+        }
+        let Some((_, charge)) = &mut self.waiting else { return Poll::Ready(None) };
+        let charge = ready!(charge.as_mut().poll(context));
+        let taken = self.waiting.take().map(|(bytes, _)| bytes);
+        let part = taken.map(|bytes| Part { bytes, _charge: Some(charge) });
+        Poll::Ready(part.map(Frame::data).map(Ok))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.content.is_end_stream()
+        self.waiting.is_none() && self.content.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.content.size_hint()
+        match &self.waiting {
+            // It is asked for before the first part only.
+            Some(_) => SizeHint::default(),
+            None => self.content.size_hint(),
+        }
+    }
+}
+
+impl Buf for Part {
+    fn remaining(&self) -> usize {
+        self.bytes.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.bytes.chunk()
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
     }
 }

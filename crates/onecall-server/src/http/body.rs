@@ -1,5 +1,5 @@
 //! Reads the bodies of requests: none too long, none too slowly, and all of them
-//! together within a fixed share of memory.
+//! together within a fixed share of memory. A short body never waits for a long one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,21 +8,29 @@ use http_body_util::BodyExt;
 use hyper::StatusCode;
 use hyper::body::{Body, Bytes, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// The longest request. Programs are written by models, which write less.
 pub(super) const MAX_BODY: usize = 4 * 1024 * 1024;
 
-/// How much of all requests together may be in memory.
+/// A body up to this long waits for no memory: how many there are is bounded by the number
+/// of connections.
+const SHORT: usize = 64 * 1024;
+
+/// How much of all longer bodies together may be in memory.
 const MAX_TOGETHER: usize = 8 * MAX_BODY;
 
-/// How long a client may take to send a request's body.
+/// How long a client may take to send a request's body, and how long a long body waits for
+/// the memory that others hold.
 const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// How long a client may take to send the next [`SHORT`] bytes, or the end.
+const STEP_TIME: Duration = Duration::from_secs(5);
 
 /// What of that memory is counted as one.
 const UNIT: usize = 1024;
 
-/// The memory that requests share.
+/// The memory that long bodies share.
 pub(super) struct Memory(Arc<Semaphore>);
 
 /// A body, and the part of the memory that it takes.
@@ -31,9 +39,16 @@ pub(super) struct Read {
     pub share: Share,
 }
 
-/// A part of the memory, given back when dropped.
+/// A part of the memory, given back when dropped. Short bodies take none.
 #[derive(Default)]
 pub(super) struct Share(Option<OwnedSemaphorePermit>);
+
+/// How far a client has to be, and until when.
+struct Pace {
+    end: Instant,
+    step: Instant,
+    bytes: usize,
+}
 
 impl Memory {
     pub fn new() -> Self {
@@ -41,42 +56,75 @@ impl Memory {
     }
 
     /// Reads a body, or says with which status to refuse it.
-    pub async fn read(&self, body: Incoming) -> Result<Read, StatusCode> {
+    pub async fn read(&self, mut body: Incoming) -> Result<Read, StatusCode> {
         let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
         if announced > MAX_BODY {
             return Err(StatusCode::PAYLOAD_TOO_LARGE);
         }
-        match timeout(BODY_TIME, self.collect(body)).await {
-            Ok(read) => read,
-            Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
-        }
-    }
-
-    async fn collect(&self, mut body: Incoming) -> Result<Read, StatusCode> {
         let mut bytes = Vec::new();
         let mut share = Share::default();
-        while let Some(frame) = body.frame().await {
+        let mut pace = Pace::from(0);
+        loop {
+            let frame = timeout_at(pace.deadline(), body.frame()).await;
+            let Some(frame) = frame.map_err(|_| StatusCode::REQUEST_TIMEOUT)? else { break };
             let frame = frame.map_err(|_| StatusCode::BAD_REQUEST)?;
             let Ok(data) = frame.into_data() else { continue };
-            if bytes.len().saturating_add(data.len()) > MAX_BODY {
+            let length = bytes.len().saturating_add(data.len());
+            if length > MAX_BODY {
                 return Err(StatusCode::PAYLOAD_TOO_LARGE);
             }
-            share.grow(&self.0, data.len()).await;
+            if length > SHORT && share.0.is_none() {
+                // All at once: two that wait for the rest of their memory would wait for
+                // each other.
+                let most = if announced > 0 { announced } else { MAX_BODY };
+                share = self.reserve(most).await?;
+                pace = Pace::from(length);
+            }
             bytes.extend_from_slice(&data);
+            pace.arrived(length);
         }
+        share.shrink_to(bytes.len());
         Ok(Read { bytes: bytes.into(), share })
+    }
+
+    async fn reserve(&self, bytes: usize) -> Result<Share, StatusCode> {
+        let reserved = Arc::clone(&self.0).acquire_many_owned(units(bytes));
+        match timeout(BODY_TIME, reserved).await {
+            // The semaphore is never closed.
+            Ok(permit) => Ok(Share(permit.ok())),
+            Err(_) => Err(StatusCode::SERVICE_UNAVAILABLE),
+        }
     }
 }
 
 impl Share {
-    /// Waits for the memory that others hold, at most until the body has to be there.
-    async fn grow(&mut self, memory: &Arc<Semaphore>, bytes: usize) {
-        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
-        // It is never closed.
-        let Ok(more) = Arc::clone(memory).acquire_many_owned(units).await else { return };
-        match &mut self.0 {
-            Some(permit) => permit.merge(more),
-            none => *none = Some(more),
+    fn shrink_to(&mut self, bytes: usize) {
+        let Some(permit) = &mut self.0 else { return };
+        let needed = usize::try_from(units(bytes)).unwrap_or(usize::MAX);
+        let rest = permit.num_permits().saturating_sub(needed);
+        drop(permit.split(rest));
+    }
+}
+
+impl Pace {
+    /// From now on, with so many bytes there.
+    fn from(bytes: usize) -> Self {
+        let now = Instant::now();
+        Self { end: now + BODY_TIME, step: now + STEP_TIME, bytes }
+    }
+
+    fn deadline(&self) -> Instant {
+        self.end.min(self.step)
+    }
+
+    fn arrived(&mut self, bytes: usize) {
+        if bytes >= self.bytes.saturating_add(SHORT) {
+            self.bytes = bytes;
+            self.step = Instant::now() + STEP_TIME;
         }
     }
+}
+
+fn units(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }

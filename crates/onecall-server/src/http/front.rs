@@ -5,19 +5,24 @@ use std::sync::Arc;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{
+    ALLOW, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use onecall_runtime::Gateway;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::de::IgnoredAny;
 
-use super::answer::{Answer, Content, holding, numbers, rpc_error, text};
+use super::answer::{Answer, Content, numbers, on_its_way, rpc_error, text};
 use super::body::{MAX_BODY, Memory, Read, Share};
+use super::connections::{Asking, MAX_ADMITTED};
 use super::cors;
 use super::names::{Foreign, Names};
-use super::sessions::{RETRY, Sessions};
+use super::sessions::Sessions;
+use super::streams::RETRY;
 use super::token::Token;
 use crate::handler::Handler;
+use crate::unread::Unread;
 
 const MCP: &str = "/mcp";
 const HEALTH: &str = "/health";
@@ -34,6 +39,7 @@ pub(super) struct Front {
     names: Names,
     token: Option<Token>,
     memory: Memory,
+    unread: Arc<Unread>,
     sessions: Arc<Sessions>,
     gateway: Arc<Gateway>,
     mcp: StreamableHttpService<Handler, Sessions>,
@@ -48,10 +54,16 @@ impl Front {
             .disable_allowed_origins()
             .with_sse_retry(Some(RETRY))
             .with_max_request_body_bytes(MAX_BODY);
-        let served = Arc::clone(&gateway);
-        let handler = move || Ok(Handler::new(Arc::clone(&served)));
+        let unread = Unread::new();
+        let (served, shared) = (Arc::clone(&gateway), Arc::clone(&unread));
+        let handler = move || Ok(Handler::new(Arc::clone(&served), Arc::clone(&shared)));
         let mcp = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
-        Self { names, token, memory: Memory::new(), sessions, gateway, mcp }
+        Self { names, token, memory: Memory::new(), unread, sessions, gateway, mcp }
+    }
+
+    /// The answers that clients have not read yet.
+    pub fn unread(&self) -> &Arc<Unread> {
+        &self.unread
     }
 
     pub fn sessions(&self) -> &Sessions {
@@ -64,16 +76,32 @@ impl Front {
     }
 
     /// Answers one request, which arrived at the address `here`.
-    pub async fn answer(&self, request: Request<Incoming>, here: SocketAddr) -> Response<Answer> {
+    pub async fn answer(
+        &self,
+        request: Request<Incoming>,
+        here: SocketAddr,
+        asking: Asking,
+    ) -> Response<Answer> {
+        let (response, share) = self.respond(request, here, &asking).await;
+        on_its_way(response, &self.unread, share, asking)
+    }
+
+    async fn respond(
+        &self,
+        request: Request<Incoming>,
+        here: SocketAddr,
+        asking: &Asking,
+    ) -> (Response<Content>, Share) {
         if request.uri().path() == HEALTH {
-            return holding(health(request.method()), Share::default());
+            return (health(request.method()), Share::default());
         }
         if let Err(foreign) = self.names.check(request.uri(), request.headers(), here) {
-            return holding(forbidden(foreign), Share::default());
+            return (forbidden(foreign), Share::default());
         }
         let origin = cors::origin(request.headers());
         let (mut response, share) = match self.refusal(&request) {
             Some(refusal) => (refusal, Share::default()),
+            None if asking.admit().is_err() => (full(), Share::default()),
             None if request.uri().path() == METRICS => {
                 (self.metrics(request.method()), Share::default())
             }
@@ -82,7 +110,7 @@ impl Front {
         if let Some(origin) = origin {
             cors::permit(response.headers_mut(), origin);
         }
-        holding(response, share)
+        (response, share)
     }
 
     /// What is decided by path and headers alone.
@@ -171,6 +199,16 @@ fn unauthorized() -> Response<Content> {
     response
 }
 
+fn full() -> Response<Content> {
+    let words = format!(
+        "Service Unavailable: {MAX_ADMITTED} connections are open, and all of them are in use\n"
+    );
+    let mut response = text(StatusCode::SERVICE_UNAVAILABLE, &words);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
 fn unread(status: StatusCode) -> Response<Content> {
     match status {
         StatusCode::PAYLOAD_TOO_LARGE => {
@@ -178,6 +216,9 @@ fn unread(status: StatusCode) -> Response<Content> {
         }
         StatusCode::REQUEST_TIMEOUT => {
             text(status, "Request Timeout: the body did not arrive in time\n")
+        }
+        StatusCode::SERVICE_UNAVAILABLE => {
+            text(status, "Service Unavailable: too many long requests are under way\n")
         }
         _ => text(status, "Bad Request: the body could not be read\n"),
     }

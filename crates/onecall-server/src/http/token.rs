@@ -1,24 +1,84 @@
 //! The token that a client has to show.
 
+use std::collections::BTreeSet;
+
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+/// The shortest token. Sixteen random hexadecimal digits are 64 bits: even at a hundred thousand
+/// guesses a second, finding them takes millions of years. Shorter ones tend to be words.
+const MIN_LENGTH: usize = 16;
+
+/// A token of fewer different characters than this was not drawn at random: sixteen random
+/// hexadecimal digits have so few once in two million times.
+const MIN_DIFFERENT: usize = 5;
+
+/// What examples and templates have in the place of a token, in letters and digits alone.
+const PLACEHOLDERS: [&str; 7] = [
+    "changeme",
+    "changethis",
+    "replaceme",
+    "replacewith",
+    "placeholder",
+    "yourtoken",
+    "yoursecret",
+];
+
 /// A secret that is never kept: only its digest is.
 #[derive(Clone)]
 pub struct Token([u8; 32]);
 
-/// A text that cannot be a token.
+/// Why a text cannot be a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("a token is one or more visible ASCII characters, without spaces")]
-pub struct InvalidToken;
+pub enum InvalidToken {
+    /// It could not be sent in a header.
+    #[error("a token consists of visible ASCII characters, without spaces; {ADVICE}")]
+    NotSendable,
+    /// It could be found by trying.
+    #[error(
+        "a token of {length} characters can be guessed: it needs at least {MIN_LENGTH}; {ADVICE}"
+    )]
+    TooShort {
+        /// How many characters it has.
+        length: usize,
+    },
+    /// Its characters repeat.
+    #[error(
+        "a token of so few different characters can be guessed: it needs at least \
+         {MIN_DIFFERENT}; {ADVICE}"
+    )]
+    Repetitive,
+    /// It was copied from an example.
+    #[error("a token with '{word}' in it looks like one of an example; {ADVICE}")]
+    Placeholder {
+        /// The word that examples have.
+        word: &'static str,
+    },
+}
+
+const ADVICE: &str = "`openssl rand -hex 32` prints a good one";
 
 impl Token {
-    /// A token that can be sent in a header.
+    /// A token that can be sent in a header and cannot be guessed.
+    ///
+    /// # Errors
+    /// If the text is no such token.
     pub fn new(text: &str) -> Result<Self, InvalidToken> {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(InvalidToken);
+            return Err(InvalidToken::NotSendable);
+        }
+        if text.len() < MIN_LENGTH {
+            return Err(InvalidToken::TooShort { length: text.len() });
+        }
+        if text.bytes().collect::<BTreeSet<u8>>().len() < MIN_DIFFERENT {
+            return Err(InvalidToken::Repetitive);
+        }
+        let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
+        let plain = plain.to_ascii_lowercase();
+        if let Some(word) = PLACEHOLDERS.into_iter().find(|word| plain.contains(word)) {
+            return Err(InvalidToken::Placeholder { word });
         }
         Ok(Self(Sha256::digest(text.as_bytes()).into()))
     }
@@ -53,17 +113,17 @@ mod tests {
 
     #[test]
     fn only_one_header_with_the_whole_token_is_good() {
-        let token = Token::new("s3cret-token").unwrap();
+        let token = Token::new("s3cret-token-of-mine").unwrap();
         let rows: [(&[&str], bool); 9] = [
-            (&["Bearer s3cret-token"], true),
-            (&["bearer  s3cret-token"], true),
+            (&["Bearer s3cret-token-of-mine"], true),
+            (&["bearer  s3cret-token-of-mine"], true),
             (&[], false),
-            (&["Bearer s3cret-toke"], false),
-            (&["Bearer s3cret-token2"], false),
+            (&["Bearer s3cret-token-of-min"], false),
+            (&["Bearer s3cret-token-of-mine2"], false),
             (&["Bearer "], false),
-            (&["Basic s3cret-token"], false),
-            (&["s3cret-token"], false),
-            (&["Bearer s3cret-token", "Bearer s3cret-token"], false),
+            (&["Basic s3cret-token-of-mine"], false),
+            (&["s3cret-token-of-mine"], false),
+            (&["Bearer s3cret-token-of-mine", "Bearer s3cret-token-of-mine"], false),
         ];
         for (values, expected) in rows {
             let mut headers = HeaderMap::new();
@@ -75,9 +135,26 @@ mod tests {
     }
 
     #[test]
-    fn a_token_fits_into_a_header() {
-        for text in ["", "two words", "line\n", "schlüssel"] {
-            assert_eq!(Token::new(text).err(), Some(InvalidToken), "{text:?}");
+    fn a_token_fits_into_a_header_and_cannot_be_guessed() {
+        let refusal = |text: &str| Token::new(text).err();
+        for text in [
+            "",
+            "   ",
+            "two words of a sentence",
+            "line of many characters\n",
+            "schlüsselschlüssel",
+        ] {
+            assert_eq!(refusal(text), Some(InvalidToken::NotSendable), "{text:?}");
+        }
+        assert_eq!(refusal("0123456789abcde"), Some(InvalidToken::TooShort { length: 15 }));
+        assert_eq!(refusal("0123456789abcdef"), None);
+        assert_eq!(refusal("abababababababababab"), Some(InvalidToken::Repetitive));
+        for (text, word) in [
+            ("Change-Me-Change-Me", "changeme"),
+            ("<your_token_goes_here>", "yourtoken"),
+            ("REPLACE_WITH_A_TOKEN", "replacewith"),
+        ] {
+            assert_eq!(refusal(text), Some(InvalidToken::Placeholder { word }), "{text:?}");
         }
     }
 }

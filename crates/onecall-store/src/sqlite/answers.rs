@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use onecall_core::ToolValue;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde_json::value::RawValue;
 
 use super::connection::Link;
 use super::{SqliteStore, count, whole};
@@ -47,7 +46,7 @@ impl Answers for SqliteStore {
         tool: &str,
         answer: &StoredAnswer,
     ) -> Result<(), StoreError> {
-        let (kind, text) = written(&answer.value);
+        let (kind, text) = answer.value.written();
         let bytes = text.len() + server.len() + tool.len() + key.len();
         if bytes > MAX_ANSWER_BYTES {
             let (what, limit) = ("an answer", MAX_ANSWER_BYTES);
@@ -182,24 +181,9 @@ fn read(row: &Row<'_>, now: Timestamp) -> Entry {
     if expires_at <= now {
         return Entry::None;
     }
-    let value = match kind.as_str() {
-        "nothing" if text.is_empty() => Some(ToolValue::Nothing),
-        "json" => RawValue::from_string(text).ok().map(ToolValue::Json),
-        "text" => Some(ToolValue::Text(text)),
-        _ => None,
-    };
-    match value {
+    match ToolValue::read(&kind, text) {
         Some(value) => Entry::Answer(StoredAnswer { value, stored_at, expires_at }),
         None => Entry::Spoilt,
-    }
-}
-
-/// The kind of a value, and its text.
-fn written(value: &ToolValue) -> (&'static str, &str) {
-    match value {
-        ToolValue::Nothing => ("nothing", ""),
-        ToolValue::Json(json) => ("json", json.get()),
-        ToolValue::Text(text) => ("text", text),
     }
 }
 

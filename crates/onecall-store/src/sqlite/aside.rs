@@ -18,6 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// another file would be played into it.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
+/// Every file that there may be beside the store.
+pub(super) const ALL_COMPANIONS: [&str; 4] = ["-wal", "-shm", "-journal", LOCK];
+
+/// Held by the process that moves a damaged file.
+const LOCK: &str = ".lock";
+
 /// Renames `damaged`, if it is still the file at `path`, and says what it is called now.
 pub(super) fn set_aside(path: &Path, damaged: FileId) -> io::Result<Option<PathBuf>> {
     let lock = OpenOptions::new()
@@ -25,7 +31,7 @@ pub(super) fn set_aside(path: &Path, damaged: FileId) -> io::Result<Option<PathB
         .create(true)
         .truncate(false)
         .mode(0o600)
-        .open(with_suffix(path, ".lock"))?;
+        .open(with_suffix(path, LOCK))?;
     let deadline = Instant::now() + PATIENCE;
     while let Err(error) = lock.try_lock() {
         if Instant::now() > deadline {
@@ -56,7 +62,7 @@ fn free_name(path: &Path) -> PathBuf {
     (0..1000).map(name).find(|name| !name.exists()).unwrap_or_else(|| name(1000))
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

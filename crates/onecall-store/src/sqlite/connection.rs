@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use onecall_config::{check_own_file, check_own_folder};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::aside;
 use super::migrations::{self, Refused};
 use crate::StoreError;
 
@@ -133,6 +135,7 @@ fn prepare(path: &Path) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(directory)?;
     }
+    check_own(path)?;
     // A file that is there is not opened here: closing it would end SQLite's locks on it.
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => Err(io::Error::other("it is no file")),
@@ -143,6 +146,20 @@ fn prepare(path: &Path) -> io::Result<()> {
         },
         Err(error) => Err(error),
     }
+}
+
+/// Refuses a store that another user has made or can change. Where its path is a link,
+/// SQLite keeps its other files beside the file that it leads to.
+pub(super) fn check_own(path: &Path) -> io::Result<()> {
+    let real = fs::canonicalize(path).ok();
+    for path in [Some(path), real.as_deref()].into_iter().flatten() {
+        path.parent().map_or(Ok(()), check_own_folder)?;
+        check_own_file(path)?;
+        for companion in aside::ALL_COMPANIONS {
+            check_own_file(&aside::with_suffix(path, companion))?;
+        }
+    }
+    Ok(())
 }
 
 fn keep_private(path: &Path) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::connection::{connect, is_damage};
+use super::connection::{check_own, connect, is_damage};
 use super::migrations::{self, Refused};
 use crate::StoreError;
 
@@ -31,6 +31,7 @@ pub fn inspect(path: &Path) -> Result<Option<Inspection>, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(StoreError::unusable(path, source)),
     };
+    check_own(path).map_err(|source| StoreError::unusable(path, source))?;
     let mut journal = path.as_os_str().to_owned();
     journal.push("-wal");
     let journal = size(&PathBuf::from(journal)).unwrap_or(0);

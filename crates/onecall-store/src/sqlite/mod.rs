@@ -7,11 +7,13 @@ mod answers;
 mod aside;
 mod connection;
 mod inspection;
+mod listings;
 mod migrations;
 mod runs;
 mod shapes;
 
 pub use self::inspection::{Inspection, inspect};
+pub use self::listings::read_listings;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -114,7 +116,9 @@ impl SqliteStore {
         };
         match trouble {
             Trouble::Passing(source) => Err(StoreError::sqlite(&self.path, source)),
-            Trouble::Damaged(_) => Err(self.disable("it cannot be begun anew".to_owned())),
+            Trouble::Damaged(_) => {
+                Err(self.disable("it is damaged and cannot be replaced".to_owned()))
+            }
             Trouble::Lasting(error) => Err(self.disable(error.to_string())),
         }
     }

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use onecall_core::Tokens;
+use onecall_core::{RunId, Tokens};
 use rusqlite::{Connection, Row, ToSql, Transaction, params};
+use serde_json::Value;
 
 use super::{SqliteStore, count, whole};
 use crate::{
-    CallFacts, Found, Retention, RunDetail, RunFilter, RunId, RunRecord, RunSummary, Runs,
-    StoreError, Timestamp,
+    CallFacts, Found, Retention, RunDetail, RunFilter, RunRecord, RunSummary, Runs, StoreError,
+    Timestamp,
 };
 
 /// In the order of [`summary`].
@@ -145,7 +146,8 @@ fn insert_run(transaction: &Transaction<'_>, record: &RunRecord) -> rusqlite::Re
         Some((kind, message)) => (Some(kind), Some(message)),
         None => (None, None),
     };
-    let values: [&dyn ToSql; 25] = [
+    let argv = (!record.argv.is_empty()).then(|| Value::from(record.argv.as_slice()).to_string());
+    let values: [&dyn ToSql; 26] = [
         &run.id.as_str(),
         &run.started.0,
         &run.client,
@@ -170,11 +172,12 @@ fn insert_run(transaction: &Transaction<'_>, record: &RunRecord) -> rusqlite::Re
         &record.program,
         &record.output,
         &record.tools,
+        &argv,
         &i64::try_from(record.stored_bytes()).unwrap_or(i64::MAX),
     ];
     let places = (1..=values.len()).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
     let statement = format!(
-        "INSERT INTO runs ({SUMMARY}, program, output, tools, stored_bytes) VALUES ({places})"
+        "INSERT INTO runs ({SUMMARY}, program, output, tools, argv, stored_bytes) VALUES ({places})"
     );
     transaction.execute(&statement, values.as_slice()).map(drop)
 }
@@ -217,10 +220,13 @@ fn insert_calls(
 }
 
 fn whole_run(connection: &Connection, id: &str) -> rusqlite::Result<RunRecord> {
-    let statement = format!("SELECT {SUMMARY}, program, output, tools FROM runs WHERE id = ?1");
+    let statement =
+        format!("SELECT {SUMMARY}, program, output, tools, argv FROM runs WHERE id = ?1");
     let mut record = connection.query_row(&statement, params![id], |row| {
         let (program, output, tools) = (row.get(21)?, row.get(22)?, row.get(23)?);
-        Ok(RunRecord { run: summary(row)?, program, output, tools, calls: Vec::new() })
+        let argv: Option<String> = row.get(24)?;
+        let argv = argv.and_then(|argv| serde_json::from_str(&argv).ok()).unwrap_or_default();
+        Ok(RunRecord { run: summary(row)?, program, argv, output, tools, calls: Vec::new() })
     })?;
     let statement = format!(
         "SELECT {CALL}, arguments, result_kind, result FROM calls
@@ -335,6 +341,7 @@ impl RunRecord {
         });
         RUN_BYTES
             + self.program.len()
+            + self.argv.iter().map(String::len).sum::<usize>()
             + length(&self.output)
             + length(&self.tools)
             + calls.sum::<usize>()

@@ -12,27 +12,27 @@ use onecall_store::{AnswerSize, Store, Timestamp};
 use serde_json::{Value, json};
 
 use crate::cli::Global;
-use crate::commands::say;
+use crate::commands::note;
 use crate::setup;
 use crate::terminal::print;
 
 /// What `onecall cache` takes.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// Show how many answers are kept, of which tools, and how often they were used
+    /// Show how many answers are cached, of which tools, and how often they were used
     #[command(after_help = "Example:\n  onecall cache stats")]
     Stats {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Forget answers
+    /// Delete cached answers
     #[command(after_help = "\
 Examples:
   onecall cache clear
   onecall cache clear 'mcp__sales__*'")]
     Clear {
-        /// Only those of tools whose names fit; * stands for anything
+        /// Delete only answers of tools whose names match; * stands for any characters
         pattern: Option<String>,
     },
 }
@@ -40,11 +40,11 @@ Examples:
 /// Shows or clears what is on disk.
 pub(crate) fn cache(command: CacheCommand, global: &Global) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
-    if let Some(note) = note(&config) {
-        say(note);
+    if let Some(explanation) = what_is_on_disk(&config) {
+        note(explanation);
     }
     let Some(file) = config.store.file(&Surroundings::of_process().directories) else {
-        bail!("there is no place for answers: set HOME or XDG_STATE_HOME");
+        bail!("there is no place for the cache: set HOME or XDG_STATE_HOME");
     };
     match command {
         CacheCommand::Stats { json } => {
@@ -58,32 +58,33 @@ pub(crate) fn cache(command: CacheCommand, global: &Global) -> anyhow::Result<Ex
         }
         CacheCommand::Clear { pattern } => {
             let pattern = pattern.as_deref().unwrap_or("*");
-            let pattern = ToolPattern::parse(pattern)
-                .with_context(|| format!("'{pattern}' is no pattern like 'mcp__sales__*'"))?;
+            let pattern = ToolPattern::parse(pattern).with_context(|| {
+                format!("'{pattern}' is not a pattern; write one like 'mcp__sales__*'")
+            })?;
             let fits = |_: &str, tool: &str| !tool.is_empty() && pattern.matches(tool);
             let forgotten = match open(&file) {
                 Some(store) => store.forget_answers(&fits)?,
                 None => 0,
             };
-            say(&format!("forgot {}", counted(forgotten)));
+            note(&format!("Removed {}", counted(forgotten)));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Why there may be less to see than expected.
-fn note(config: &Config) -> Option<&'static str> {
+fn what_is_on_disk(config: &Config) -> Option<&'static str> {
     match config.cache.as_ref().map(|cache| cache.scope) {
         Some(CacheScope::Shared) => None,
         Some(CacheScope::Process) => Some(
-            "note: with `scope: process`, answers are kept in each onecall and end with it; this \
-             is only what is on disk",
+            "Note: with `scope: process`, each onecall process caches answers in its memory; this shows \
+             only answers on disk",
         ),
         Some(CacheScope::Run) => Some(
-            "note: with `scope: run`, answers are kept for one program; this is only what is on \
+            "Note: with `scope: run`, answers are cached for one program; this shows only answers on \
              disk",
         ),
-        None => Some("note: the cache is off; this is only what is on disk"),
+        None => Some("Note: the cache is off; this shows only answers on disk"),
     }
 }
 
@@ -93,7 +94,7 @@ fn open(file: &Path) -> Option<Arc<dyn Store>> {
 }
 
 fn counted(answers: u64) -> String {
-    if answers == 1 { "1 answer".to_owned() } else { format!("{answers} answers") }
+    if answers == 1 { "1 cached answer".to_owned() } else { format!("{answers} cached answers") }
 }
 
 fn totals(answers: &[AnswerSize]) -> (u64, u64, u64) {
@@ -113,7 +114,7 @@ fn as_json(answers: &[AnswerSize]) -> Value {
 
 fn table(answers: &[AnswerSize]) -> String {
     if answers.is_empty() {
-        return "no answers are kept\n".to_owned();
+        return "No answers are cached on disk\n".to_owned();
     }
     let (entries, bytes, hits) = totals(answers);
     let total = AnswerSize { server: String::new(), tool: "total".into(), entries, bytes, hits };

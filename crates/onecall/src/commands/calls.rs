@@ -3,14 +3,16 @@
 //!
 //! `{"id":1,"tool":"mcp__time__now","arguments":{}}` is answered with `{"id":1,"value":…}`
 //! or `{"id":1,"error":"…"}`, in the order in which tools answer. Values are what a
-//! program would get. The end of the input ends everything.
+//! program would get; if there are images, audio or resources beside one, `content` has all
+//! blocks. `{"id":2,"clear":"list_orders"}` forgets the kept answers of tools whose names contain
+//! that text, before later lines are read. The end of the input ends everything.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use onecall_core::{AnswerForm, CallableName, ToolError, ToolValue};
+use onecall_core::{CallableName, ToolError, ToolValue, json_of_text};
 use onecall_runtime::Gateway;
 use rmcp::transport::io::stdio_pipes;
 use serde::{Deserialize, Serialize};
@@ -23,6 +25,9 @@ use super::exec::lines::{Line, Lines};
 use super::exec::outbox::Outbox;
 use crate::cli::Global;
 use crate::setup;
+
+/// The client in records of these calls.
+const CLIENT: &str = "generated code";
 
 /// The longest call.
 const MAX_LINE: usize = 64 * 1024 * 1024;
@@ -37,10 +42,33 @@ const FAREWELL: Duration = Duration::from_secs(5);
 const MAX_NESTING: usize = 900;
 
 #[derive(Deserialize)]
-struct Call {
+#[serde(try_from = "Fields")]
+enum Request {
+    /// Execute a tool.
+    Call { id: u64, tool: String, arguments: Box<RawValue> },
+    /// Forget the kept answers of tools whose names contain this text.
+    Clear { id: u64, text: String },
+}
+
+#[derive(Deserialize)]
+struct Fields {
     id: u64,
-    tool: String,
-    arguments: Box<RawValue>,
+    tool: Option<String>,
+    arguments: Option<Box<RawValue>>,
+    clear: Option<String>,
+}
+
+impl TryFrom<Fields> for Request {
+    type Error = &'static str;
+
+    fn try_from(fields: Fields) -> Result<Self, Self::Error> {
+        let Fields { id, tool, arguments, clear } = fields;
+        match (tool, arguments, clear) {
+            (Some(tool), Some(arguments), None) => Ok(Self::Call { id, tool, arguments }),
+            (None, None, Some(text)) => Ok(Self::Clear { id, text }),
+            _ => Err("it has neither 'tool' and 'arguments' nor 'clear'"),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -50,17 +78,19 @@ struct Answer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
 }
 
 /// Serves until the input ends or a signal arrives.
 pub(crate) fn calls(global: &Global) -> anyhow::Result<ExitCode> {
-    let config = setup::load(global)?.config;
+    let loaded = setup::load(global)?;
     let runtime = setup::tokio_runtime()?;
     let served = runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
         let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
-        let gateway = setup::gateway(config)?;
+        let gateway = setup::gateway(loaded)?;
         let (outbox, waiting) = Outbox::new();
         let (stdin, stdout) = stdio_pipes();
         let mut writing = tokio::spawn(waiting.write_to(stdout));
@@ -91,10 +121,10 @@ async fn listen(source: impl AsyncRead + Unpin, gateway: &Arc<Gateway>, outbox: 
     let mut running = tokio::task::JoinSet::new();
     while let Ok(Some(line)) = lines.next().await {
         while running.try_join_next().is_some() {}
-        let call: Call = match line {
+        let request = match line {
             Line::Whole(line) if line.trim_ascii().is_empty() => continue,
             Line::Whole(line) => match serde_json::from_slice(line) {
-                Ok(call) => call,
+                Ok(request) => request,
                 Err(error) => {
                     tracing::error!("a line that is no call: {error}");
                     break;
@@ -105,41 +135,60 @@ async fn listen(source: impl AsyncRead + Unpin, gateway: &Arc<Gateway>, outbox: 
                 break;
             }
         };
+        let (id, tool, arguments) = match request {
+            Request::Call { id, tool, arguments } => (id, tool, arguments),
+            Request::Clear { id, text } => {
+                let forgotten = to_raw_value(&gateway.clear_cache(&text).await).unwrap_or_default();
+                let answer = Answer { id, value: Some(&forgotten), content: None, error: None };
+                outbox.put(outbox.reserve(&answer).await);
+                continue;
+            }
+        };
         let Ok(place) = Arc::clone(&waiting).acquire_owned().await else { break };
         let (gateway, outbox) = (Arc::clone(gateway), outbox.clone());
         let parallel = Arc::clone(&parallel);
         running.spawn(async move {
             let _turn = parallel.acquire().await;
-            answer(call, &gateway, &outbox).await;
+            let answered = call(&tool, arguments, &gateway).await;
+            let answer = match &answered {
+                Ok((value, content)) => {
+                    Answer { id, value: Some(value), content: content.as_deref(), error: None }
+                }
+                Err(error) => {
+                    Answer { id, value: None, content: None, error: Some(&error.to_string()) }
+                }
+            };
+            outbox.put(outbox.reserve(&answer).await);
             drop(place);
         });
     }
 }
 
-async fn answer(call: Call, gateway: &Gateway, outbox: &Outbox) {
-    let Call { id, tool, arguments } = call;
-    let name = CallableName::new(tool);
-    let answered = gateway.call_tool(&name, arguments, AnswerForm::Value).await;
-    let value = answered.and_then(|value| plain(value, &name));
-    let answer = match &value {
-        Ok(value) => Answer { id, value: Some(value), error: None },
-        Err(error) => Answer { id, value: None, error: Some(&error.to_string()) },
-    };
-    outbox.put(outbox.reserve(&answer).await);
+/// The value of a call, and all of its content if there is more than the value shows.
+async fn call(
+    tool: &str,
+    arguments: Box<RawValue>,
+    gateway: &Gateway,
+) -> Result<(Box<RawValue>, Option<Box<RawValue>>), ToolError> {
+    let name = gateway.callable_name(tool).await?;
+    match gateway.call_tool(&name, arguments, CLIENT).await? {
+        ToolValue::WithContent { value, content } => Ok((plain(*value, &name)?, Some(content))),
+        value => Ok((plain(value, &name)?, None)),
+    }
 }
 
 /// The value as a program would get it, as JSON.
 fn plain(value: ToolValue, name: &CallableName) -> Result<Box<RawValue>, ToolError> {
     let failed = |message: String| ToolError::failed(name, message);
     let json = match value {
+        ToolValue::WithContent { value, .. } => return plain(*value, name),
         ToolValue::Nothing => to_raw_value(&()),
         ToolValue::Json(json) if nesting(json.get()) <= MAX_NESTING => Ok(json),
         ToolValue::Json(_) => {
             return Err(failed(format!("its answer is nested deeper than {MAX_NESTING} levels")));
         }
         ToolValue::Text(text) if nesting(&text) <= MAX_NESTING => {
-            // What is no JSON is a string.
-            serde_json::from_str::<Box<RawValue>>(&text).or_else(|_| to_raw_value(&text))
+            json_of_text(&text).map_or_else(|| to_raw_value(&text), |json| Ok(json.into_owned()))
         }
         ToolValue::Text(text) => to_raw_value(&text),
     };

@@ -4,41 +4,76 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use onecall_bridge::{NextStart, Quarantined, ServerState, ServerStatus};
+use onecall_config::Format;
 
+use super::check_json::{Remarks, report};
 use crate::cli::Global;
 use crate::setup;
-use crate::terminal::Readable;
+use crate::terminal::{Readable, print};
 use crate::waiting;
 
 /// Connects to every server once and prints how it went.
-pub(crate) fn check(global: &Global) -> anyhow::Result<ExitCode> {
+pub(crate) fn check(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
     let loaded = setup::load(global)?;
-    let source = match &loaded.source {
-        Some(path) => format!("configuration {} is valid", path.display()),
-        None => "no configuration file found; running with no servers".to_owned(),
+    let source = match (&loaded.source, loaded.format) {
+        (Some(path), Format::Onecall) => format!("The configuration {} is valid", path.display()),
+        (Some(path), Format::PtcMcp) => format!(
+            "The configuration {} is read as one of ptc-mcp: it has no key that only onecall has",
+            path.display()
+        ),
+        (None, _) => {
+            "No configuration file found, so there are no servers: run `onecall init`".to_owned()
+        }
     };
+    let skipped = loaded.skipped.clone();
+    let (path, format) = (loaded.source.clone(), loaded.format);
     let runtime = setup::tokio_runtime()?;
-    let (servers, warnings) = runtime.block_on(async {
-        let gateway = setup::gateway(loaded.config)?;
+    let (servers, warnings, collisions, unused) = runtime.block_on(async {
+        let gateway = setup::gateway(loaded)?;
         let servers = waiting::shown(gateway.servers(), || gateway.status()).await;
-        let warnings = gateway.local_problems();
+        let (warnings, collisions) = (gateway.local_problems(), gateway.name_collisions());
+        let unused = gateway.unused_entries().await;
         gateway.shutdown().await;
-        anyhow::Ok((servers, warnings))
+        anyhow::Ok((servers, warnings, collisions, unused))
     })?;
+    let quarantined: Vec<_> = servers.iter().flat_map(|server| &server.quarantined).collect();
+    // What an entry means of a server that was left out is not known.
+    let unused: Vec<_> = unused.into_iter().filter(|_| skipped.is_empty()).collect();
+    let is_ready = |server: &ServerStatus| {
+        matches!(server.state, ServerState::Ready { .. } | ServerState::Local { .. })
+    };
+    let all_ready = servers.iter().all(is_ready)
+        && warnings.is_empty()
+        && quarantined.is_empty()
+        && skipped.is_empty();
+    let code = if all_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if is_json {
+        let notes = collisions.iter().map(ToString::to_string);
+        let notes = notes.chain(unused.iter().map(ToString::to_string)).collect();
+        let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        let remarks = Remarks { skipped: &skipped, notes, warnings: &warnings };
+        let report = report(path.as_deref(), format, &servers, &remarks, all_ready);
+        print(&format!("{}\n", serde_json::to_string_pretty(&report)?))?;
+        return Ok(code);
+    }
     let mut stdout = io::stdout().lock();
     let readable = Readable::new(stdout.is_terminal());
     writeln!(stdout, "{source}")?;
     stdout.write_all(readable.text(&table(&servers)).as_bytes())?;
-    let quarantined: Vec<_> = servers.iter().flat_map(|server| &server.quarantined).collect();
     stdout.write_all(readable.text(&quarantine(&quarantined)).as_bytes())?;
+    for reason in &skipped {
+        writeln!(stdout, "{}", readable.text(&format!("warning: {reason}")))?;
+    }
+    for collision in &collisions {
+        writeln!(stdout, "{}", readable.text(&format!("note: {collision}")))?;
+    }
+    for entry in &unused {
+        writeln!(stdout, "{}", readable.text(&format!("note: {entry}")))?;
+    }
     for warning in &warnings {
         writeln!(stdout, "{}", readable.text(&format!("warning: {warning}")))?;
     }
-    let is_ready = |server: &ServerStatus| {
-        matches!(server.state, ServerState::Ready { .. } | ServerState::Local { .. })
-    };
-    let all_ready = servers.iter().all(is_ready) && warnings.is_empty() && quarantined.is_empty();
-    Ok(if all_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(code)
 }
 
 /// A line for every tool that waits to be accepted.
@@ -53,6 +88,9 @@ pub(super) fn table(servers: &[ServerStatus]) -> String {
         let (tools, state) = match &server.state {
             ServerState::Idle => ("-".to_owned(), "not started yet".to_owned()),
             ServerState::Connecting => ("-".to_owned(), "still connecting".to_owned()),
+            ServerState::Installing { .. } => {
+                ("-".to_owned(), "installing for the first time".to_owned())
+            }
             ServerState::Local { tools } => (tools.to_string(), "need no server".to_owned()),
             ServerState::Ready { server_name, server_version, protocol, tools, took } => {
                 let about = format!(
@@ -66,8 +104,13 @@ pub(super) fn table(servers: &[ServerStatus]) -> String {
                 ("-".to_owned(), reason.clone())
             }
             ServerState::Failed { reason, last_words, .. } => {
-                ("-".to_owned(), format!("failed: {reason}{last_words}"))
+                let more = waiting::logs_hint(&server.name, last_words);
+                ("-".to_owned(), format!("failed: {reason}{last_words}{more}"))
             }
+        };
+        let state = match &server.cut {
+            Some(cut) => format!("{state}\n{cut}"),
+            None => state,
         };
         rows.push([server.name.to_string(), server.transport.to_owned(), tools, state]);
     }

@@ -1,7 +1,6 @@
 //! `onecall init` and `onecall import`: takes over the servers that other clients have.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,20 +9,19 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use dialoguer::MultiSelect;
 use dialoguer::console::Term;
-use onecall_clients::{
-    Client, Discovery, Found, Host, Launch, Os, Server, variable_name, with_servers,
-};
+use onecall_clients::{Client, Discovery, Found, Host, Launch, Os, Server, with_servers};
 
 use crate::cli::Global;
+use crate::commands::adopted_secrets::{Consent, SecretsArguments, settle};
+use crate::commands::note;
 use crate::commands::own_file::{OwnFile, counted, home, must_be_able_to_ask};
-use crate::commands::{pin, say};
 use crate::table::table;
 use crate::terminal;
 
 /// What `onecall init` takes.
 #[derive(Args, Debug)]
 pub(crate) struct InitArguments {
-    /// Look only at this client's files; may be given several times
+    /// Read only this client's files; may be repeated
     #[arg(long, value_name = "CLIENT", value_parser = client_names())]
     client: Vec<String>,
     #[command(flatten)]
@@ -36,7 +34,7 @@ pub(crate) struct ImportArguments {
     /// Configuration files of MCP clients: JSON, TOML or YAML
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Whose files they are, if their names and contents do not tell
+    /// The client that the files belong to, if their names and contents do not show it
     #[arg(long, value_name = "CLIENT", value_parser = client_names())]
     client: Option<String>,
     #[command(flatten)]
@@ -46,15 +44,14 @@ pub(crate) struct ImportArguments {
 /// What both take.
 #[derive(Args, Debug)]
 struct AdoptionArguments {
-    /// Take every server, and ask nothing
-    #[arg(long)]
+    /// Import every server without asking
+    #[arg(long, short)]
     yes: bool,
-    /// Write to this file
+    /// Write to this file instead of your configuration
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Copy values that look like secrets, instead of referring to variables
-    #[arg(long)]
-    copy_secrets: bool,
+    #[command(flatten)]
+    secrets: SecretsArguments,
     /// Do not connect to the servers
     #[arg(long)]
     no_check: bool,
@@ -127,29 +124,31 @@ fn adopt(
         Some(path) => OwnFile::at(path)?,
         None => OwnFile::find(global)?,
     };
-    discovery.problems.iter().for_each(|problem| say(&format!("warning: {problem}")));
+    discovery.problems.iter().for_each(|problem| note(&format!("warning: {problem}")));
     let known = own.servers()?;
     let is_new = |found: &Found| !known.iter().any(|known| known.leads_to_same(&found.server));
-    let (new, old): (Vec<Found>, Vec<Found>) = discovery.found.into_iter().partition(is_new);
+    let (mut new, old): (Vec<Found>, Vec<Found>) = discovery.found.into_iter().partition(is_new);
     if !old.is_empty() {
         let names: Vec<_> = old.iter().map(|found| found.server.name.as_str()).collect();
-        say(&format!("already in {}: {}", own.path().display(), names.join(", ")));
+        note(&format!("Already in {}: {}", own.path().display(), names.join(", ")));
     }
     if new.is_empty() {
-        say(&format!("no other MCP servers were found in {place}"));
+        note(&format!("Found no other MCP servers in {place}"));
         if old.is_empty() && !own.exists() {
-            say("add one with `onecall add NAME -- COMMAND` or `onecall add NAME URL`");
+            note("Add one with `onecall add NAME COMMAND` or `onecall add NAME URL`");
         }
         return Ok(ExitCode::SUCCESS);
     }
+    // Before they are shown, so that they are written under the names that were shown.
+    rename(&mut new, &known);
     terminal::print(&overview(&new))?;
     let mut chosen = choose(new, arguments)?;
     if chosen.is_empty() {
-        say("nothing was chosen, and nothing was written");
+        note("You chose no server; nothing was written");
         return Ok(ExitCode::FAILURE);
     }
-    rename(&mut chosen, &known);
-    let copies_secrets = settle_secrets(&mut chosen, &own, arguments)?;
+    let consent = if arguments.yes { Consent::Absent } else { Consent::Asked };
+    let copies_secrets = settle(&mut chosen, own.path(), &arguments.secrets, consent)?;
     write(&chosen, &own, copies_secrets, arguments)
 }
 
@@ -202,18 +201,27 @@ fn choose(found: Vec<Found>, arguments: &AdoptionArguments) -> anyhow::Result<Ve
     if arguments.yes {
         return Ok(found);
     }
-    must_be_able_to_ask("say --yes to take all of them")?;
+    must_be_able_to_ask("pass --yes to import all of them")?;
     let items = found.iter().map(|found| {
         // What a project brings is somebody else's choice until it is confirmed.
         let is_own = found.origins.iter().any(|origin| !origin.is_shared);
         let label = format!("{}  {}", found.server.name, origins(found));
         (terminal::neutralise(&label), is_own && !found.server.disabled)
     });
+    // The list hides the cursor.
+    terminal::exit_on_interrupt();
     let chosen = MultiSelect::new()
-        .with_prompt("Which of them shall onecall bridge? (arrows, space, enter)")
+        .with_prompt(
+            "Which servers should onecall bridge? (arrows move, space selects, enter confirms)",
+        )
         .items_checked(items)
         .report(false)
         .interact_on_opt(&Term::stderr())
+        .inspect_err(|dialoguer::Error::IO(error)| {
+            if error.kind() == io::ErrorKind::Interrupted {
+                terminal::exit_interrupted();
+            }
+        })
         .context("cannot ask")?
         .unwrap_or_default();
     let is_chosen = |(index, found): (usize, Found)| chosen.contains(&index).then_some(found);
@@ -221,9 +229,9 @@ fn choose(found: Vec<Found>, arguments: &AdoptionArguments) -> anyhow::Result<Ve
 }
 
 /// Gives another name to what has the name of a different server in the file.
-fn rename(chosen: &mut [Found], known: &[Server]) {
+fn rename(servers: &mut [Found], known: &[Server]) {
     let mut taken: Vec<String> = known.iter().map(|server| server.name.clone()).collect();
-    for found in chosen {
+    for found in servers {
         let name = found.server.name.clone();
         let client = found.origins.first().map_or("client", |origin| origin.client.id());
         let numbered = (2..).map(|number| format!("{name}-{number}"));
@@ -232,69 +240,6 @@ fn rename(chosen: &mut [Found], known: &[Server]) {
         found.server.name = free.unwrap_or(name);
         taken.push(found.server.name.clone());
     }
-}
-
-/// Decides whether secrets are copied; otherwise puts references in their place. Says
-/// whether the file will hold one.
-fn settle_secrets(
-    chosen: &mut [Found],
-    own: &OwnFile,
-    arguments: &AdoptionArguments,
-) -> anyhow::Result<bool> {
-    let mut places = String::new();
-    for found in chosen.iter().filter(|found| !found.server.secrets().is_empty()) {
-        for secret in found.server.secrets() {
-            _ = writeln!(places, "  {}: {}", found.server.name, secret.place);
-        }
-    }
-    if places.is_empty() {
-        return Ok(false);
-    }
-    let copies = arguments.copy_secrets
-        || !arguments.yes && {
-            say(&format!(
-                "These values look like secrets:\n{}",
-                terminal::neutralise(places.trim_end())
-            ));
-            let question = format!(
-                "Copy them into {}? Otherwise it refers to variables that you set",
-                own.path().display()
-            );
-            pin::agrees(&question)?
-        };
-    if copies {
-        return Ok(true);
-    }
-    let mut exports = String::new();
-    let mut values: BTreeMap<String, String> = BTreeMap::new();
-    for found in chosen {
-        let server = &mut found.server;
-        let mut secrets = server.secrets();
-        for secret in &mut secrets {
-            let value = server.secret_value(secret).to_owned();
-            // Two secrets of one name need two variables.
-            if values.get(&secret.variable).is_some_and(|known| *known != value) {
-                secret.variable = variable_name(&format!("{}_{}", server.name, secret.variable));
-            }
-            if values.insert(secret.variable.clone(), value).is_none() {
-                let from = found.origins.first().map(|origin| origin.path.display().to_string());
-                _ = writeln!(
-                    exports,
-                    "  export {}=…   # {} of '{}', from {}",
-                    secret.variable,
-                    secret.place,
-                    server.name,
-                    from.unwrap_or_default()
-                );
-            }
-        }
-        server.refer_to(&secrets);
-    }
-    say(&format!(
-        "secrets were not copied (--copy-secrets would); set these where onecall is started:\n{}",
-        terminal::neutralise(exports.trim_end())
-    ));
-    Ok(false)
 }
 
 fn write(
@@ -311,19 +256,19 @@ fn write(
     let servers: Vec<_> = chosen.iter().map(|found| (&found.server, comments(found))).collect();
     let text = with_servers(own.text(), &servers).map_err(|error| own.wrong(&error))?;
     own.save(&text)?;
-    let verb = if own.exists() { "added" } else { "wrote" };
-    say(&format!("{verb} {} to {}", counted(chosen.len(), "server"), own.path().display()));
+    let verb = if own.exists() { "Added" } else { "Wrote" };
+    note(&format!("{verb} {} to {}", counted(chosen.len(), "server"), own.path().display()));
     for Found { server, .. } in chosen {
-        server.notes.iter().for_each(|note| say(&format!("note on '{}': {note}", server.name)));
+        server.notes.iter().for_each(|it| note(&format!("Note on '{}': {it}", server.name)));
     }
     if copies_secrets && own.exists() && own.is_readable_by_others() {
-        say(&format!(
-            "it now holds secrets that others can read: chmod 600 {}",
-            own.path().display()
+        note(&format!(
+            "Other users can read the secrets in it: run `chmod 600 {}`",
+            own.shell_word()
         ));
     }
     let names: Vec<String> = chosen.iter().map(|found| found.server.name.clone()).collect();
     let is_fine = arguments.no_check || own.try_out(&text, &names)?;
-    say("next: `onecall install CLIENT` gives it to your agent");
+    note("Next: run `onecall install CLIENT` to add onecall to your agent's client");
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,20 +1,17 @@
 //! `onecall login` and `onecall logout`: who we are to a remote server.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use onecall_bridge::{Granted, LoggedOut, LoginError, log_in, log_out};
+use onecall_bridge::{Granted, LoggedOut, LoginError, PendingLogin, Trust, log_out};
 use onecall_config::ServerConfig;
 
 use crate::cli::Global;
-use crate::commands::say;
-use crate::setup;
-use crate::terminal::neutralise;
-
-/// As shells report it.
-const EXIT_INTERRUPTED: u8 = 130;
+use crate::commands::{note, pin, say};
+use crate::terminal::{EXIT_INTERRUPTED, neutralise};
+use crate::{listings, setup};
 
 /// What opens an address on desktops.
 const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
@@ -36,35 +33,62 @@ pub(crate) fn login(
     let server = find(name, global)?;
     let limit = Duration::from_secs(seconds);
     let show = |address: &str| show(name, address, browser);
-    let outcome = setup::tokio_runtime()?.block_on(async {
+    let runtime = setup::tokio_runtime()?;
+    let pending = match runtime.block_on(PendingLogin::prepare(&server)) {
+        Ok(pending) => pending,
+        Err(error) => return failed(error),
+    };
+    let Some(trust) = trust(&pending)? else {
+        note("Not logged in; nothing was changed");
+        return Ok(ExitCode::FAILURE);
+    };
+    let outcome = runtime.block_on(async {
         tokio::select! {
-            outcome = log_in(&server, limit, show) => Some(outcome),
+            outcome = pending.complete(trust, limit, show) => Some(outcome),
             _ = tokio::signal::ctrl_c() => None,
         }
     });
     match outcome {
         Some(Ok(granted)) => {
-            say(&welcome(name, &granted));
+            // Another account may have other tools.
+            listings::forget([name], global);
+            note(&welcome(name, &granted));
             Ok(ExitCode::SUCCESS)
         }
         Some(Err(error)) => failed(error),
         None => {
-            say("interrupted; nothing has changed");
+            say("Interrupted; nothing was changed");
             Ok(ExitCode::from(EXIT_INTERRUPTED))
         }
     }
+}
+
+/// Asks the person about everything that could be a trap; `None` if they do not want to go on.
+/// Without a terminal only the configuration counts.
+fn trust(pending: &PendingLogin<'_>) -> anyhow::Result<Option<Trust>> {
+    let doubts = pending.doubts();
+    if doubts.is_empty() || !io::stdin().is_terminal() {
+        return Ok(Some(Trust::Configuration));
+    }
+    for doubt in doubts {
+        say(&format!("warning: {}", neutralise(&doubt.to_string())));
+        if !pin::agrees("Log in anyway?")? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Trust::Person))
 }
 
 /// Ends the login to a server.
 pub(crate) fn logout(name: &str, global: &Global) -> anyhow::Result<ExitCode> {
     let server = find(name, global)?;
     match setup::tokio_runtime()?.block_on(log_out(&server)) {
-        Ok(LoggedOut::WasNot) => say(&format!("you were not logged in to {name}")),
+        Ok(LoggedOut::WasNot) => note(&format!("You were not logged in to {name}")),
         Ok(LoggedOut::Forgotten { not_revoked: None }) => {
-            say(&format!("logged out of {name}"));
+            note(&format!("Logged out of {name}"));
         }
         Ok(LoggedOut::Forgotten { not_revoked: Some(why) }) => {
-            say(&format!("logged out of {name}; its tokens stay valid until they expire: {why}"));
+            note(&format!("Logged out of {name}; its tokens stay valid until they expire: {why}"));
         }
         Err(error) => return failed(error),
     }
@@ -76,8 +100,10 @@ fn find(name: &str, global: &Global) -> anyhow::Result<ServerConfig> {
     let names: Vec<String> = servers.iter().map(|server| server.name.to_string()).collect();
     match servers.into_iter().find(|server| server.name.as_str() == name) {
         Some(server) => Ok(server),
-        None if names.is_empty() => bail!("there is no server '{name}': none is configured"),
-        None => bail!("there is no server '{name}'; there are: {}", names.join(", ")),
+        None if names.is_empty() => {
+            bail!("there is no server '{name}': the configuration has no servers")
+        }
+        None => bail!("there is no server '{name}'; configured servers: {}", names.join(", ")),
     }
 }
 
@@ -95,14 +121,14 @@ fn failed(error: LoginError) -> anyhow::Result<ExitCode> {
 }
 
 fn show(name: &str, address: &str, browser: Browser) {
-    say(&format!("To log in to {name}, visit this address in a browser on this machine:"));
+    note(&format!("To log in to {name}, visit this address in a browser on this machine:"));
     // A stdout that is gone shows nothing; the browser may still open.
     _ = writeln!(io::stdout(), "{address}");
     _ = io::stdout().flush();
     if browser == Browser::Open && open(address) {
-        say("It should be open already. Waiting for you to come back …");
+        note("Your browser should show it already. Waiting for the login to finish …");
     } else {
-        say("Waiting for you to come back …");
+        note("Waiting for the login to finish …");
     }
 }
 
@@ -129,12 +155,12 @@ fn open(address: &str) -> bool {
 }
 
 fn welcome(name: &str, granted: &Granted) -> String {
-    let mut text = format!("logged in to {name}");
+    let mut text = format!("Logged in to {name}");
     if !granted.scopes.is_empty() {
         text.push_str(&format!(" ({})", neutralise(&granted.scopes.join(" "))));
     }
     if !granted.renews_itself {
-        text.push_str("; this login does not renew itself and ends with its token");
+        text.push_str("; this login does not renew itself and ends when its token expires");
     }
     text
 }

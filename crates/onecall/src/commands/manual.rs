@@ -1,4 +1,5 @@
-//! `onecall completions` and `onecall man`: the command line, told to shells and to `man`.
+//! `onecall completions`, `onecall man` and `onecall licences`: the command line for shells and for
+//! `man`, and whose work is in the binary.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -9,14 +10,39 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::cli::Cli;
-use crate::commands::say;
+use crate::commands::note;
 use crate::terminal::print;
+
+/// Written by `cargo xtask licences`.
+const THIRD_PARTY: &str = include_str!("../../../../THIRD-PARTY.txt");
+
+/// These complete the names of servers and tools, on top of the generated script of each shell.
+const NAMES_IN_BASH: &str = include_str!("completion.bash");
+const NAMES_IN_ZSH: &str = include_str!("completion.zsh");
+const NAMES_IN_FISH: &str = include_str!("completion.fish");
+
+/// The generated function of zsh, which ours takes the place of and calls.
+const GENERATED_IN_ZSH: &str = "_onecall() {";
+
+/// Prints the licences and notices of everything that is in this binary.
+pub(crate) fn licences() -> anyhow::Result<ExitCode> {
+    print(THIRD_PARTY)?;
+    Ok(ExitCode::SUCCESS)
+}
 
 /// Prints what `shell` reads to complete our commands.
 pub(crate) fn completions(shell: Shell) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut visible(Cli::command()), "onecall", &mut script);
-    print(&String::from_utf8_lossy(&script))?;
+    let script = String::from_utf8_lossy(&script).into_owned();
+    print(&match shell {
+        Shell::Bash => script + NAMES_IN_BASH,
+        Shell::Fish => script + NAMES_IN_FISH,
+        Shell::Zsh => {
+            script.replacen(GENERATED_IN_ZSH, &format!("{NAMES_IN_ZSH}_onecall_options() {{"), 1)
+        }
+        _ => script,
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -32,7 +58,7 @@ pub(crate) fn man(folder: Option<&Path>) -> anyhow::Result<ExitCode> {
     let place = || format!("cannot write man pages into '{}'", folder.display());
     std::fs::create_dir_all(folder).with_context(place)?;
     clap_mangen::generate_to(command, folder).with_context(place)?;
-    say(&format!("onecall: man pages are in {}", folder.display()));
+    note(&format!("onecall: man pages are in {}", folder.display()));
     Ok(ExitCode::SUCCESS)
 }
 

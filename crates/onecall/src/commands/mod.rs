@@ -1,15 +1,19 @@
 //! One file per command.
 
+mod adopted_secrets;
 mod cache;
 mod call;
 mod calls;
 mod check;
+mod check_json;
+mod config;
 mod doctor;
 mod exec;
 mod generate;
 pub(crate) mod init;
 pub(crate) mod install;
 mod login;
+mod logs;
 mod manual;
 mod own_file;
 mod pin;
@@ -18,24 +22,35 @@ mod repl;
 mod run;
 mod runs;
 mod schema;
+mod secrets;
 mod serve;
 pub(crate) mod servers;
+mod source;
 mod stats;
+mod switch;
 mod tools;
 mod trust;
 
 pub(crate) use generate::GenerateArguments;
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use anyhow::Context;
+use onecall_clients::Switch;
+
 pub(crate) use cache::CacheCommand;
+pub(crate) use config::ConfigCommand;
+pub(crate) use logs::LogsArguments;
 pub(crate) use runs::RunsArguments;
+pub(crate) use secrets::SecretsCommand;
 pub(crate) use stats::StatsArguments;
 
 use crate::cli::{Cli, Command, Global, ToolsCommand};
+use crate::setup::Need;
 use crate::telemetry::Exporter;
-use crate::{demo, logging, pages, setup};
+use crate::terminal::{Readable, Stderr, be_quiet, is_quiet};
+use crate::{demo, logging, setup, system};
 
 /// The command line, its configuration or a file it names is wrong.
 const EXIT_USAGE: u8 = 2;
@@ -45,32 +60,43 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     // The helper processes live and die with the gateway and log nothing.
     match &cli.command {
         Command::PythonZygote { plan } => {
-            pages::huge();
+            system::use_huge_pages();
             return onecall_engine::run_python_zygote(plan);
         }
         Command::CpythonZygote { plan } => {
-            pages::huge();
+            system::use_huge_pages();
             return onecall_engine::run_cpython_zygote(plan);
         }
+        Command::CpythonProbe { plan } => return onecall_engine::run_cpython_probe(plan),
         Command::TypescriptZygote { plan } => {
-            pages::huge();
+            system::use_huge_pages();
             return onecall_engine::run_typescript_zygote(plan);
-        }
-        Command::Guard => {
-            return match onecall_bridge::run_guard() {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(_) => ExitCode::FAILURE,
-            };
         }
         _ => {}
     }
-    match dispatch(cli.command, &cli.global) {
-        Ok(code) => code,
-        Err(error) => {
-            logging::complain(cli.global.log_format, &format!("{error:#}"));
-            ExitCode::from(EXIT_USAGE)
-        }
+    cli.global.color.apply();
+    if cli.global.quiet {
+        be_quiet();
     }
+    let closed = system::close_to_other_processes()
+        .context("cannot keep other processes from reading this one's memory");
+    let done = closed.and_then(|()| match cli.command {
+        Command::Guard => Ok(onecall_bridge::run_guard().map(|()| ExitCode::SUCCESS)?),
+        command => dispatch(command, &cli.global),
+    });
+    done.unwrap_or_else(|error| {
+        if is_closed_output(&error) {
+            return ExitCode::SUCCESS;
+        }
+        logging::complain(cli.global.log_format, &format!("{error:#}"));
+        ExitCode::from(EXIT_USAGE)
+    })
+}
+
+/// Whether a command ended because the reader of its output had enough, as `head` has.
+fn is_closed_output(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
@@ -85,11 +111,55 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         tracing::warn!("no spans are exported: {error:#}");
         None
     });
+    if names_its_configuration(&command) {
+        setup::say_source(global, need(&command))?;
+    }
     let code = perform(command, global);
+    crate::logs::finish();
     if let Some(exporter) = exporter {
         exporter.finish();
     }
     code
+}
+
+/// Whether a command reads the configuration and does not show anyway which one that is.
+fn names_its_configuration(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Run(_)
+            | Command::Serve(_)
+            | Command::Exec(_)
+            | Command::Config { command: ConfigCommand::Get { .. } }
+            | Command::Repl
+            | Command::Call(_)
+            | Command::Proxy { .. }
+            | Command::Tools { .. }
+            | Command::Generate(_)
+            | Command::List { .. }
+            | Command::Pin { .. }
+            | Command::Login { .. }
+            | Command::Logout { .. }
+            | Command::Runs(_)
+            | Command::Stats(_)
+            | Command::Cache { .. }
+    )
+}
+
+/// How much a command depends on a configuration.
+fn need(command: &Command) -> Need {
+    match command {
+        Command::Call(_)
+        | Command::Tools { command: Some(ToolsCommand::Show { .. }), .. }
+        | Command::Generate(_)
+        | Command::Pin { .. }
+        | Command::Login { .. }
+        | Command::Logout { .. } => Need::Required,
+        Command::Repl
+        | Command::Proxy { .. }
+        | Command::List { .. }
+        | Command::Tools { command: None, .. } => Need::Servers,
+        _ => Need::Optional,
+    }
 }
 
 fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
@@ -101,10 +171,11 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Exec(arguments) => exec::exec(&arguments, global),
         Command::Proxy { file, explain } => proxy::proxy(&file, explain, global),
         Command::Runs(arguments) => runs::runs(arguments, global),
+        Command::Logs(arguments) => logs::logs(&arguments, global),
         Command::Stats(arguments) => stats::stats(&arguments, global),
         Command::Doctor { json } => doctor::doctor(json, global),
-        Command::Tools { command: Some(ToolsCommand::Show { name }), .. } => {
-            tools::show(&name, global)
+        Command::Tools { command: Some(ToolsCommand::Show { name, refresh }), .. } => {
+            tools::show(&name, refresh, global)
         }
         Command::Tools { command: Some(ToolsCommand::Forget { pattern }), .. } => {
             tools::forget(pattern.as_deref(), global)
@@ -113,16 +184,20 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
             tools::list(&query.join(" "), &options, global)
         }
         Command::Generate(arguments) => generate::generate(&arguments, global),
-        Command::Check => check::check(global),
+        Command::Check { json } => check::check(json, global),
+        Command::Config { command } => config::config(&command, global),
         Command::Cache { command } => cache::cache(command, global),
         Command::Init(arguments) => init::init(&arguments, global),
         Command::Import(arguments) => init::import(&arguments, global),
         Command::Install(arguments) => install::install(&arguments, global),
         Command::Uninstall(arguments) => install::uninstall(&arguments),
         Command::Add(arguments) => servers::add(arguments, global),
-        Command::Remove { server } => servers::remove(&server, global),
+        Command::Remove { servers } => servers::remove(&servers, global),
+        Command::Enable { servers } => switch::switch(&servers, Switch::On, global),
+        Command::Disable { servers } => switch::switch(&servers, Switch::Off, global),
         Command::List { json } => servers::list(json, global),
         Command::Pin { server, tools, yes } => pin::pin(&server, &tools, yes, global),
+        Command::Secrets { command } => secrets::secrets(command),
         Command::Trust { file } => trust::trust(file, global),
         Command::Login { server, no_browser, timeout } => {
             let browser = if no_browser { login::Browser::None } else { login::Browser::Open };
@@ -135,16 +210,29 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         }
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { folder } => manual::man(folder.as_deref()),
+        Command::Licences => manual::licences(),
+        Command::ServerNames => servers::names(global),
+        Command::ToolNames => tools::names(global),
         Command::DemoServer => demo::serve(),
         Command::Calls => calls::calls(global),
         Command::PythonZygote { .. }
         | Command::CpythonZygote { .. }
+        | Command::CpythonProbe { .. }
         | Command::TypescriptZygote { .. }
         | Command::Guard => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// Writes a line to stderr. Nothing can be done about a stderr that is gone.
+/// Writes a line to stderr; a server may have had its say in it. Nothing can be done about a
+/// stderr that is gone.
 pub(crate) fn say(line: &str) {
-    _ = writeln!(std::io::stderr(), "{line}");
+    let line = Readable::new(io::stderr().is_terminal()).text(line);
+    _ = Stderr.write_all(format!("{line}\n").as_bytes());
+}
+
+/// Writes a line to stderr that `--quiet` leaves out: what was done, or what to do next.
+pub(crate) fn note(line: &str) {
+    if !is_quiet() {
+        say(line);
+    }
 }

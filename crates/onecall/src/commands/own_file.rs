@@ -5,42 +5,96 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use onecall_bridge::{ServerState, ServerStatus};
+use onecall_bridge::{Bridge, ServerState, ServerStatus, Setting};
 use onecall_clients::{Readers, Server, TextFile, own_servers, variables};
-use onecall_config::{Config, LOCAL_NAMES, Surroundings, TrustStore};
+use onecall_config::{
+    Config, Environment, Format, Found, LOCAL_NAMES, Origin, Surroundings, TrustStore,
+};
+use onecall_core::text::shell_word;
 
 use crate::cli::Global;
 use crate::commands::check;
-use crate::setup;
 use crate::terminal::Readable;
 use crate::waiting;
+use crate::{listings, logs, protection, setup};
+
+const NO_PLACE: &str =
+    "there is no place for a configuration: set HOME, or name a file with --config";
 
 /// The file that changes of the configuration belong in.
 pub(crate) struct OwnFile {
     file: TextFile,
+    origin: Origin,
     surroundings: Surroundings<'static>,
 }
 
 impl OwnFile {
-    /// The file that `onecall` would read, or make if there is none.
+    /// The file that changes belong in, which is made if there is none.
     pub(crate) fn find(global: &Global) -> anyhow::Result<Self> {
         let surroundings = Surroundings::of_process();
         let place = onecall_config::place_of_changes(global.config.as_deref(), &surroundings);
-        let place = place.context(
-            "there is no place for a configuration: set HOME, or name a file with --config",
-        )?;
-        Self::at(&place)
+        let (place, origin) = place.context(NO_PLACE)?;
+        if origin == Origin::User {
+            // A file of the working directory may have been passed over.
+            locate(global)?;
+        }
+        Self::read(&place, origin)
     }
 
-    /// This file.
+    /// The file that commands read, or the user's own if there is none.
+    pub(crate) fn in_use(global: &Global) -> anyhow::Result<Self> {
+        match locate(global)? {
+            Some(found) => Self::read(&found.path, found.origin),
+            None => {
+                let own = Surroundings::of_process().directories.config_file();
+                Self::read(&own.context(NO_PLACE)?, Origin::User)
+            }
+        }
+    }
+
+    /// The file that `--output` names.
     pub(crate) fn at(path: &Path) -> anyhow::Result<Self> {
+        Self::read(path, Origin::Named("--output"))
+    }
+
+    fn read(path: &Path, origin: Origin) -> anyhow::Result<Self> {
         let surroundings = Surroundings::of_process();
         let file = TextFile::read(&surroundings.working_directory.join(path))?;
-        Ok(Self { file, surroundings })
+        let own = Self { file, origin, surroundings };
+        if origin == Origin::WorkingDirectory && !own.is_trusted() {
+            bail!(
+                "'{}' has changed since you trusted it; read it, then run `onecall trust {}`",
+                own.path().display(),
+                own.shell_word()
+            );
+        }
+        Ok(own)
+    }
+
+    fn trust_store(&self) -> Option<TrustStore> {
+        self.surroundings.directories.state.as_deref().map(TrustStore::at)
+    }
+
+    /// Whether the user has trusted what it holds now.
+    fn is_trusted(&self) -> bool {
+        self.trust_store().is_some_and(|store| {
+            store.is_trusted(self.path(), self.text().as_bytes()).unwrap_or(false)
+        })
+    }
+
+    /// The file as it would be found with this text in it.
+    fn with_text(&self, text: &str) -> Found {
+        let (path, bytes) = (self.path().to_path_buf(), text.as_bytes().to_vec());
+        Found { path, bytes, origin: self.origin }
     }
 
     pub(crate) fn path(&self) -> &Path {
         self.file.path()
+    }
+
+    /// Its path as one word of a shell command.
+    pub(crate) fn shell_word(&self) -> String {
+        shell_word(&self.path().to_string_lossy()).into_owned()
     }
 
     pub(crate) fn exists(&self) -> bool {
@@ -71,21 +125,37 @@ impl OwnFile {
         }
     }
 
+    /// Reads `text` as the configuration that it would be in this file.
+    pub(crate) fn check(&self, text: &str) -> anyhow::Result<()> {
+        let secrets = self.surroundings.secrets()?;
+        let environment = Environment::new(self.surroundings.environment).with_secrets(&secrets);
+        let parsed = self.with_text(text).parse(&environment)?;
+        Ok(protection::check(&parsed.config, Some(self.path()))?)
+    }
+
     /// Replaces what it holds. A file of a working directory that is new or was trusted
     /// is trusted from then on.
     pub(crate) fn save(&self, text: &str) -> anyhow::Result<()> {
-        let store = self.surroundings.directories.state.as_deref().map(TrustStore::at);
+        let is_ptc_mcp = |text: &str| self.with_text(text).format() == Format::PtcMcp;
+        if self.exists() && is_ptc_mcp(self.text()) && !is_ptc_mcp(text) {
+            bail!(
+                "'{}' is a configuration of ptc-mcp, and with this change it would be one of onecall, \
+                 in which some of it means something else; nothing was changed. Name another file \
+                 with --config",
+                self.path().display()
+            );
+        }
+        let store = self.trust_store();
         let is_local = self.needs_trust();
-        let was_trusted = store.as_ref().is_some_and(|store| {
-            store.is_trusted(self.path(), self.text().as_bytes()).unwrap_or(false)
-        });
+        let was_trusted = self.is_trusted();
         self.file.replace(text, Readers::Owner)?;
         if let Some(store) = store.filter(|_| is_local && (was_trusted || !self.exists())) {
             store.trust(self.path(), text.as_bytes())?;
         } else if is_local && !was_trusted {
-            super::say(&format!(
-                "'{0}' is not trusted yet; read it, then run `onecall trust {0}`",
-                self.path().display()
+            super::note(&format!(
+                "'{}' is not trusted yet; read it, then run `onecall trust {}`",
+                self.path().display(),
+                self.shell_word()
             ));
         }
         Ok(())
@@ -103,20 +173,21 @@ impl OwnFile {
     /// Connects to those of its servers that have these names, and reports. Says whether
     /// all of them answer.
     pub(crate) fn try_out(&self, text: &str, names: &[String]) -> anyhow::Result<bool> {
-        let environment = self.surroundings.environment;
+        let secrets = self.surroundings.secrets()?;
+        let environment = Environment::new(self.surroundings.environment).with_secrets(&secrets);
         let mut unset: Vec<(String, Vec<String>)> = Vec::new();
         for server in own_servers(text).map_err(|error| self.wrong(&error))? {
             let texts = server.texts().flat_map(variables);
             let missing: Vec<String> =
-                texts.filter(|name| environment(name).is_none()).map(str::to_owned).collect();
+                texts.filter(|name| !environment.has(name)).map(str::to_owned).collect();
             if !missing.is_empty() && names.contains(&server.name) && !server.disabled {
                 unset.push((server.name.clone(), missing));
             }
         }
         // Of a server that lacks a variable only this much is wrong: it is not tried.
-        let lenient = |name: &str| environment(name).or_else(|| Some(String::new()));
+        let lenient = environment.with_missing_as_empty();
         let is_waiting = |name: &str| unset.iter().any(|(waiting, _)| waiting == name);
-        let mut config = Config::parse_bytes(text.as_bytes(), self.path(), &lenient)?;
+        let mut config = self.with_text(text).parse(&lenient)?.config;
         config.servers.retain(|server| {
             names.iter().any(|name| name == server.name.as_str())
                 && !is_waiting(server.name.as_str())
@@ -133,22 +204,49 @@ impl OwnFile {
         }
         for (name, missing) in &unset {
             all_ready = false;
-            writeln!(stdout, "{name} was not tried: set {} first", missing.join(", "))?;
+            writeln!(stdout, "{name} was not tried: {}", missing_values(missing))?;
         }
         Ok(all_ready)
     }
 }
 
+/// Finds the configuration that commands read, and logs which files are passed over.
+fn locate(global: &Global) -> anyhow::Result<Option<Found>> {
+    let located = onecall_config::locate(global.config.as_deref(), &Surroundings::of_process())?;
+    for warning in &located.warnings {
+        tracing::warn!("{warning}");
+    }
+    Ok(located.found)
+}
+
 fn connect(mut config: Config) -> anyhow::Result<Vec<ServerStatus>> {
+    logs::keep(&config);
     // Looked at here and nowhere else: listing them must accept nothing.
     config.servers.iter_mut().for_each(|server| server.pins = None);
+    let setting = Setting { downloads: setup::downloads(), ..Setting::default() };
     setup::tokio_runtime()?.block_on(async {
-        let bridge = onecall_bridge::Bridge::start(config.servers, setup::guard()?);
+        let bridge = Bridge::start_in(config.servers.clone(), Vec::new(), setup::guard()?, setting);
         waiting::shown(bridge.catalog(), || bridge.status()).await;
+        listings::keep(&bridge, &config);
         let status = bridge.status();
         bridge.shutdown().await;
         Ok(status)
     })
+}
+
+/// Says which variables a server lacks, and how to give them.
+fn missing_values(names: &[String]) -> String {
+    let commands: Vec<String> =
+        names.iter().map(|name| format!("`onecall secrets set {name}`")).collect();
+    let (have, them) = match names.len() {
+        1 => ("has", "it"),
+        _ => ("have", "them"),
+    };
+    format!(
+        "{} {have} no value; keep {them} with {}, or set {them} where your client is started",
+        names.join(", "),
+        commands.join(" and ")
+    )
 }
 
 /// A number of things.
@@ -159,7 +257,7 @@ pub(crate) fn counted(number: usize, thing: &str) -> String {
 /// Refuses to go on where nobody can be asked.
 pub(crate) fn must_be_able_to_ask(instead: &str) -> anyhow::Result<()> {
     if !io::stdin().is_terminal() {
-        bail!("there is nobody to ask here; {instead}");
+        bail!("not a terminal: {instead}");
     }
     Ok(())
 }

@@ -7,14 +7,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
-use onecall_bridge::{Part, PinState, Pins, ServerState};
-use onecall_catalog::ToolDefinition;
-use onecall_config::ServerConfig;
+use onecall_bridge::{Bridge, Part, PinState, Pins, ServerState, Setting};
+use onecall_catalog::{Catalog, ToolDefinition};
+use onecall_config::{Config, ServerConfig};
+use onecall_core::text::visible_line;
+use onecall_core::{CallableName, ServerName, ToolName};
 
 use crate::cli::Global;
-use crate::commands::say;
-use crate::comparison::{compared, visible};
-use crate::setup;
+use crate::commands::{note, say};
+use crate::comparison::compared;
+use crate::{listings, logs, setup, waiting};
+
+/// Names that are suggested for one that no tool has.
+const NEAREST: usize = 3;
 
 /// Accepts the tools of `server` as they are now, or only those named.
 pub(crate) fn pin(
@@ -24,18 +29,14 @@ pub(crate) fn pin(
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
-    let (server, file) = pinned(config.servers, server)?;
+    logs::keep(&config);
+    let (server, file) = pinned(&config.servers, server)?;
     let name = server.name.clone();
-    let listed = listed(server)?;
+    let listed = listed(server, &config)?;
     let pins = Pins::read(&file).map_err(|error| anyhow::anyhow!("server '{name}': {error}"))?;
     let mut pins = pins.unwrap_or_else(|| Pins::none(&name));
-    let is_listed = |name: &String| listed.iter().any(|tool| tool.tool.as_str() == name);
-    if let Some(unknown) = names.iter().find(|name| !is_listed(name)) {
-        bail!("server '{name}' has no tool '{}'", visible(unknown));
-    }
-    let is_meant = |tool: &&ToolDefinition| {
-        names.is_empty() || names.iter().any(|name| name == tool.tool.as_str())
-    };
+    let meant = meant(&name, &listed, names)?;
+    let is_meant = |tool: &&ToolDefinition| names.is_empty() || meant.contains(&tool.tool);
     let news: Vec<(&ToolDefinition, PinState)> = listed
         .iter()
         .filter(is_meant)
@@ -43,7 +44,9 @@ pub(crate) fn pin(
         .filter(|(_, state)| *state != PinState::Same)
         .collect();
     if news.is_empty() {
-        say(&format!("nothing to accept: the tools of '{name}' are as they were pinned"));
+        note(&format!(
+            "Nothing to accept: the tools of '{name}' have not changed since they were pinned"
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     let mut stdout = io::stdout().lock();
@@ -53,23 +56,23 @@ pub(crate) fn pin(
     stdout.flush()?;
     let tools = if news.len() == 1 { "this tool" } else { "these tools" };
     if !yes && !agrees(&format!("Accept {tools} of '{name}'?"))? {
-        say("nothing was accepted");
+        note("Nothing was accepted");
         return Ok(ExitCode::FAILURE);
     }
     news.iter().for_each(|(tool, _)| pins.accept(tool));
     pins.write(&file).map_err(|error| anyhow::anyhow!("server '{name}': {error}"))?;
-    say(&format!("accepted {} of '{name}'", count(news.len())));
+    note(&format!("Accepted {} of '{name}'", count(news.len())));
     Ok(ExitCode::SUCCESS)
 }
 
 /// The entry of a server that is pinned, and where its tools are remembered.
-fn pinned(servers: Vec<ServerConfig>, wanted: &str) -> anyhow::Result<(ServerConfig, PathBuf)> {
+fn pinned(servers: &[ServerConfig], wanted: &str) -> anyhow::Result<(ServerConfig, PathBuf)> {
     let names: Vec<String> = servers.iter().map(|server| server.name.to_string()).collect();
-    let server = servers.into_iter().find(|server| server.name.as_str() == wanted);
+    let server = servers.iter().find(|server| server.name.as_str() == wanted).cloned();
     let server = server.with_context(|| match names.is_empty() {
-        true => format!("there is no server '{wanted}' in the configuration, nor any other"),
+        true => format!("there is no server '{wanted}': the configuration has no servers"),
         false => format!(
-            "there is no server '{wanted}' in the configuration; there is {}",
+            "there is no server '{wanted}' in the configuration; configured servers: {}",
             names.join(", ")
         ),
     })?;
@@ -80,16 +83,49 @@ fn pinned(servers: Vec<ServerConfig>, wanted: &str) -> anyhow::Result<(ServerCon
     Ok((server, file))
 }
 
+/// The tools that these names mean, written in any way that other commands accept.
+fn meant(
+    server: &ServerName,
+    listed: &Arc<Vec<ToolDefinition>>,
+    names: &[String],
+) -> anyhow::Result<Vec<ToolName>> {
+    let catalog = Catalog::default().next([(server.clone(), Arc::clone(listed))]);
+    let own_name = |callable: &CallableName| {
+        let own = catalog.get(callable.as_str()).map(|spec| visible_line(spec.tool.as_str()));
+        format!("'{}'", own.unwrap_or_default())
+    };
+    let mut meant = Vec::new();
+    for name in names {
+        let found = catalog.named(name);
+        let shown = visible_line(name);
+        match found.as_slice() {
+            [spec] => meant.push(spec.tool.clone()),
+            [] => {
+                let near: Vec<_> = catalog.nearest(name, NEAREST).iter().map(own_name).collect();
+                ensure!(!near.is_empty(), "server '{server}' has no tool '{shown}'");
+                bail!("server '{server}' has no tool '{shown}'. Did you mean: {}?", near.join(", "))
+            }
+            several => {
+                let names: Vec<_> = several.iter().map(|spec| own_name(&spec.callable)).collect();
+                bail!("several tools are named '{shown}': write one of {}", names.join(", "))
+            }
+        }
+    }
+    Ok(meant)
+}
+
 /// Everything the server lists now.
-fn listed(mut server: ServerConfig) -> anyhow::Result<Arc<Vec<ToolDefinition>>> {
+fn listed(mut server: ServerConfig, config: &Config) -> anyhow::Result<Arc<Vec<ToolDefinition>>> {
     // Looked at here and nowhere else: listing it must accept nothing.
     server.pins = None;
     let name = server.name.clone();
     setup::tokio_runtime()?.block_on(async {
-        let bridge = onecall_bridge::Bridge::start(vec![server], setup::guard()?);
-        bridge.catalog().await;
+        let setting = Setting { downloads: setup::downloads(), ..Setting::default() };
+        let bridge = Bridge::start_in(vec![server], Vec::new(), setup::guard()?, setting);
+        waiting::shown(bridge.catalog(), || bridge.status()).await;
         let status = bridge.status();
         let listed = bridge.listed(&name).unwrap_or_default();
+        listings::keep(&bridge, config);
         bridge.shutdown().await;
         let failure = status.into_iter().find_map(|status| match status.state {
             ServerState::Failed { reason, last_words, .. } => Some(format!("{reason}{last_words}")),
@@ -102,7 +138,7 @@ fn listed(mut server: ServerConfig) -> anyhow::Result<Arc<Vec<ToolDefinition>>> 
 
 /// What is new about a tool, every character of it.
 fn shown(tool: &ToolDefinition, state: &PinState, pins: &Pins) -> String {
-    let name = visible(tool.tool.as_str());
+    let name = visible_line(tool.tool.as_str());
     let before = pins.definition(&tool.tool);
     let (mut text, parts) = match state {
         PinState::Changed(parts) => (format!("{name} has changed\n"), parts.as_slice()),
@@ -120,16 +156,28 @@ fn shown(tool: &ToolDefinition, state: &PinState, pins: &Pins) -> String {
     text
 }
 
+/// Asks a question to which no answer means no.
 pub(super) fn agrees(question: &str) -> anyhow::Result<bool> {
+    Ok(matches!(answer(&format!("{question} [y/N] "))?.trim(), "y" | "Y" | "yes"))
+}
+
+/// Asks a question to which an empty line means yes; the end of the input means no.
+pub(super) fn agrees_by_default(question: &str) -> anyhow::Result<bool> {
+    let answer = answer(&format!("{question} [Y/n] "))?;
+    Ok(answer.ends_with('\n') && matches!(answer.trim(), "" | "y" | "Y" | "yes"))
+}
+
+/// The line that is typed as an answer; it is empty at the end of the input.
+fn answer(question: &str) -> anyhow::Result<String> {
     let mut stderr = io::stderr();
-    write!(stderr, "{question} [y/N] ")?;
+    write!(stderr, "{question}")?;
     stderr.flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).context("cannot read your answer")?;
     if !answer.ends_with('\n') {
         say("");
     }
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    Ok(answer)
 }
 
 fn count(tools: usize) -> String {

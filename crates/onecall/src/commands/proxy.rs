@@ -9,11 +9,11 @@ use onecall_runtime::{PlanAnswer, PlanRequest};
 use serde_json::Value;
 
 use crate::cli::Global;
-use crate::commands::run::{EXIT_INTERRUPTED, read};
+use crate::commands::run::read;
 use crate::commands::say;
 use crate::live::{Echo, Live};
 use crate::setup;
-use crate::terminal::{Readable, print};
+use crate::terminal::{EXIT_INTERRUPTED, Readable, print};
 
 /// Carries out the plan in `file`, or explains it.
 pub(crate) fn proxy(file: &Path, explain: bool, global: &Global) -> anyhow::Result<ExitCode> {
@@ -28,9 +28,11 @@ pub(crate) fn proxy(file: &Path, explain: bool, global: &Global) -> anyhow::Resu
     }
     let live = Live::new(Echo::Output);
     let answer = setup::with_gateway(global, async |gateway| {
-        live.unless_interrupted(gateway.run_plan(request, &live)).await
+        let running = live.connecting(gateway.run_plan(request, &live), || gateway.status());
+        let answer = live.unless_interrupted(running).await;
+        live.finish();
+        answer
     });
-    live.finish();
     match answer? {
         Some(answer) => conclude(answer.map(|answer| shown(&answer))),
         None => {

@@ -1,59 +1,68 @@
-//! `onecall run`: a program from a file, its output as it comes.
+//! `onecall run`: one program, its output as it comes.
 
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use onecall_core::{Detail, Failure, Language, Outcome, Program};
+use onecall_core::{Detail, Failure, Outcome, Program};
 use onecall_runtime::Transcript;
 
 use crate::cli::{Global, RunArguments, engine};
-use crate::commands::say;
+use crate::commands::source::Source;
+use crate::commands::{note, say};
 use crate::live::{Echo, Live, tool_calls};
-use crate::setup;
-use crate::terminal::{Readable, print};
+use crate::terminal::{EXIT_INTERRUPTED, Readable, print};
+use crate::{setup, waiting};
 
 /// As `timeout(1)` has it.
 const EXIT_TIMED_OUT: u8 = 124;
-
-/// As shells report SIGINT.
-pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
 /// A larger file is no program.
 const MAX_PROGRAM_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Runs a program, or tells what it would do.
 pub(crate) fn run(arguments: &RunArguments, global: &Global) -> anyhow::Result<ExitCode> {
-    let language = arguments.language.as_deref().and_then(Language::named);
-    let language = language.unwrap_or_else(|| language_of(&arguments.file));
+    let source = Source::read(arguments)?;
     let engine = arguments.engine.as_deref().and_then(engine);
     let program = Program {
-        engine: language.engine(engine).map_err(anyhow::Error::msg)?,
+        engine: source.language.engine(engine).map_err(anyhow::Error::msg)?,
         timeout: arguments.timeout,
         detail: if arguments.json { Detail::Whole } else { Detail::Brief },
-        ..Program::new(read(&arguments.file, "program")?)
+        argv: source.argv.clone(),
+        ..Program::new(source.code.as_str())
     };
     if arguments.dry_run {
-        return preview(&program, global);
+        return preview(&program, &source, global);
     }
     let live = Live::new(if arguments.json { Echo::Nothing } else { Echo::Output });
-    let config = setup::load(global)?.config;
+    let loaded = setup::load(global)?;
     let runtime = setup::tokio_runtime()?;
     let outcome = runtime.block_on(async {
-        let gateway = setup::gateway(config)?;
-        let outcome = live.unless_interrupted(gateway.run(&program, &live)).await;
+        let gateway = setup::gateway_on_demand(loaded)?;
+        let run = async {
+            gateway.installed_for(&program).await;
+            gateway.run(&program, &live).await
+        };
+        let running = live.connecting(run, || gateway.status());
+        let outcome = live.unless_interrupted(running).await;
+        live.finish();
+        let failure = outcome.as_ref().and_then(|outcome| outcome.result.as_ref().err());
+        waiting::say_failures(
+            &gateway.status(),
+            &failure.map(ToString::to_string).unwrap_or_default(),
+        );
         gateway.shutdown().await;
         anyhow::Ok(outcome)
     });
-    live.finish();
     runtime.shutdown_background();
-    let Some(outcome) = outcome? else {
+    let Some(mut outcome) = outcome? else {
         say(&format!("onecall: interrupted after {}", live.calls_made()));
         return Ok(ExitCode::from(EXIT_INTERRUPTED));
     };
+    source.name_in(&mut outcome);
     if arguments.json {
-        let path = arguments.file.to_str().filter(|path| *path != "-");
+        let path = arguments.path().and_then(Path::to_str);
         print(&format!("{}\n", Transcript::new(&outcome, path).to_json()))?;
         return Ok(exit_code(&outcome));
     }
@@ -67,18 +76,10 @@ pub(crate) fn run(arguments: &RunArguments, global: &Global) -> anyhow::Result<E
     }
 }
 
-fn preview(program: &Program, global: &Global) -> anyhow::Result<ExitCode> {
+fn preview(program: &Program, source: &Source, global: &Global) -> anyhow::Result<ExitCode> {
     let preview = setup::ask_gateway(global, async |gateway| gateway.preview(program).await)?;
-    print(&format!("{preview}\n"))?;
+    print(&format!("{}\n", source.named(&preview.to_string())))?;
     Ok(if preview.refusal.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// What a program in `file` is written in.
-fn language_of(file: &Path) -> Language {
-    match file.extension().and_then(|extension| extension.to_str()) {
-        Some("ts" | "mts" | "js" | "mjs") => Language::TypeScript,
-        _ => Language::Python,
-    }
 }
 
 /// The text of a program or a plan.
@@ -111,14 +112,18 @@ fn conclude(outcome: &Outcome) {
     let calls = tool_calls(outcome.calls.completed);
     for shown in &outcome.shown {
         let bytes = shown.data.len() / 4 * 3;
-        say(&format!("onecall: it showed {} of about {bytes} bytes", shown.mime_type));
+        note(&format!("onecall: it showed {} of about {bytes} bytes", shown.mime_type));
     }
+    let readable = Readable::new(io::stderr().is_terminal());
     match &outcome.result {
-        Ok(()) => say(&format!("onecall: done in {seconds:.2}s, {calls}")),
+        Ok(()) => note(&format!("onecall: done in {seconds:.2}s, {calls}")),
         Err(failure) => {
-            say(&Readable::new(io::stderr().is_terminal()).text(&failure.to_string()));
-            say(&format!("onecall: failed after {seconds:.2}s, {calls} completed"));
+            say(&readable.text(&failure.to_string()));
+            note(&format!("onecall: failed after {seconds:.2}s, {calls} completed"));
         }
+    }
+    for remark in &outcome.remarks {
+        note(&readable.text(&format!("onecall: {remark}")));
     }
 }
 

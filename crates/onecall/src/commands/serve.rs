@@ -1,8 +1,10 @@
 //! `onecall serve`: what an agent's client starts, or what many clients share.
 
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use onecall_bridge::ServerStart;
 use onecall_config::Loaded;
 use onecall_runtime::Gateway;
 use onecall_server::HttpFace;
@@ -12,6 +14,13 @@ use crate::http::HttpOptions;
 use crate::logging::announce;
 use crate::reload::Followed;
 use crate::setup;
+use crate::terminal::is_quiet;
+
+/// What a person reads who starts the server by hand.
+const WITHOUT_CLIENT: &str = "\
+onecall is an MCP server. It now waits for an MCP client on stdin; clients start it by themselves.
+To add it to a client, press Ctrl-C and run `onecall install CLIENT`, for example
+`onecall install claude-code`. To try a program by hand, run `onecall repl`.";
 
 /// Serves until the client leaves or a signal arrives.
 pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCode> {
@@ -21,10 +30,15 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
     let runtime = setup::tokio_runtime()?;
     let served = runtime.block_on(async {
         match http {
-            None => onecall_server::serve_stdio(gateway(loaded, followed)?).await?,
+            None => {
+                if io::stdin().is_terminal() && !is_quiet() {
+                    announce(global.log_format, WITHOUT_CLIENT);
+                }
+                onecall_server::serve_stdio(gateway(loaded, followed)?).await?;
+            }
             Some(settings) => {
                 // First of all: where the port is taken, no server is started.
-                let face = HttpFace::bind(settings).await?;
+                let face = HttpFace::bind(settings)?;
                 let gateway = gateway(loaded, followed)?;
                 announce(global.log_format, &format!("listening on {}", face.url()));
                 face.serve(gateway).await?;
@@ -39,10 +53,11 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
 
 /// A gateway that gets ready for its first program and follows its configuration.
 fn gateway(loaded: Loaded, followed: Followed) -> anyhow::Result<Arc<Gateway>> {
-    let Loaded { config, source, .. } = loaded;
-    let gateway = setup::gateway(config)?;
+    let (config, source) = (loaded.config.clone(), loaded.source.clone());
+    let gateway =
+        setup::gateway_with(loaded, ServerStart::AtOnce, setup::downloads().in_background())?;
     let warming = Arc::clone(&gateway);
     tokio::spawn(async move { warming.warm_up().await });
-    tokio::spawn(followed.keep(Arc::clone(&gateway), source));
+    tokio::spawn(followed.keep(Arc::clone(&gateway), config, source));
     Ok(gateway)
 }

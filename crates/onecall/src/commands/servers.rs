@@ -6,42 +6,44 @@ use anyhow::{bail, ensure};
 use clap::Args;
 use onecall_clients::edit::EditError;
 use onecall_clients::{Launch, Remote, Server, with_servers, without_server};
+use onecall_core::text::shell_word;
 use serde_json::{Value, json};
 
 use crate::cli::Global;
 use crate::commands::init::how;
+use crate::commands::note;
 use crate::commands::own_file::OwnFile;
-use crate::commands::say;
+use crate::logs::LogFolder;
 use crate::table::table;
-use crate::terminal;
+use crate::{listings, terminal};
 
 /// What `onecall add` takes.
 #[derive(Args, Debug)]
 pub(crate) struct AddArguments {
-    /// What to call it; its tools are mcp__NAME__*
+    /// Name of the server; its tools are called mcp__NAME__*
     name: String,
-    /// Where a remote server is
+    /// Address of a remote server
     #[arg(required_unless_present = "command")]
     url: Option<String>,
-    /// What starts a local server, and its arguments
+    /// Command that starts a local server, and its arguments
     #[arg(last = true, conflicts_with = "url")]
     command: Vec<String>,
-    /// A variable for a local server; ${VAR} in it is looked up when it is started
+    /// Environment variable for a local server; ${VAR} in it is replaced when the server starts
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable, conflicts_with = "url")]
     env: Vec<(String, String)>,
-    /// Where a local server runs
+    /// Working directory of a local server
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     cwd: Option<String>,
-    /// A header for a remote server; ${VAR} in it is looked up when it is reached
+    /// Header for a remote server; ${VAR} in it is replaced when onecall connects
     #[arg(long, value_name = "NAME: VALUE", value_parser = header, conflicts_with = "command")]
     header: Vec<(String, String)>,
-    /// How a remote server is spoken to
+    /// Transport of a remote server
     #[arg(long, value_parser = ["auto", "http", "sse"], conflicts_with = "command")]
     transport: Option<String>,
     /// Replace a server of the same name
     #[arg(long)]
     force: bool,
-    /// Do not connect to it
+    /// Do not connect to the server
     #[arg(long)]
     no_check: bool,
 }
@@ -64,20 +66,26 @@ pub(crate) fn add(arguments: AddArguments, global: &Global) -> anyhow::Result<Ex
     }
     let text = with_servers(&text, &[(&server, Vec::new())]).map_err(|error| match error {
         EditError::Taken { name } => anyhow::anyhow!(
-            "there is a server '{name}' in {} already; --force replaces it",
+            "there is already a server '{name}' in {}; --force replaces it",
             own.path().display()
         ),
         other => own.wrong(&other),
     })?;
     own.save(&text)?;
-    say(&format!("added '{name}' to {}", own.path().display()));
+    note(&format!("Added '{name}' to {}", own.path().display()));
     if !server.secrets().is_empty() && own.exists() && own.is_readable_by_others() {
-        say(&format!("it holds a secret that others can read: chmod 600 {}", own.path().display()));
+        note(&format!(
+            "Other users can read the secrets in it: run `chmod 600 {}`",
+            own.shell_word()
+        ));
     }
     if no_check || own.try_out(&text, std::slice::from_ref(&name))? {
         return Ok(ExitCode::SUCCESS);
     }
-    say(&format!("it stays in the configuration; `onecall remove {name}` takes it out"));
+    note(&format!(
+        "The server stays in the configuration; to remove it, run `onecall remove {}`",
+        shell_word(&name)
+    ));
     Ok(ExitCode::FAILURE)
 }
 
@@ -89,8 +97,10 @@ fn server(arguments: AddArguments) -> anyhow::Result<Server> {
             let is_web = url.starts_with("http://") || url.starts_with("https://");
             if !is_web && !url.contains("${") {
                 bail!(
-                    "'{url}' is not an http:// or https:// address; a command comes after --, as in \
-                     `onecall add {name} -- {url}`"
+                    "'{url}' is not an http:// or https:// address; if it is a command, write -- in \
+                     front of it, as in `onecall add {} -- {}`",
+                    shell_word(&name),
+                    shell_word(&url)
                 );
             }
             let transport = match transport.as_deref() {
@@ -101,7 +111,10 @@ fn server(arguments: AddArguments) -> anyhow::Result<Server> {
             Launch::Remote { url, transport, headers: header }
         }
         (None, Some(command)) => Launch::Command { command, args: words.collect(), env, cwd },
-        (None, None) => bail!("say what starts the server, as in `onecall add {name} -- COMMAND`"),
+        (None, None) => bail!(
+            "give the command that starts the server, as in `onecall add {} COMMAND`",
+            shell_word(&name)
+        ),
     };
     Ok(Server {
         name,
@@ -113,29 +126,49 @@ fn server(arguments: AddArguments) -> anyhow::Result<Server> {
     })
 }
 
-/// Takes a server out of the configuration.
-pub(crate) fn remove(name: &str, global: &Global) -> anyhow::Result<ExitCode> {
+/// Takes servers out of the configuration, all of them or none.
+pub(crate) fn remove(names: &[String], global: &Global) -> anyhow::Result<ExitCode> {
     let own = OwnFile::find(global)?;
-    let text = without_server(own.text(), name).map_err(|error| match error {
+    let mut text = own.text().to_owned();
+    for name in distinct(names) {
+        text = without_server(&text, name).map_err(|error| not_found(&own, error))?;
+    }
+    own.save(&text)?;
+    listings::forget(distinct(names), global);
+    let logs = LogFolder::of_user();
+    for name in distinct(names) {
+        logs.iter().for_each(|logs| logs.remove_server(name));
+        note(&format!("Removed '{name}' from {}", own.path().display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Names from the command line, each of them once.
+pub(super) fn distinct(names: &[String]) -> impl Iterator<Item = &str> {
+    let is_first =
+        |(at, name): &(usize, &String)| names.iter().position(|it| it == *name) == Some(*at);
+    names.iter().enumerate().filter(is_first).map(|(_, name)| name.as_str())
+}
+
+/// Says which servers there are instead of one that is not there.
+pub(super) fn not_found(own: &OwnFile, error: EditError) -> anyhow::Error {
+    match error {
         EditError::Absent { name } => {
             let names: Vec<String> =
                 own.servers().unwrap_or_default().into_iter().map(|server| server.name).collect();
             let others = match names.is_empty() {
-                true => "there are none".to_owned(),
-                false => format!("there is {}", names.join(", ")),
+                true => "it has no servers".to_owned(),
+                false => format!("its servers: {}", names.join(", ")),
             };
             anyhow::anyhow!("there is no server '{name}' in {}; {others}", own.path().display())
         }
         other => own.wrong(&other),
-    })?;
-    own.save(&text)?;
-    say(&format!("removed '{name}' from {}", own.path().display()));
-    Ok(ExitCode::SUCCESS)
+    }
 }
 
 /// Shows the servers of the configuration, without connecting to them.
 pub(crate) fn list(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
-    let own = OwnFile::find(global)?;
+    let own = OwnFile::in_use(global)?;
     let servers = own.servers()?;
     if is_json {
         let servers: Vec<Value> = servers.iter().map(described).collect();
@@ -144,10 +177,9 @@ pub(crate) fn list(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if servers.is_empty() {
-        say(&match own.exists() {
-            true => format!("there are no servers in {}", own.path().display()),
-            false => "there is no configuration yet; `onecall init` makes one".to_owned(),
-        });
+        if own.exists() {
+            note(&format!("There are no servers in {}", own.path().display()));
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let mut rows = vec![["SERVER", "TRANSPORT", "HOW"].map(str::to_owned)];
@@ -159,6 +191,14 @@ pub(crate) fn list(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
         rows.push([name, transport(server).to_owned(), how(server)]);
     }
     terminal::print(&table(&rows))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the names of the servers, a line each, without connecting to them.
+pub(crate) fn names(global: &Global) -> anyhow::Result<ExitCode> {
+    let servers = OwnFile::in_use(global)?.servers()?;
+    let names = servers.iter().filter(|server| !server.name.contains(['\n', '\r']));
+    terminal::print(&names.map(|server| format!("{}\n", server.name)).collect::<String>())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -196,7 +236,7 @@ fn transport(server: &Server) -> &'static str {
 fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("it must be NAME=VALUE".to_owned()),
+        _ => Err("must be NAME=VALUE".to_owned()),
     }
 }
 
@@ -205,6 +245,6 @@ fn header(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))
         }
-        _ => Err("it must be 'NAME: VALUE'".to_owned()),
+        _ => Err("must be 'NAME: VALUE'".to_owned()),
     }
 }

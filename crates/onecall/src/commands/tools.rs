@@ -1,26 +1,40 @@
 //! `onecall tools`: what programs can call.
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
-use onecall_catalog::{natural_name, python_signature_with, summary};
+use onecall_catalog::{describe, natural_name, python_signature_with, summary};
 use onecall_config::{Surroundings, ToolPattern};
+use onecall_core::text::visible_json;
 use onecall_core::{ServerName, ToolName, ToolSpec};
-use onecall_runtime::{ToolFinding, ToolNotFound, ToolSearch};
-use onecall_server::{SearchDetail, describe};
+use onecall_runtime::{Asked, Gateway, LastSeen, ToolFinding, ToolSearch};
+use onecall_server::SearchDetail;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::cli::{Global, SearchOptions};
 use crate::commands::check::quarantine;
-use crate::commands::say;
-use crate::setup;
+use crate::commands::{note, say};
+use crate::table::columns;
 use crate::terminal::print;
+use crate::{figures, listings, setup};
 
 /// How many tools a search shows.
 const SEARCH_RESULTS: usize = 20;
 
-/// How much of a description a row shows, in characters.
+/// Tools that were listed longer ago than this are listed again once they are shown.
+const FRESH: Duration = Duration::from_secs(60 * 60);
+
+/// How long a command waits for tools that are listed again.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How much of a description a row shows at most, in characters.
 const SUMMARY_WIDTH: usize = 80;
+
+/// How much of a description a row shows at least, however narrow the terminal is.
+const LEAST_SUMMARY_WIDTH: usize = 20;
 
 /// Lists all tools, or those that match `query`.
 pub(crate) fn list(
@@ -32,51 +46,96 @@ pub(crate) fn list(
     let usual = if query.is_empty() { usize::MAX } else { SEARCH_RESULTS };
     let search =
         ToolSearch { query, server: options.server.as_deref(), limit: limit.unwrap_or(usual) };
-    let (found, quarantined) = setup::ask_gateway(global, async |gateway| {
-        // People would rather wait than look twice.
-        gateway.servers().await;
-        (gateway.find(search).await, gateway.quarantine())
-    })?;
-    let found = found?.tools;
-    let quarantined = quarantine(&quarantined.iter().collect::<Vec<_>>());
-    quarantined.lines().for_each(say);
-    if found.is_empty() {
-        say(match (query, &options.server) {
-            ("", None) => "no tools: the configured servers offer none (see `onecall check`)",
-            ("", Some(_)) => "no tools: this server offers none (see `onecall check`)",
-            _ => "no tool matches",
-        });
-    }
-    let detail = SearchDetail::named(&options.detail).unwrap_or_default();
-    print(&match (detail, options.json) {
-        (SearchDetail::Names, false) => table(found.iter().map(|found| &found.spec)),
-        (SearchDetail::Signatures, false) => signatures(&found),
-        (detail, _) => {
-            let values: Vec<Value> = found.iter().map(|found| detail.value(found)).collect();
-            format!("{:#}\n", Value::from(values))
+    setup::with_gateway(global, async |gateway| {
+        let asked = if options.refresh { Asked::All } else { Asked::Unknown };
+        let known = gateway.last_seen(search.server, asked);
+        let known = setup::wait_for_servers(gateway, known).await;
+        let found = gateway.find_seen(search, &known).await?;
+        let quarantined = gateway.quarantine_seen(&known);
+        quarantine(&quarantined.iter().collect::<Vec<_>>()).lines().for_each(note);
+        if found.is_empty() && setup::is_configured(global) {
+            note(match (query, &options.server) {
+                ("", None) => "The configured servers have no tools; `onecall check` shows why",
+                ("", Some(_)) => "This server has no tools; `onecall check` shows why",
+                _ => "No tool matches",
+            });
         }
-    })?;
-    Ok(if found.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        print(&listed(&found, options))?;
+        let only = search.server.and_then(|name| gateway.server_meant(name).ok());
+        list_again(gateway, &known, only.as_ref()).await;
+        Ok(if found.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    })?
 }
 
-/// Shows one tool.
-pub(crate) fn show(name: &str, global: &Global) -> anyhow::Result<ExitCode> {
-    let found = setup::ask_gateway(global, async |gateway| {
-        let spec = gateway.inspect(name).await?;
-        let observed = gateway.observed(&spec);
-        Ok(describe(&spec, observed.as_ref()))
-    });
-    match found? {
-        Ok(description) => {
-            print(&format!("{description:#}\n"))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(not_found) => {
-            let not_found: ToolNotFound = not_found;
-            say(&not_found.to_string());
-            Ok(ExitCode::FAILURE)
+fn listed(found: &[ToolFinding], options: &SearchOptions) -> String {
+    let detail = SearchDetail::named(&options.detail).unwrap_or_default();
+    match (detail, options.json) {
+        (SearchDetail::Names, false) => table(found.iter().map(|found| &found.spec)),
+        (SearchDetail::Signatures, false) => signatures(found),
+        (detail, _) => {
+            let values: Vec<Value> = found.iter().map(|found| detail.value(found)).collect();
+            visible_json(&format!("{:#}\n", Value::from(values))).into_owned()
         }
     }
+}
+
+/// Shows one tool: as it was listed last, unless it is to be listed anew or was never seen.
+pub(crate) fn show(name: &str, refresh: bool, global: &Global) -> anyhow::Result<ExitCode> {
+    setup::with_gateway(global, async |gateway| {
+        let known = gateway.known_now().await;
+        let spec = match gateway.inspect_seen(name, &known).filter(|_| !refresh) {
+            Some(spec) => spec,
+            None => match setup::wait_for_servers(gateway, gateway.inspect(name)).await {
+                Ok(spec) => spec,
+                Err(not_found) => {
+                    say(&format!("error: {}", not_found.explanation()));
+                    return Ok(ExitCode::FAILURE);
+                }
+            },
+        };
+        let description = describe(&spec, gateway.observed(&spec).as_ref());
+        print(&visible_json(&format!("{description:#}\n")))?;
+        if !refresh {
+            list_again(gateway, &known, Some(&spec.server)).await;
+        }
+        Ok(ExitCode::SUCCESS)
+    })?
+}
+
+/// Has servers list their tools that were shown as they were long ago, for some seconds or until
+/// the user presses Ctrl-C, and says what has become of them.
+async fn list_again(gateway: &Gateway, known: &LastSeen, only: Option<&ServerName>) {
+    let Some((age, servers)) = known.not_listed_for(FRESH, only) else { return };
+    // What was shown is there to be used, whatever happens now.
+    _ = io::stdout().flush();
+    let names = quoted(&servers);
+    note(&format!("The tools of {names} were listed {}; listing them again", figures::age(age)));
+    let in_time = tokio::select! {
+        listed = timeout(PATIENCE, gateway.list_tools_of(&servers)) => listed.is_ok(),
+        _ = tokio::signal::ctrl_c() => return,
+    };
+    let changed = gateway.changed_since(known);
+    if !changed.is_empty() {
+        say(&format!(
+            "The tools of {} have changed: run the command again to see them",
+            quoted(&changed)
+        ));
+    }
+    if !in_time {
+        let seconds = PATIENCE.as_secs();
+        note(&format!("Not every server has listed its tools within {seconds} s: see --refresh"));
+    }
+}
+
+fn quoted(servers: &[ServerName]) -> String {
+    servers.iter().map(|server| format!("'{server}'")).collect::<Vec<_>>().join(", ")
+}
+
+/// Prints the names of the tools that are known without starting a server, a line each.
+pub(crate) fn names(global: &Global) -> anyhow::Result<ExitCode> {
+    let names = listings::tool_names(global);
+    print(&names.iter().map(|name| format!("{name}\n")).collect::<String>())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Forgets what results looked like.
@@ -100,16 +159,18 @@ pub(crate) fn forget(pattern: Option<&str>, global: &Global) -> anyhow::Result<E
         }
     }
     let results = if forgotten == 1 { "1 tool".to_owned() } else { format!("{forgotten} tools") };
-    print(&format!("forgot what the results of {results} look like\n"))?;
+    print(&format!("Forgot the learned result types of {results}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// A row for each tool: its name and what it is for.
 pub(crate) fn table<'a>(tools: impl Iterator<Item = &'a Arc<ToolSpec>> + Clone) -> String {
     let width = tools.clone().map(|spec| spec.callable.as_str().len()).max().unwrap_or_default();
+    let room = columns().map_or(SUMMARY_WIDTH, |columns| columns.saturating_sub(width + 2));
+    let room = room.clamp(LEAST_SUMMARY_WIDTH, SUMMARY_WIDTH);
     let mut table = String::new();
     for spec in tools {
-        let summary = summary(spec.description.as_deref().unwrap_or_default(), SUMMARY_WIDTH);
+        let summary = summary(spec.description.as_deref().unwrap_or_default(), room);
         let row = format!("{:width$}  {summary}", spec.callable.as_str());
         table.push_str(row.trim_end());
         table.push('\n');

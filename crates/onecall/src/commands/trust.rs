@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use onecall_config::{
-    Config, LOCAL_NAMES, LocalTool, LocalWork, Surroundings, TrustStore, read_file,
+    Environment, Found, LOCAL_NAMES, LocalTool, LocalWork, Origin, Parsed, Surroundings,
+    TrustStore, read_file,
 };
 
 use crate::cli::Global;
-use crate::commands::say;
+use crate::commands::note;
 
 /// Remembers the file's present content as trusted.
 pub(crate) fn trust(file: Option<PathBuf>, global: &Global) -> anyhow::Result<ExitCode> {
@@ -22,7 +23,15 @@ pub(crate) fn trust(file: Option<PathBuf>, global: &Global) -> anyhow::Result<Ex
     };
     let surroundings = Surroundings::of_process();
     let bytes = read_file(&file)?;
-    let config = Config::parse_bytes(&bytes, &file, surroundings.environment)?;
+    // As it will be read where it is.
+    let found = Found { path: file, bytes, origin: Origin::WorkingDirectory };
+    let secrets = surroundings.secrets()?;
+    let environment = Environment::new(surroundings.environment).with_secrets(&secrets);
+    let Parsed { config, warnings, .. } = found.parse(&environment)?;
+    for warning in &warnings {
+        tracing::warn!("{warning}");
+    }
+    let Found { path: file, bytes, .. } = found;
     let Some(state) = &surroundings.directories.state else {
         bail!("there is no place to remember it: set HOME or XDG_STATE_HOME");
     };
@@ -32,8 +41,8 @@ pub(crate) fn trust(file: Option<PathBuf>, global: &Global) -> anyhow::Result<Ex
     let is_command = |tool: &&LocalTool| matches!(tool.work, LocalWork::Command(_));
     let commands = config.local_tools.iter().filter(is_command).map(|tool| tool.name.as_str());
     let started: Vec<_> = servers.chain(commands).collect();
-    say(&format!(
-        "trusted {} until it changes; it starts: {}",
+    note(&format!(
+        "Trusted {} until it changes. It starts: {}",
         path.display(),
         if started.is_empty() { "nothing".to_owned() } else { started.join(", ") }
     ));

@@ -7,9 +7,10 @@ mod server;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use onecall_config::{Config, OutputTypes, Records, ServerConfig, StdioTransport, Transport};
+use onecall_config::{
+    Config, Loaded, Logs, OutputTypes, Records, ServerConfig, StdioTransport, Transport,
+};
 use onecall_core::{Outcome, Program, ServerName};
 use onecall_runtime::{Tokenizer, report};
 
@@ -23,11 +24,11 @@ pub(crate) fn demo() -> anyhow::Result<ExitCode> {
     let ledger = Ledger::default();
     let servers = vec![demo_server()?];
     // Nothing of it concerns the user.
-    let (records, output_types) = (Records::Off, OutputTypes::Declared);
-    let config = Config { servers, records, output_types, ..Config::default() };
+    let (records, logs, output_types) = (Records::Off, Logs::Off, OutputTypes::Declared);
+    let config = Config { servers, records, logs, output_types, ..Config::default() };
     let runtime = setup::tokio_runtime()?;
     let outcome = runtime.block_on(async {
-        let gateway = setup::gateway(config)?;
+        let gateway = setup::gateway(Loaded { config, ..Loaded::default() })?;
         let outcome = gateway.run(&Program::new(PROGRAM), &ledger).await;
         gateway.shutdown().await;
         anyhow::Ok(outcome)
@@ -53,8 +54,8 @@ fn demo_server() -> anyhow::Result<ServerConfig> {
     Ok(ServerConfig {
         name: ServerName::new("demo"),
         transport: Transport::Stdio(transport),
-        connect_timeout: Duration::from_secs(10),
-        call_timeout: Duration::from_secs(60),
+        connect_timeout: None,
+        call_timeout: None,
         lazy: false,
         pins: None,
     })

@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use onecall_core::{CallableName, ToolCall, ToolError, ToolValue};
+use onecall_core::{CallResult, CallableName, ResolvedCall};
 use onecall_runtime::{Observer, Tokenizer};
 
 /// Text that passes through a model's context.
@@ -42,15 +42,13 @@ impl Ledger {
 }
 
 impl Observer for Ledger {
-    fn call_started(&self, call: &ToolCall) {
+    fn call_started(&self, call: &ResolvedCall) {
         self.note(format!("{} {}", call.name, call.arguments));
     }
 
-    fn call_ended(&self, _name: &CallableName, result: &Result<ToolValue, ToolError>) {
+    fn call_ended(&self, _name: &CallableName, result: &CallResult) {
         self.note(match result {
-            Ok(ToolValue::Nothing) => String::new(),
-            Ok(ToolValue::Json(json)) => json.get().to_owned(),
-            Ok(ToolValue::Text(text)) => text.clone(),
+            Ok(answer) => answer.value.written().1.into_owned(),
             Err(error) => error.to_string(),
         });
     }

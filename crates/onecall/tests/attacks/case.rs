@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::TYPESCRIPT;
+use crate::place::Place;
 
 /// Begins a program of several in a file, or its answer.
 const CELL: &str = "# %% ";
@@ -44,22 +45,29 @@ pub struct Cell {
     pub answer: String,
 }
 
+impl Cell {
+    /// The name of its case.
+    pub fn case(&self) -> &str {
+        self.id.split('/').next().unwrap_or_default()
+    }
+}
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/attacks")
 }
 
-/// Every case that fits the engine.
-pub fn cases(engine: &str) -> Vec<Case> {
+/// Every case that fits the engine, with the answers that are expected at a place.
+pub fn cases(engine: &str, place: &Place) -> Vec<Case> {
     let entries = fs::read_dir(folder()).expect("the folder of attacks");
     let mut paths: Vec<PathBuf> = entries
         .map(|entry| entry.expect("a readable folder").path())
         .filter(|path| path.is_dir())
         .collect();
     paths.sort();
-    paths.iter().filter_map(|path| read(path, engine)).collect()
+    paths.iter().filter_map(|path| read(path, engine, place)).collect()
 }
 
-fn read(path: &Path, engine: &str) -> Option<Case> {
+fn read(path: &Path, engine: &str, place: &Place) -> Option<Case> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let description: Map<String, Value> =
         serde_json::from_str(&text(&path.join("case.json"))).expect("case.json is an object");
@@ -79,14 +87,15 @@ fn read(path: &Path, engine: &str) -> Option<Case> {
         would_gain: field("would_gain").as_str().expect("would_gain is a text").to_owned(),
         config: json!({ "execution": field("execution"), "tools": field("tools") }),
         gateway_may_use_mb: field("gateway_may_use_mb").as_u64(),
-        cells: cells(&name, path, engine),
+        cells: cells(&name, path, engine, place),
     })
 }
 
 /// What precedes the first cell of `program.py` is the beginning of each, and an
 /// answer that precedes the first cell of `answer.txt` is that of all others.
-/// `answer.ENGINE.txt` has those that differ on an engine.
-fn cells(name: &str, path: &Path, engine: &str) -> Vec<Cell> {
+/// `answer.ENGINE.txt` has those that differ on an engine, and those with `container` before
+/// `txt` those that differ in a container.
+fn cells(name: &str, path: &Path, engine: &str, place: &Place) -> Vec<Cell> {
     let (file, mark) = match engine {
         TYPESCRIPT => ("program.ts", TYPESCRIPT_CELL),
         _ => ("program.py", CELL),
@@ -97,12 +106,15 @@ fn cells(name: &str, path: &Path, engine: &str) -> Vec<Cell> {
         programs.push(("", ""));
     }
     let mut answers = BTreeMap::new();
-    let of_engine = path.join(format!("answer.{engine}.txt"));
-    let mut files = vec![path.join("answer.txt"), of_engine];
-    if engine == TYPESCRIPT {
+    let mut files = vec![format!("answer.{engine}")];
+    if engine != TYPESCRIPT {
         // Its programs are others.
-        files.remove(0);
+        files.insert(0, "answer".to_owned());
     }
+    if let Place::Container(_) = place {
+        files = files.into_iter().flat_map(|name| [name.clone(), name + ".container"]).collect();
+    }
+    let files: Vec<_> = files.iter().map(|name| path.join(format!("{name}.txt"))).collect();
     for file in files.iter().filter(|file| file.exists()) {
         let answer = text(file);
         let (general, particular) = split(&answer, CELL);

@@ -36,7 +36,7 @@ fn a_terminal_is_not_steered() {
         return;
     };
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-    let neutral = r"\x1b]0;title\x07\x1b[2J \u{202e}gnp.exe\u{202c} \x9b31m a\x0db\x08c";
+    let neutral = r"\u{1b}]0;title\u{7}\u{1b}[2J \u{202e}gnp.exe\u{202c} \u{9b}31m a\u{d}b\u{8}c";
     assert!(shown.contains(neutral), "{shown:?}");
     for mark in ["\u{1b}]0;", "\u{1b}[2J", "\u{202e}", "\u{9b}", "\u{8}"] {
         assert!(!shown.contains(mark), "{mark:?} in {shown:?}");

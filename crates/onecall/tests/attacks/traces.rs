@@ -18,7 +18,7 @@ pub struct Traces {
     /// zygote in place of another shows by its children.
     processes: Vec<(u32, String, bool)>,
     /// Open in the gateway and in each zygote.
-    descriptors: Vec<(String, usize)>,
+    descriptors: Vec<(String, u64)>,
     /// With what changes when they are written to.
     files: Vec<(PathBuf, u64, Option<SystemTime>)>,
 }
@@ -77,8 +77,10 @@ pub fn is_zygote(process: &Process, gateway: u32) -> bool {
     process.parent == gateway && process.command.contains("zygote")
 }
 
-fn open_descriptors(pid: u32) -> usize {
-    fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+/// The size of the folder is their number, which the kernel tells even of a process that is closed
+/// to others.
+fn open_descriptors(pid: u32) -> u64 {
+    fs::metadata(format!("/proc/{pid}/fd")).map_or(0, |folder| folder.len())
 }
 
 fn list(folder: &Path, files: &mut Vec<(PathBuf, u64, Option<SystemTime>)>) {

@@ -55,7 +55,7 @@ fn every_mistake_is_named() {
         (
             execute(r#""tools":[{"name":"a"},{}]"#),
             Some("1"),
-            "execute: 'tools[1]' is no tool definition: missing field `name` at line 1 column 2",
+            "execute: 'tools[1]' is not a tool definition: missing field `name` at line 1 column 2",
         ),
         (
             execute(r#""tools":[{"name":"a"},{"name":"a"}]"#),

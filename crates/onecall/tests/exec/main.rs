@@ -9,3 +9,4 @@ mod programs;
 mod schema;
 #[path = "../support/mod.rs"]
 mod support;
+mod values;

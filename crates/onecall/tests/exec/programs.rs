@@ -72,6 +72,26 @@ fn numbers_of_any_size_survive_both_ways() {
 }
 
 #[test]
+fn the_host_gets_the_usual_forms_of_values() {
+    let mut host = Host::new();
+    let schema =
+        json!({ "properties": { "price": { "type": "number" }, "tags": { "type": "array" } } });
+    let tools = json!({ "tools": [{ "name": "sell", "inputSchema": schema }] });
+    let code = "
+        import datetime, decimal
+        price = decimal.Decimal('1.10')
+        tools.sell(price=price, tags={'b', 'a'}, day=datetime.date(2024, 1, 2), note=price)
+        ";
+    host.start("p", code, tools);
+    let call = host.expect("tool_call");
+    let expected =
+        json!({ "price": 1.10, "tags": ["a", "b"], "day": "2024-01-02", "note": "1.10" });
+    assert_eq!(call["args"], expected);
+    host.answer(&call, json!(null));
+    assert_eq!(host.expect("outcome")["success"], true);
+}
+
+#[test]
 fn listed_tools_are_functions_of_both_kinds() {
     let mut host = Host::new();
     let code = "print(tools.greet('Ada'), await greet(name='Bob'), await tools.aio.greet('Eve'))

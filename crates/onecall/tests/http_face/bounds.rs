@@ -1,12 +1,9 @@
 //! Sizes, times and numbers that a client cannot exceed.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
-
 use serde_json::json;
 use testkit::process::{Process, wait_until};
 
-use super::exchange::{Request, connect};
+use super::exchange::Request;
 use super::face::{Face, initialize};
 use super::support::PATIENCE;
 
@@ -74,31 +71,9 @@ fn what_is_no_message_is_refused() {
 }
 
 #[test]
-fn who_says_nothing_or_stops_halfway_has_to_go() {
-    let face = Face::new();
-    let host = face.host();
-    // More of them than places: a client that comes after them is served none the less.
-    let mut idle: Vec<TcpStream> = (0..600).map(|_| connect(face.address)).collect();
-    for stream in idle.iter_mut().step_by(2) {
-        // Some were gone before they could say anything.
-        let _ =
-            stream.write_all(format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\nX-Slow: ").as_bytes());
-    }
-    let answer = Request::new("GET", "/health").send(face.address);
-    assert_eq!(answer.text(), "ok");
-    for stream in &mut idle[..400] {
-        let mut rest = Vec::new();
-        match stream.read_to_end(&mut rest) {
-            Ok(_) => {}
-            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
-        }
-    }
-}
-
-#[test]
 fn an_answer_that_nobody_reads_is_given_up() {
     let execution = json!({ "max_output_bytes": 32 * MEGABYTE });
-    let face = Face::with_limits(&execution);
+    let face = Face::with_settings(&json!({ "execution": execution }));
     let client = face.client();
     let port = format!(":{:04X}", face.address.port());
     let open = || {

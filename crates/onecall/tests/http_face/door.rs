@@ -138,9 +138,37 @@ fn nobody_else_is_served_without_a_token() {
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
         ended.stderr
     };
-    insta::assert_snapshot!(say(&["serve", "--http", "0.0.0.0:0"]), @"error: 0.0.0.0:0 can be reached from other machines, and who reaches it can run programs and call your tools: give clients a token (--token-file FILE, or ONECALL_TOKEN), or listen on 127.0.0.1");
-    insta::assert_snapshot!(say(&["serve", "--http", "[::]:0", "--token", "two words"]), @"error: --token cannot be used: a token is one or more visible ASCII characters, without spaces");
+    insta::assert_snapshot!(say(&["serve", "--http", "0.0.0.0:0"]), @"error: 0.0.0.0:0 can be reached from other machines, from where anyone could run programs and call your tools: give clients a token (--token-file FILE, or ONECALL_TOKEN), or listen on 127.0.0.1");
+    insta::assert_snapshot!(say(&["serve", "--http", "[::]:0", "--token", "two words"]), @"error: --token cannot be used: a token consists of visible ASCII characters, without spaces; `openssl rand -hex 32` prints a good one");
     insta::assert_snapshot!(say(&["serve", "--http", "here"]), @"error: 'here' is not an address to listen on, such as 127.0.0.1:8808: invalid socket address");
+}
+
+#[test]
+fn a_token_that_can_be_guessed_is_refused_at_the_start() {
+    let home = Home::with_config(&json!({}));
+    let said = |arguments: &[&str], variable: Option<&str>| {
+        // Not even where no token would be needed.
+        let mut command =
+            home.configured(&[&["serve", "--http", "127.0.0.1:0"], arguments].concat());
+        command.envs(variable.map(|token| ("ONECALL_TOKEN", token)));
+        let ended = finish(command);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{ended:?}");
+        ended.stderr
+    };
+    let file = home.write("token", " hunter2\n");
+    let empty = home.write("empty", " \n\n");
+    let short = said(&["--token", "0123456789abcde"], None);
+    insta::assert_snapshot!(short, @"error: --token cannot be used: a token of 15 characters can be guessed: it needs at least 16; `openssl rand -hex 32` prints a good one");
+    let example = said(&[], Some("changeme-changeme"));
+    insta::assert_snapshot!(example, @"error: ONECALL_TOKEN cannot be used: a token with 'changeme' in it looks like one of an example; `openssl rand -hex 32` prints a good one");
+    let repeated = said(&[], Some("0000000000000000"));
+    insta::assert_snapshot!(repeated, @"error: ONECALL_TOKEN cannot be used: a token of so few different characters can be guessed: it needs at least 5; `openssl rand -hex 32` prints a good one");
+    let from_file = said(&["--token-file", file.to_str().unwrap()], None);
+    assert!(from_file.contains("cannot be used: a token of 7 characters"), "{from_file}");
+    assert!(!from_file.contains("hunter2"), "{from_file}");
+    let blank = said(&["--token-file", empty.to_str().unwrap()], None);
+    assert!(blank.contains("cannot be used: a token consists of visible"), "{blank}");
+    assert!(said(&[], Some("")).contains("ONECALL_TOKEN cannot be used"));
 }
 
 #[test]

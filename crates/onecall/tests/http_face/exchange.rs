@@ -37,18 +37,26 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// Sends it as it is; nothing is added.
-    pub fn send_as_it_is(self, to: SocketAddr) -> Answer {
+    /// All before the body.
+    pub fn head(&self) -> String {
         let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.target);
         for (name, value) in &self.headers {
             head += &format!("{name}: {value}\r\n");
         }
-        head += "\r\n";
-        let mut stream = connect(to);
-        stream.write_all(head.as_bytes()).expect("the head is taken");
+        head + "\r\n"
+    }
+
+    /// Sends it as it is; nothing is added.
+    pub fn send_as_it_is(self, to: SocketAddr) -> Answer {
+        self.send_over(&connect(to))
+    }
+
+    /// Sends it over a connection that stays open.
+    pub fn send_over(self, mut stream: &TcpStream) -> Answer {
+        stream.write_all(self.head().as_bytes()).expect("the head is taken");
         // A server that refuses what is too long need not read it.
         let _ = stream.write_all(self.body);
-        Answer::read(stream)
+        Answer::read(stream.try_clone().expect("another handle"))
     }
 
     /// Sends it to the host that it is for.

@@ -33,9 +33,9 @@ impl Face {
         Self::listen("127.0.0.1:0", arguments, prepare)
     }
 
-    /// The same, with limits for programs.
-    pub fn with_limits(execution: &Value) -> Self {
-        Self::serve("127.0.0.1:0", &[], execution, |_| {}).0
+    /// A face whose configuration has these keys as well.
+    pub fn with_settings(settings: &Value) -> Self {
+        Self::serve("127.0.0.1:0", &[], settings, |_| {}).0
     }
 
     /// The same, on any address.
@@ -47,16 +47,18 @@ impl Face {
         Self::serve(address, arguments, &json!({}), prepare)
     }
 
-    fn serve(
+    /// With an address, more arguments, keys of its configuration, and more to prepare.
+    pub fn serve(
         address: &str,
         arguments: &[&str],
-        execution: &Value,
+        settings: &Value,
         prepare: impl FnOnce(&mut Command),
     ) -> (Self, Received) {
         let home = Home::new();
         let received = home.path("received");
         let servers = [fixture("fixture", &["--log", &home.text_path("received")])];
-        let config = json!({ "servers": servers, "execution": execution });
+        let mut config = settings.clone();
+        config["servers"] = json!(servers);
         home.write("config.json", config.to_string());
         let mut command = home.configured(&["serve", "--http", address]);
         let stderr = File::create(home.path("stderr")).expect("a file");
@@ -199,6 +201,17 @@ impl Client {
     pub fn start(&self, id: u64, code: &str, progress: &str) -> Answer {
         let message = call(id, code, &json!({ "progressToken": progress })).to_string();
         let answer = self.send(Request::message(&message));
+        assert_eq!(answer.status, 200);
+        answer
+    }
+
+    /// Opens a stream of events, the one that this event was part of if it is given.
+    pub fn listen(&self, last_event: Option<&str>) -> Answer {
+        let mut request = Request::new("GET", "/mcp").header("Accept", "text/event-stream");
+        if let Some(id) = last_event {
+            request = request.header("Last-Event-ID", id);
+        }
+        let answer = self.send(request);
         assert_eq!(answer.status, 200);
         answer
     }

@@ -5,12 +5,17 @@
 
 mod bounds;
 mod clients;
+mod crowds;
 mod discovery;
 mod door;
 mod exchange;
 mod face;
+mod handles;
+mod ids;
+mod image;
 mod leaving;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
 mod traces;
+mod unread;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::exchange::Request;
-use super::face::{Client, Face, call, stateless, stateless_request, text};
+use super::face::{Client, Face, call, text};
 
 #[test]
 fn an_unknown_session_is_not_found() {
@@ -90,27 +90,14 @@ fn nobody_reads_the_stream_of_another() {
 #[test]
 fn variables_are_kept_for_the_client_they_belong_to() {
     let face = Face::new();
-    let kept = |message: &str| {
-        let mut message: Value = serde_json::from_str(message).unwrap();
-        message["params"]["arguments"]["session"] = json!("same");
-        message.to_string()
-    };
     let told = |message: &Value| text(message).lines().last().unwrap_or_default().to_owned();
     let (mine, yours) = (face.client(), face.client());
     let ask = |client: &Client, code: &str| {
-        let message = kept(&call(1, code, &json!({})).to_string());
-        told(&client.send(Request::message(&message)).message())
+        let mut message = call(1, code, &json!({}));
+        message["params"]["arguments"]["session"] = json!("same");
+        told(&client.send(Request::message(&message.to_string())).message())
     };
     assert_eq!(ask(&mine, "x = 1"), "(no output)");
     assert_eq!(ask(&mine, "print(x)"), "1");
     assert_eq!(ask(&yours, "print('x' in globals())"), "False");
-
-    // Where requests stand for themselves, all clients are one.
-    let ask = |code: &str| {
-        let message = kept(&stateless(1, code));
-        told(&stateless_request(&message).send(face.address).message())
-    };
-    assert_eq!(ask("x = 2"), "(no output)");
-    assert_eq!(ask("print(x)"), "2");
-    assert_eq!(told(&mine.start(2, "print(1)", "t").message()), "1");
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::installed::{bounded, installed};
+use crate::installed::{bounded, claude_code};
 use crate::support::{Home, finish, fixture};
 
 #[test]
@@ -44,23 +44,16 @@ fn its_servers_are_taken_over_and_come_back() {
 
 /// Claude Code and a home for what it keeps.
 struct Claude {
-    folder: PathBuf,
+    program: PathBuf,
     home: Home,
 }
 
 impl Claude {
     fn find() -> Option<Self> {
-        let folder = installed("ONECALL_INTEROP_CLAUDE_CODE")?.join("node_modules/@anthropic-ai");
-        let mut packages =
-            std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-        // The program is in a package for each platform.
-        let Some(folder) = packages.find(|package| package.join("claude").is_file()) else {
-            eprintln!("skipped: Claude Code has no program for this machine");
-            return None;
-        };
+        let program = claude_code()?;
         let home = Home::new();
         home.write("home/config/onecall/config.yaml", "servers: []\n");
-        Some(Self { folder, home })
+        Some(Self { program, home })
     }
 
     fn prepared(&self, mut command: Command) -> Command {
@@ -77,7 +70,7 @@ impl Claude {
     }
 
     fn run(&self, arguments: &[&str]) -> String {
-        let mut command = bounded(self.folder.join("claude"));
+        let mut command = bounded(&self.program);
         command.args(arguments);
         let ended = finish(self.prepared(command));
         assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
@@ -89,7 +82,8 @@ impl Claude {
         let mut command = bounded(onecall.get_program());
         command.args(onecall.get_args());
         let mut command = self.prepared(command);
-        let folder = if is_on_path { format!("{}:", self.folder.display()) } else { String::new() };
+        let folder = self.program.parent().filter(|_| is_on_path);
+        let folder = folder.map_or(String::new(), |folder| format!("{}:", folder.display()));
         command.env("PATH", format!("{folder}/usr/bin:/bin"));
         let ended = finish(command);
         assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use testkit::bins;
 
 use crate::installed::{bounded, installed, interop_file};
-use crate::support::{Ended, Home, finish, fixture};
+use crate::support::{Ended, Home, Received, finish, fixture};
 
 /// What a program prints that makes the same calls as `generated/values.*`.
 const PROGRAM: &str = r#"
@@ -20,6 +20,7 @@ const PROGRAM: &str = r#"
         mcp__fixture__echo(value="NaN"), mcp__fixture__mixed(), mcp__fixture__nothing(),
         mcp__fixture__rows(3), mcp__fixture__structured(), mcp__fixture__wrapped_list(),
     )
+    values.append(values[4].content[1]["mimeType"])
     try:
         await mcp__fixture__fail("on purpose")
     except ToolError as error:
@@ -30,6 +31,11 @@ const PROGRAM: &str = r#"
 /// A home with the fixture server.
 fn home() -> Home {
     Home::with_config(&json!({ "servers": [fixture("fixture", &[])] }))
+}
+
+/// A home without servers.
+fn nothing() -> Home {
+    Home::with_config(&json!({ "servers": [] }))
 }
 
 /// A home with a server for every stored list of a published one, and one whose tools
@@ -122,8 +128,19 @@ fn trouble() -> Value {
 }
 
 fn generate(home: &Home, language: &str) {
-    let ended = finish(home.configured(&["generate", "--lang", language, "--out", "tools"]));
+    generate_in(home, language, "tools");
+}
+
+fn generate_in(home: &Home, language: &str, folder: &str) {
+    let ended = finish(home.configured(&["generate", "--lang", language, "--out", folder]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+}
+
+/// The blocks of code in a language of a Markdown text.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let opening = format!("```{language}\n");
+    let parts = text.split(opening.as_str()).skip(1);
+    parts.map(|part| part.split("```").next().expect("an end")).collect()
 }
 
 /// The compiler in the working directory, with everything it can complain about.
@@ -136,6 +153,11 @@ fn tsc(home: &Home, node: &Path, typescript: &Path) -> Command {
     });
     let include = json!({ "compilerOptions": options, "exclude": ["compiled", "node_modules"] });
     home.write("work/tsconfig.json", include.to_string());
+    compiler(home, node, typescript)
+}
+
+/// The compiler in the working directory, with the `tsconfig.json` that is there.
+fn compiler(home: &Home, node: &Path, typescript: &Path) -> Command {
     let modules = home.path("work/node_modules");
     if !modules.exists() {
         symlink(typescript.join("node_modules"), modules).expect("a link");
@@ -175,6 +197,57 @@ fn typescript_for_many_servers_has_no_type_errors() {
     let mut check = tsc(&home, &node, &typescript);
     check.arg("--noEmit");
     succeeded(check);
+}
+
+#[test]
+fn the_readme_in_typescript_compiles_and_runs_as_it_is() {
+    let Some(typescript) = installed("ONECALL_INTEROP_TYPESCRIPT") else { return };
+    let Some(node) = installed("ONECALL_INTEROP_NODE") else { return };
+    for (home, folder, runs) in
+        [(home(), "mcp-apis", true), (many_servers(), "servers", false), (nothing(), "none", false)]
+    {
+        generate_in(&home, "typescript", folder);
+        let path = home.path("work").join(folder).join("README.md");
+        let readme = std::fs::read_to_string(path).expect("a README");
+        let (configuration, code) = (blocks(&readme, "json"), blocks(&readme, "ts"));
+        assert_eq!((configuration.len(), code.len()), (1, 2), "{readme}");
+        home.write("work/tsconfig.json", configuration[0]);
+        for (number, block) in code.iter().enumerate() {
+            home.write(&format!("work/readme{number}.ts"), block);
+        }
+        // Both kinds of modules that Node.js has.
+        for kind in ["module", "commonjs"] {
+            home.write("work/package.json", json!({ "type": kind }).to_string());
+            succeeded(compiler(&home, &node, &typescript));
+            for number in 0..if runs { code.len() } else { 0 } {
+                let mut run = bounded(&node);
+                run.arg(format!("build/readme{number}.js"));
+                assert_ne!(succeeded(with_onecall(run, &home)), "", "{kind} {number}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_client_calls_by_name_and_forgets() {
+    let Some(typescript) = installed("ONECALL_INTEROP_TYPESCRIPT") else { return };
+    let Some(node) = installed("ONECALL_INTEROP_NODE") else { return };
+    let home = Home::new();
+    let servers = [fixture("fixture", &["--log", &home.text_path("received")])];
+    home.write("config.json", json!({ "servers": servers, "cache": {} }).to_string());
+    let received = Received::at(home.path("received"));
+    generate(&home, "typescript");
+    let program = std::fs::read(interop_file("generated/client.ts")).expect("a program");
+    home.write("work/client.ts", program);
+    home.write("work/package.json", json!({ "type": "module" }).to_string());
+    succeeded(tsc(&home, &node, &typescript));
+    let mut run = bounded(&node);
+    run.arg("compiled/client.js");
+    let printed = succeeded(with_onecall(run, &home));
+    let said = "there is no such tool. Did you mean: mcp__fixture__add?";
+    assert_eq!(printed, format!("3 3 3\n3 3\n1\n0\n'mcp_fixture_ad' failed: {said}\n3\n"));
+    // Once at first, once after each time that it was forgotten, and once on a new connection.
+    assert_eq!(received.calls("add"), 4);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use testkit::mcp::Session;
 
 use crate::clients::{home, run};
-use crate::installed::{bounded, installed};
+use crate::installed::{bounded, inspector};
 use crate::support::{Ended, Home, finish};
 
 /// What it exits with when a tool says that it failed.
@@ -59,11 +59,9 @@ struct Inspector {
 
 impl Inspector {
     fn find() -> Option<Self> {
-        let node = installed("ONECALL_INTEROP_RECENT_NODE")?;
-        let package = "node_modules/@modelcontextprotocol/inspector";
-        let main = installed("ONECALL_INTEROP_INSPECTOR")?.join(package);
+        let (node, main) = inspector()?;
         let (home, _) = home();
-        Some(Self { node, main: main.join("clients/launcher/build/index.js"), home })
+        Some(Self { node, main, home })
     }
 
     /// It with these arguments, and onecall as its server.

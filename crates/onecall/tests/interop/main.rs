@@ -13,8 +13,11 @@ mod installed;
 mod listening;
 mod programs;
 mod progress;
+#[path = "../support/recorded_values.rs"]
+mod recorded_values;
 mod repository;
 mod servers;
 #[path = "../support/mod.rs"]
 mod support;
 mod transports;
+mod values;

@@ -3,6 +3,11 @@
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
+pub mod container;
+pub mod login;
+pub mod screen;
+pub mod terminal;
+
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -31,7 +36,12 @@ pub struct Home {
 impl Home {
     /// Empty directories.
     pub fn new() -> Self {
-        let home = Self { folder: tempfile::tempdir().expect("a temporary folder") };
+        Self::at(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    /// Empty directories in this folder.
+    pub fn at(folder: TempDir) -> Self {
+        let home = Self { folder };
         std::fs::create_dir(home.path("work")).expect("a working directory");
         home
     }
@@ -71,6 +81,18 @@ impl Home {
         let written = self.write(&format!("{name}.new"), json!(tools).to_string());
         std::fs::rename(written, self.path(name)).expect("a file in its place");
         self.path(name)
+    }
+
+    /// Every file that onecall keeps in the state directory, however deep.
+    pub fn state_files(&self) -> Vec<PathBuf> {
+        let (mut files, mut folders) = (Vec::new(), vec![self.path("home/state")]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() { folders.push(path) } else { files.push(path) }
+            }
+        }
+        files
     }
 
     /// Changes one setting of `config.json`.
@@ -268,7 +290,8 @@ impl Gateway {
         let zygote = self.zygote().pid;
         let mut found = None;
         wait_until(PATIENCE, || {
-            let is_busy = |worker: &Process| cpu_ticks(worker.pid) >= BUSY_TICKS;
+            let is_busy =
+                |worker: &Process| !worker.is_zombie() && cpu_ticks(worker.pid) >= BUSY_TICKS;
             found = descendants(zygote).into_iter().find(is_busy);
             found.is_some()
         });
@@ -363,6 +386,12 @@ impl Received {
     /// How often a tool has been called so far.
     pub fn calls(&self, tool: &str) -> usize {
         self.messages().iter().filter(|message| message["params"]["name"] == tool).count()
+    }
+
+    /// How many requests it has been told are cancelled.
+    pub fn cancels(&self) -> usize {
+        let is_cancel = |message: &&Value| message["method"] == "notifications/cancelled";
+        self.messages().iter().filter(is_cancel).count()
     }
 
     /// Waits for a call of `tool` and returns the request.

@@ -3,6 +3,7 @@
 mod arithmetic;
 mod cache;
 mod catalog;
+mod commands;
 mod crowd;
 mod engines;
 mod hello;
@@ -26,7 +27,7 @@ pub struct Work {
 }
 
 /// All of them, in the order of the report.
-pub const WORKS: [Work; 15] = [
+pub const WORKS: [Work; 16] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },
     Work { name: "cache", measure: cache::measure },
@@ -35,6 +36,7 @@ pub const WORKS: [Work; 15] = [
     Work { name: "plans", measure: plans::measure },
     Work { name: "rows", measure: rows::measure },
     Work { name: "start", measure: start::measure },
+    Work { name: "commands", measure: commands::measure },
     Work { name: "memory", measure: memory::measure },
     Work { name: "arithmetic", measure: arithmetic::measure },
     Work { name: "engines", measure: engines::measure },

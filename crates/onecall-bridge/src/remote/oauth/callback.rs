@@ -1,5 +1,6 @@
-//! The place on this machine that the browser comes back to after a login. It hears
-//! one answer and says one page.
+//! The place on this machine that the browser comes back to after a login. Only an answer with
+//! the state of this login ends the wait: every page in the browser, and every process of this
+//! machine, can send others.
 
 use std::time::Duration;
 
@@ -9,8 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::Token;
 use super::error::LoginError;
+use super::{Token, secrecy};
 
 const PATH: &str = "/callback";
 
@@ -25,6 +26,7 @@ const MAX_OPEN: usize = 64;
 
 const LOGGED_IN: &str = "You are logged in. You can close this page.";
 const FAILED: &str = "The login did not work. The terminal says why; you can close this page.";
+const NOT_OURS: &str = "This does not belong to the login that is under way.";
 const ELSEWHERE: &str = "There is nothing here.";
 
 pub(super) struct Listener {
@@ -60,14 +62,14 @@ impl Listener {
         &self.redirect
     }
 
-    /// Waits for the browser to come back.
-    pub async fn told(&self) -> (Told, Browser) {
+    /// Waits for the browser to come back with this state, for as long as the caller waits.
+    pub async fn answer(&self, state: &str) -> (Told, Browser) {
         let mut open = JoinSet::new();
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if open.len() < MAX_OPEN => {
                     if let Ok((stream, _)) = accepted {
-                        open.spawn(timeout(REQUEST, hear(stream)));
+                        open.spawn(timeout(REQUEST, hear(stream, state.to_owned())));
                     }
                 }
                 Some(heard) = open.join_next() => {
@@ -88,8 +90,8 @@ impl Browser {
     }
 }
 
-/// Reads one request; `None` if it is not the answer to a login.
-async fn hear(mut stream: TcpStream) -> Option<(Told, Browser)> {
+/// Reads one request; `None` if it is not the answer to the login with this state.
+async fn hear(mut stream: TcpStream, state: String) -> Option<(Told, Browser)> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         if head.len() > MAX_HEAD || stream.read_buf(&mut head).await.ok()? == 0 {
@@ -100,7 +102,14 @@ async fn hear(mut stream: TcpStream) -> Option<(Told, Browser)> {
     let mut words = head.split_ascii_whitespace();
     let target = words.next().filter(|method| *method == "GET").and(words.next());
     match target.and_then(|target| Url::parse(&format!("http://127.0.0.1{target}")).ok()) {
-        Some(url) if url.path() == PATH => Some((read(&url), Browser(stream))),
+        Some(url) if url.path() == PATH => {
+            let told = read(&url);
+            if secrecy::are_equal(&told.state, &state) {
+                return Some((told, Browser(stream)));
+            }
+            respond(stream, "400 Bad Request", NOT_OURS).await;
+            None
+        }
         _ => {
             respond(stream, "404 Not Found", ELSEWHERE).await;
             None

@@ -40,12 +40,31 @@ pub(super) struct Discovery {
 }
 
 impl Discovery {
+    /// What the authorization server calls itself, or would if it described itself.
+    pub fn issuer_name(&self) -> String {
+        let origin = || self.token.origin().ascii_serialization();
+        self.issuer.clone().unwrap_or_else(origin)
+    }
+
     /// The authorization server, for messages.
     pub fn shown_issuer(&self) -> String {
-        match &self.issuer {
-            Some(issuer) => plain(issuer, MAX_SHOWN),
-            None => shown_origin(&self.token),
-        }
+        plain(&self.issuer_name(), MAX_SHOWN)
+    }
+
+    /// The endpoints that are not of the authorization server's own origin. One who describes
+    /// another's authorization endpoint beside a token endpoint of their own gets the codes that
+    /// people mean for the other.
+    pub fn elsewhere(&self, registers: bool) -> Vec<String> {
+        let issuer = Url::parse(&self.issuer_name()).ok().map(|issuer| issuer.origin());
+        let endpoints = [
+            ("authorization", Some(&self.authorization)),
+            ("token", Some(&self.token)),
+            ("registration", self.registration.as_ref().filter(|_| registers)),
+            ("revocation", self.revocation.as_ref()),
+        ];
+        let named = endpoints.into_iter().filter_map(|(what, url)| Some((what, url?)));
+        let foreign = named.filter(|(_, url)| Some(url.origin()) != issuer);
+        foreign.map(|(what, url)| format!("{what} at {}", shown_origin(url))).collect()
     }
 }
 
@@ -76,33 +95,46 @@ struct IssuerMetadata {
     authorization_response_iss_parameter_supported: bool,
 }
 
-/// Finds out where to log in. `challenge` is what the server said when it refused us.
-pub(super) async fn discover(web: &Web, challenge: &Challenge) -> Result<Discovery, LoginError> {
+/// Finds out where to log in. `challenge` is what the server said when it refused us, and
+/// `configured` the only authorization server that the configuration allows, if it names one.
+pub(super) async fn discover(
+    web: &Web,
+    challenge: &Challenge,
+    configured: Option<&str>,
+) -> Result<Discovery, LoginError> {
     let server = web.server();
-    let Some(described) = resource_metadata(web, challenge).await? else {
-        return own_issuer(web, address::resource(server), Vec::new()).await;
+    let (resource, scopes, named) = match resource_metadata(web, challenge).await? {
+        Some(described) => {
+            if !address::is_within(server, &described.resource) {
+                let resource = plain(&described.resource, MAX_SHOWN);
+                return Err(LoginError::ForeignResource { resource });
+            }
+            let scopes = scope::read(&described.scopes_supported.join(" "));
+            (described.resource, scopes, described.authorization_servers)
+        }
+        None => (address::resource(server), Vec::new(), Vec::new()),
     };
-    if !address::is_within(server, &described.resource) {
-        let resource = plain(&described.resource, MAX_SHOWN);
-        return Err(LoginError::ForeignResource { resource });
-    }
-    let scopes = scope::read(&described.scopes_supported.join(" "));
-    let Some(issuer) = described.authorization_servers.first() else {
-        return own_issuer(web, described.resource, scopes).await;
+    let is_configured =
+        |name: &&String| configured.is_none_or(|configured| is_same_issuer(name, configured));
+    let issuer = match (named.iter().find(is_configured), named.first(), configured) {
+        (Some(issuer), ..) => issuer.as_str(),
+        (None, Some(other), Some(configured)) => {
+            let [configured, named] = [configured, other].map(|name| plain(name, MAX_SHOWN));
+            return Err(LoginError::OtherIssuer { configured, named });
+        }
+        (None, None, Some(configured)) => configured,
+        (None, _, None) => return own_issuer(web, resource, scopes).await,
     };
     let url = address::read(issuer, server)?;
-    let found = match issuer_metadata(web, &documents(&url)).await {
-        Ok(found) => found,
-        Err(detail) => {
-            return Err(LoginError::NoMetadata { issuer: plain(issuer, MAX_SHOWN), detail });
-        }
-    };
-    // Whoever describes another one would get the codes that are meant for that one.
-    if found.issuer.trim_end_matches('/') != issuer.trim_end_matches('/') {
-        let [issuer, found] = [issuer, &found.issuer].map(|name| plain(name, MAX_SHOWN));
-        return Err(LoginError::ForeignIssuer { issuer, found });
-    }
-    checked(found, described.resource, scopes, server)
+    let found = issuer_metadata(web, &documents(&url))
+        .await
+        .map_err(|detail| LoginError::NoMetadata { issuer: plain(issuer, MAX_SHOWN), detail })?;
+    checked(found, issuer, resource, scopes, server)
+}
+
+/// Whether two names are of the same authorization server.
+pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
+    one.trim_end_matches('/') == other.trim_end_matches('/')
 }
 
 /// What the server says about itself, at the first place where it says something.
@@ -145,7 +177,10 @@ async fn own_issuer(
     let server = web.server();
     let origin = address::at_origin(server, "/");
     if let Ok(found) = issuer_metadata(web, &documents(&origin)).await {
-        return checked(found, resource, scopes, server);
+        // It may call itself by any name of its origin, since nothing else has named it.
+        let is_own = Url::parse(&found.issuer).is_ok_and(|name| name.origin() == origin.origin());
+        let issuer = if is_own { found.issuer.clone() } else { origin.to_string() };
+        return checked(found, &issuer, resource, scopes, server);
     }
     Ok(Discovery {
         resource,
@@ -191,12 +226,19 @@ async fn issuer_metadata(web: &Web, places: &[Url]) -> Result<IssuerMetadata, St
     Err(why)
 }
 
+/// Reads the metadata that were found where `issuer` would describe itself.
 fn checked(
     found: IssuerMetadata,
+    issuer: &str,
     resource: String,
     scopes: Vec<String>,
     server: &Url,
 ) -> Result<Discovery, LoginError> {
+    // One that describes another would get the codes that are meant for that one.
+    if !is_same_issuer(&found.issuer, issuer) {
+        let [issuer, found] = [issuer, &found.issuer].map(|name| plain(name, MAX_SHOWN));
+        return Err(LoginError::ForeignIssuer { issuer, found });
+    }
     // Whoever leaves it out does not support it.
     if !found.code_challenge_methods_supported.iter().any(|method| method == "S256") {
         return Err(LoginError::NoPkce { issuer: plain(&found.issuer, MAX_SHOWN) });

@@ -19,6 +19,14 @@ pub enum LoginError {
         /// The server.
         server: ServerName,
     },
+    /// The entry refers to variables that are not set.
+    #[error("server '{server}' cannot be used: {reason}")]
+    Unresolved {
+        /// The server.
+        server: ServerName,
+        /// Which variables, and what to do.
+        reason: String,
+    },
     /// The configuration says already who asks.
     #[error(
         "server '{server}' is used with what its entry says (an Authorization header, or a user in \
@@ -52,7 +60,7 @@ pub enum LoginError {
         origin: String,
     },
     /// Something that should be an address is none.
-    #[error("'{text}' is not an address where one could log in")]
+    #[error("'{text}' is not a valid address for a login")]
     NoAddress {
         /// What it is.
         text: String,
@@ -67,7 +75,7 @@ pub enum LoginError {
         resource: String,
     },
     /// Nobody says where to log in.
-    #[error("{issuer} does not describe itself, so it is not known how to log in: {detail}")]
+    #[error("{issuer} does not publish how to log in: {detail}")]
     NoMetadata {
         /// The authorization server, or the server itself.
         issuer: String,
@@ -75,12 +83,53 @@ pub enum LoginError {
         detail: String,
     },
     /// The description is of another authorization server.
-    #[error("{issuer} describes itself as {found}; a login there could be somebody else's")]
+    #[error(
+        "{issuer} describes itself as {found}, so a login could go to the wrong one; if {found} \
+         is where you log in, set 'issuer' under 'oauth' in the server's entry to it"
+    )]
     ForeignIssuer {
         /// The authorization server.
         issuer: String,
         /// What it calls itself.
         found: String,
+    },
+    /// The server names none that the configuration allows.
+    #[error(
+        "the server wants a login at {named}, and 'issuer' under 'oauth' in its entry allows only \
+         {configured}"
+    )]
+    OtherIssuer {
+        /// The authorization server of the configuration.
+        configured: String,
+        /// The authorization server that the server names.
+        named: String,
+    },
+    /// An authorization server that sends codes or tokens to other origins may be after the
+    /// logins of another one.
+    #[error(
+        "{issuer}, where server '{server}' wants a login, uses other origins for it ({endpoints}), \
+         which could take a login that is meant for one of them; if they belong together, set \
+         'issuer: {issuer}' under 'oauth' in the server's entry"
+    )]
+    ForeignEndpoints {
+        /// The server to log in to.
+        server: ServerName,
+        /// The authorization server.
+        issuer: String,
+        /// What is elsewhere, and where.
+        endpoints: String,
+    },
+    /// It is not known for whom a secret of the configuration is.
+    #[error(
+        "the 'client_secret' of server '{server}' would go to {issuer}, which is what the server \
+         says; if that is where onecall was registered, set 'issuer: {issuer}' under 'oauth' in \
+         the server's entry"
+    )]
+    SecretForIssuer {
+        /// The server to log in to.
+        server: ServerName,
+        /// The authorization server.
+        issuer: String,
     },
     /// Without PKCE, a stolen code is a stolen login.
     #[error("{issuer} does not support PKCE with S256, without which a login is not safe")]
@@ -99,8 +148,8 @@ pub enum LoginError {
     },
     /// It does not want us.
     #[error(
-        "{issuer} did not register us: {detail}; a 'client_id' under 'oauth' in the server's entry \
-         does without that"
+        "{issuer} did not register onecall: {detail}; register it there yourself and give its \
+         'client_id' under 'oauth' in the server's entry"
     )]
     NotRegistered {
         /// The authorization server.
@@ -122,18 +171,22 @@ pub enum LoginError {
     #[error("cannot read /dev/urandom: {0}")]
     NoRandomness(std::io::Error),
     /// Nobody came.
-    #[error("nobody has logged in within {}s; try again, or give more time with --timeout", limit.as_secs_f64())]
+    #[error("no login within {}s; try again, or give more time with --timeout", limit.as_secs_f64())]
     TimedOut {
         /// How long that was.
         limit: Duration,
     },
-    /// The answer is not to our question.
+    /// The answer does not say who gave it, although every answer should.
     #[error(
-        "the browser came back with another state than ours; the answer may be forged, try again"
+        "the answer in the browser does not name {issuer}, which promises to name itself; the answer \
+         may be forged"
     )]
-    WrongState,
+    UnnamedIssuer {
+        /// The authorization server.
+        issuer: String,
+    },
     /// The answer is from somebody else.
-    #[error("the browser came back from {found}, not from {issuer}; the answer may be forged")]
+    #[error("the answer in the browser names {found}, not {issuer}; the answer may be forged")]
     WrongIssuer {
         /// Who was asked.
         issuer: String,
@@ -147,7 +200,7 @@ pub enum LoginError {
         detail: String,
     },
     /// There was neither a yes nor a no.
-    #[error("the browser came back without a code; try again")]
+    #[error("the answer in the browser has no code; try again")]
     NoCode,
     /// The code was good for nothing.
     #[error("{issuer} gave no token: {detail}")]

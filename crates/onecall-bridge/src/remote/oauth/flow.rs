@@ -1,27 +1,23 @@
 //! One login from beginning to end: find out where, send the person there, hear the
-//! answer, get the tokens and keep them. And the end of a login.
+//! answer, get the tokens and keep them.
 
 use std::time::Duration;
 
-use onecall_config::{OAuth, RemoteTransport, ServerConfig, ServerLimits, Transport};
-use onecall_core::ServerName;
-use reqwest::{Method, Url};
+use onecall_config::{OAuth, ServerConfig};
+use reqwest::Url;
 use tokio::time::timeout;
 
 use super::callback::{Listener, Told};
-use super::challenge::{Challenge, Wanted};
+use super::challenge::Challenge;
 use super::discovery::{Discovery, discover};
 use super::error::LoginError;
 use super::registration::{self, Client};
+use super::site::Site;
 use super::token::{TokenEndpoint, TokenError};
-use super::vault::{Entry, Slot};
+use super::vault::Entry;
 use super::web::Web;
-use super::{Token, scope, secrecy};
+use super::{Token, address, scope, secrecy};
 use crate::plain::plain;
-use crate::remote::endpoint::Endpoint;
-
-/// How long the server may take to say what it wants.
-const ASKING: Duration = Duration::from_secs(20);
 
 /// How much of what others say is shown, in characters.
 const MAX_WORDS: usize = 200;
@@ -35,107 +31,121 @@ pub struct Granted {
     pub renews_itself: bool,
 }
 
-/// What came of the end of a login.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LoggedOut {
-    /// There was no login.
-    WasNot,
-    /// It is forgotten here.
-    Forgotten {
-        /// Why the tokens may still be worth something to whoever has them.
-        not_revoked: Option<String>,
-    },
+/// What makes it safe to log in where the server's metadata say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// The configuration alone: a login with [doubts](PendingLogin::doubts) is refused.
+    Configuration,
+    /// The person, who was asked about each of the doubts.
+    Person,
 }
 
-/// A server that one can log in to.
-struct Site<'a> {
-    name: &'a ServerName,
-    transport: &'a RemoteTransport,
-    /// How its transports begin.
-    methods: &'static [Method],
-    settings: &'a OAuth,
-    url: Url,
-    slot: Slot,
+/// A login of which it is known where the person has to go. Nothing that is secret has left this
+/// machine yet.
+pub struct PendingLogin<'a> {
+    site: Site<'a>,
+    web: Web,
+    discovery: Discovery,
+    scopes: Vec<String>,
+    /// Who gave the tokens of the login before this one.
+    earlier_issuer: Option<String>,
 }
 
-impl<'a> Site<'a> {
-    fn of(server: &'a ServerConfig) -> Result<Self, LoginError> {
-        let name = &server.name;
-        let (transport, methods): (_, &[Method]) = match &server.transport {
-            Transport::Stdio(_) => return Err(LoginError::NotRemote { server: name.clone() }),
-            Transport::Sse(transport) => (transport, &[Method::GET]),
-            Transport::Auto(transport) | Transport::Http(transport) => {
-                (transport, &[Method::POST, Method::GET])
-            }
-        };
-        let Some(settings) = &transport.oauth else {
-            return Err(LoginError::Configured { server: name.clone() });
-        };
-        let url = Url::parse(&transport.url)
-            .map_err(|_| LoginError::NoAddress { text: "'url'".to_owned() })?;
-        let slot = Slot::of_user(&url, settings.client_id.as_deref());
-        let slot = slot.ok_or(LoginError::NoVault)?;
-        Ok(Self { name, transport, methods, settings, url, slot })
-    }
-
-    /// What the server says when it is asked without a token; `None` if it lets us in.
-    async fn challenge(&self) -> Result<Option<Challenge>, LoginError> {
-        let not_reached =
-            |detail: String| LoginError::NotReached { server: self.name.clone(), detail };
-        let endpoint =
-            Endpoint::new(self.transport, None, ServerLimits::default().max_message_bytes);
-        let endpoint = endpoint.map_err(|error| not_reached(error.to_string()))?;
-        let Ok(wanted) = timeout(ASKING, endpoint.wanted(self.methods)).await else {
-            return Err(not_reached(format!("no answer within {}s", ASKING.as_secs())));
-        };
-        match wanted.map_err(|error| not_reached(error.to_string()))? {
-            Some(Wanted::Other) => Err(not_reached(
-                "it wants something else than a token; see 'headers' in its entry".to_owned(),
-            )),
-            wanted => Ok(wanted.and_then(Wanted::into_challenge)),
+impl<'a> PendingLogin<'a> {
+    /// Finds out where to log in to `server`.
+    ///
+    /// # Errors
+    /// If that cannot be known, or is not safe.
+    pub async fn prepare(server: &'a ServerConfig) -> Result<Self, LoginError> {
+        let site = Site::of(server)?;
+        let web = Web::new(&site.url);
+        address::check(&site.url, &site.url)?;
+        let challenge = site.challenge().await?;
+        let asked = challenge.clone().unwrap_or_default();
+        let discovery = discover(&web, &asked, site.settings.issuer.as_deref()).await?;
+        if challenge.is_none() && discovery.is_guess {
+            return Err(LoginError::NotAsked { server: site.name.clone() });
         }
+        // An earlier login that cannot be read is replaced.
+        let earlier = site.slot.read().ok().flatten();
+        let scopes = scopes(site.settings, &discovery, &asked, earlier.as_ref());
+        let earlier_issuer = earlier.and_then(|entry| entry.issuer);
+        Ok(Self { site, web, discovery, scopes, earlier_issuer })
     }
-}
 
-/// Logs a person in to `server`. `show` gets the address that they have to visit in
-/// a browser on this machine, and they have `limit` for that.
-///
-/// # Errors
-/// If it did not work; nothing has changed then.
-pub async fn log_in(
-    server: &ServerConfig,
-    limit: Duration,
-    show: impl FnOnce(&str),
-) -> Result<Granted, LoginError> {
-    let site = Site::of(server)?;
-    let web = Web::new(&site.url);
-    super::address::check(&site.url, &site.url)?;
-    let challenge = site.challenge().await?;
-    let discovery = discover(&web, challenge.as_ref().unwrap_or(&Challenge::default())).await?;
-    if challenge.is_none() && discovery.is_guess {
-        return Err(LoginError::NotAsked { server: site.name.clone() });
+    /// What about this login could be a trap, each as the error that it is if no person allows
+    /// it. An `issuer` in the configuration leaves no doubt.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<LoginError> {
+        let Site { name, settings, url, .. } = &self.site;
+        if settings.issuer.is_some() {
+            return Vec::new();
+        }
+        let (mut doubts, issuer) = (Vec::new(), self.discovery.shown_issuer());
+        let elsewhere = self.discovery.elsewhere(settings.client_id.is_none());
+        if !elsewhere.is_empty() {
+            let (server, endpoints) = ((*name).clone(), elsewhere.join(", "));
+            doubts.push(LoginError::ForeignEndpoints { server, issuer: issuer.clone(), endpoints });
+        }
+        let is_own = self.discovery.token.origin() == url.origin();
+        let is_known =
+            self.earlier_issuer.is_some() && self.earlier_issuer == self.discovery.issuer;
+        if settings.client_secret.is_some() && !is_own && !is_known {
+            doubts.push(LoginError::SecretForIssuer { server: (*name).clone(), issuer });
+        }
+        doubts
     }
-    let scopes = scopes(&site, &discovery, challenge.unwrap_or_default());
-    let listener = Listener::open(site.settings.redirect_port).await?;
-    let redirect = listener.redirect();
-    let client = registration::client(&web, &discovery, site.settings, redirect, &scopes).await?;
-    let state = secrecy::unguessable().map_err(LoginError::NoRandomness)?;
-    let verifier = Token::new(secrecy::unguessable().map_err(LoginError::NoRandomness)?);
-    show(address(&discovery, &client, redirect, &state, &verifier, &scopes).as_str());
 
-    let Ok((told, browser)) = timeout(limit, listener.told()).await else {
-        return Err(LoginError::TimedOut { limit });
-    };
-    let outcome = async {
-        let code = code(told, &state, &discovery)?;
+    /// Logs the person in. `show` gets the address that they have to visit in a browser on this
+    /// machine, and they have `limit` for that.
+    ///
+    /// # Errors
+    /// If it did not work; nothing has changed then.
+    pub async fn complete(
+        self,
+        trust: Trust,
+        limit: Duration,
+        show: impl FnOnce(&str),
+    ) -> Result<Granted, LoginError> {
+        if trust == Trust::Configuration
+            && let Some(doubt) = self.doubts().into_iter().next()
+        {
+            return Err(doubt);
+        }
+        let Self { site, web, discovery, scopes, .. } = &self;
+        let listener = Listener::open(site.settings.redirect_port).await?;
+        let redirect = listener.redirect();
+        let client = registration::client(web, discovery, site.settings, redirect, scopes).await?;
+        let state = secrecy::unguessable().map_err(LoginError::NoRandomness)?;
+        let verifier = Token::new(secrecy::unguessable().map_err(LoginError::NoRandomness)?);
+        show(visit(discovery, &client, redirect, &state, &verifier, scopes).as_str());
+
+        let Ok((told, browser)) = timeout(limit, listener.answer(&state)).await else {
+            return Err(LoginError::TimedOut { limit });
+        };
+        let outcome = self.exchange(told, client, redirect, &verifier).await;
+        browser.tell(&outcome).await;
+        outcome
+    }
+
+    /// Gets the tokens for what the browser brought, and keeps them.
+    async fn exchange(
+        &self,
+        told: Told,
+        client: Client,
+        redirect: &str,
+        verifier: &Token,
+    ) -> Result<Granted, LoginError> {
+        let Self { site, web, discovery, .. } = self;
+        let code = code(told, discovery)?;
         let (url, resource) = (&discovery.token, discovery.resource.as_str());
-        let endpoint = TokenEndpoint { web: &web, url, client: &client, resource };
-        let exchanged = endpoint.exchange(&code, &verifier, redirect).await;
+        let endpoint = TokenEndpoint { web, url, client: &client, resource };
+        let exchanged = endpoint.exchange(&code, verifier, redirect).await;
         let (tokens, granted) = exchanged.map_err(|error| {
             let (TokenError::Refused(detail) | TokenError::Failed(detail)) = error;
             LoginError::NoToken { issuer: discovery.shown_issuer(), detail }
         })?;
-        let scopes = granted.unwrap_or_else(|| scopes.clone());
+        let scopes = granted.unwrap_or_else(|| self.scopes.clone());
         let granted = Granted { scopes: scopes.clone(), renews_itself: tokens.refresh.is_some() };
         // What the configuration keeps secret is not written down once more.
         let is_configured = site.settings.client_id.is_some();
@@ -146,7 +156,7 @@ pub async fn log_in(
             issuer: discovery.issuer.clone(),
             token_endpoint: discovery.token.as_str().to_owned(),
             revocation_endpoint: discovery.revocation.clone().map(String::from),
-            client: Client { secret, ..client.clone() },
+            client: Client { secret, ..client },
             scopes,
             wanted_scopes: Vec::new(),
             tokens: Some(tokens),
@@ -154,61 +164,22 @@ pub async fn log_in(
         site.slot.lock().await?.write(&entry)?;
         Ok(granted)
     }
-    .await;
-    browser.tell(&outcome).await;
-    outcome
-}
-
-/// Forgets the login to `server`, and makes its tokens worthless where that is
-/// possible.
-///
-/// # Errors
-/// If it cannot be forgotten.
-pub async fn log_out(server: &ServerConfig) -> Result<LoggedOut, LoginError> {
-    let site = Site::of(server)?;
-    let held = site.slot.lock().await?;
-    let entry = held.read();
-    held.remove()?;
-    let entry = match entry {
-        Ok(Some(entry)) => entry,
-        Ok(None) => return Ok(LoggedOut::WasNot),
-        Err(error) => return Ok(LoggedOut::Forgotten { not_revoked: Some(error.to_string()) }),
-    };
-    let Some(tokens) = &entry.tokens else {
-        return Ok(LoggedOut::Forgotten { not_revoked: None });
-    };
-    let Some(url) = &entry.revocation_endpoint else {
-        let why = "the authorization server has no place to say so".to_owned();
-        return Ok(LoggedOut::Forgotten { not_revoked: Some(why) });
-    };
-    let url = &super::address::read(url, &site.url)?;
-    let web = Web::new(&site.url);
-    let mut client = entry.client.clone();
-    if let Some(secret) = &site.settings.client_secret {
-        client.secret = Some(Token::new(secret.reveal()));
-    }
-    let endpoint = TokenEndpoint { web: &web, url, client: &client, resource: &entry.resource };
-    let mut not_revoked = None;
-    let access = Some((&tokens.access, "access_token"));
-    let refresh = tokens.refresh.as_ref().map(|token| (token, "refresh_token"));
-    for (token, hint) in refresh.into_iter().chain(access) {
-        if let Err(why) = endpoint.revoke(token, hint).await {
-            not_revoked = Some(why);
-        }
-    }
-    Ok(LoggedOut::Forgotten { not_revoked })
 }
 
 /// What to ask for: what the configuration says, else what the server asks for, else
 /// what it can give; and never less than what was granted before.
-fn scopes(site: &Site<'_>, discovery: &Discovery, challenge: Challenge) -> Vec<String> {
-    let lists = [&site.settings.scopes, &challenge.scopes, &discovery.scopes];
+fn scopes(
+    settings: &OAuth,
+    discovery: &Discovery,
+    challenge: &Challenge,
+    earlier: Option<&Entry>,
+) -> Vec<String> {
+    let lists = [&settings.scopes, &challenge.scopes, &discovery.scopes];
     let basic = lists.into_iter().find(|list| !list.is_empty()).cloned().unwrap_or_default();
-    // An earlier login that cannot be read is replaced.
-    let earlier = site.slot.read().ok().flatten();
     let earlier = earlier.filter(|entry| entry.issuer == discovery.issuer);
-    let (had, wanted) = earlier.map_or_else(Default::default, |it| (it.scopes, it.wanted_scopes));
-    let mut all = scope::union([&basic, &had, &wanted]);
+    let none = Vec::new();
+    let (had, wanted) = earlier.map_or((&none, &none), |it| (&it.scopes, &it.wanted_scopes));
+    let mut all = scope::union([&basic, had, wanted]);
     if !all.is_empty() && discovery.offers_offline_access {
         all = scope::union([&all, &vec![OFFLINE.to_owned()]]);
     }
@@ -218,8 +189,8 @@ fn scopes(site: &Site<'_>, discovery: &Discovery, challenge: Challenge) -> Vec<S
 /// The scope that asks for a token to renew others with.
 const OFFLINE: &str = "offline_access";
 
-/// Where the person has to go.
-fn address(
+/// The address that the person has to visit.
+fn visit(
     discovery: &Discovery,
     client: &Client,
     redirect: &str,
@@ -248,20 +219,15 @@ fn address(
     url
 }
 
-/// The code in an answer that is to our question.
-fn code(told: Told, state: &str, discovery: &Discovery) -> Result<Token, LoginError> {
-    if !secrecy::are_equal(&told.state, state) {
-        return Err(LoginError::WrongState);
-    }
-    if let Some(issuer) = &discovery.issuer {
-        let found = match &told.issuer {
-            Some(found) if found == issuer => None,
-            Some(found) => Some(plain(found, MAX_WORDS)),
-            None => discovery.answers_name_issuer.then(|| "nobody".to_owned()),
-        };
-        if let Some(found) = found {
-            return Err(LoginError::WrongIssuer { issuer: discovery.shown_issuer(), found });
+/// The code in an answer to our question.
+fn code(told: Told, discovery: &Discovery) -> Result<Token, LoginError> {
+    let issuer = discovery.shown_issuer();
+    match &told.issuer {
+        Some(found) if *found != discovery.issuer_name() => {
+            return Err(LoginError::WrongIssuer { issuer, found: plain(found, MAX_WORDS) });
         }
+        None if discovery.answers_name_issuer => return Err(LoginError::UnnamedIssuer { issuer }),
+        _ => {}
     }
     if let Some(error) = told.error {
         let words = told.error_description.map(|words| format!(": {words}")).unwrap_or_default();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use onecall_config::{OAuth, RemoteTransport};
 use onecall_core::ServerName;
+use onecall_core::text::shell_word;
 use reqwest::Url;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -183,10 +184,7 @@ impl Login {
     ) -> Result<Option<Token>, String> {
         let Some(old) = entry.tokens.take() else { return Ok(None) };
         let Some(price) = &old.refresh else { return Ok(None) };
-        let mut client = entry.client.clone();
-        if let Some(secret) = &self.settings.client_secret {
-            client.secret = Some(Token::new(secret.reveal()));
-        }
+        let client = entry.client(&self.settings);
         let url = address::read(&entry.token_endpoint, self.web.server());
         let url = &url.map_err(|error| error.to_string())?;
         let resource = entry.resource.as_str();
@@ -237,11 +235,12 @@ impl Login {
         Ok(())
     }
 
-    /// Reads the vault.
+    /// Reads the vault. A login of another authorization server than the configuration allows
+    /// is none.
     fn look(&self, slot: &Slot) -> Result<Option<Entry>, super::LoginError> {
         // First: what changes meanwhile is noticed next time.
         let stamp = slot.stamp();
-        let entry = slot.read()?;
+        let entry = slot.read()?.filter(|entry| entry.is_allowed(&self.settings));
         self.remember(stamp, entry.as_ref().and_then(|entry| entry.tokens.clone()));
         Ok(entry)
     }
@@ -273,11 +272,4 @@ fn settled(entry: Option<&Entry>, refused: Option<&Token>) -> Option<Option<Toke
         return Some(Some(tokens.access.clone()));
     }
     tokens.refresh.is_none().then_some(None)
-}
-
-/// A server's name as one word of a shell command.
-fn shell_word(name: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let is_word = name.chars().all(is_plain) && !name.starts_with('-');
-    if is_word { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }

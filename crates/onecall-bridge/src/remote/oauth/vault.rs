@@ -8,13 +8,15 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use onecall_config::Directories;
+use onecall_config::{Directories, OAuth, check_own_file, check_own_folder};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 
+use super::Token;
+use super::discovery::is_same_issuer;
 use super::error::LoginError;
 use super::registration::Client;
 use super::token::Tokens;
@@ -49,6 +51,26 @@ pub(super) struct Entry {
     pub wanted_scopes: Vec<String>,
     /// `None` once they are worth nothing any more.
     pub tokens: Option<Tokens>,
+}
+
+impl Entry {
+    /// Whether the tokens are of the authorization server that the configuration allows.
+    pub fn is_allowed(&self, settings: &OAuth) -> bool {
+        let is_same =
+            |allowed| self.issuer.as_deref().is_some_and(|it| is_same_issuer(it, allowed));
+        settings.issuer.as_deref().is_none_or(is_same)
+    }
+
+    /// Who we are to the authorization server. A secret of the configuration is for the one that
+    /// the configuration names.
+    pub fn client(&self, settings: &OAuth) -> Client {
+        let mut client = self.client.clone();
+        if let Some(secret) = settings.client_secret.as_ref().filter(|_| self.is_allowed(settings))
+        {
+            client.secret = Some(Token::new(secret.reveal()));
+        }
+        client
+    }
 }
 
 /// The place of one login.
@@ -108,11 +130,10 @@ impl Slot {
     }
 
     fn text(&self) -> io::Result<Vec<u8>> {
+        check_own_folder(self.folder())?;
+        check_own_file(&self.file)?;
         let file = OpenOptions::new().read(true).open(&self.file)?;
         let metadata = file.metadata()?;
-        if metadata.uid() != rustix::process::geteuid().as_raw() {
-            return Err(io::Error::other("it belongs to somebody else"));
-        }
         if metadata.permissions().mode() & 0o077 != 0 {
             file.set_permissions(Permissions::from_mode(FILE_MODE))?;
             warn!(
@@ -129,8 +150,10 @@ impl Slot {
     /// Keeps every other process from changing the login.
     pub async fn lock(&self) -> Result<Held<'_>, LoginError> {
         let open = || -> io::Result<File> {
-            let folder = self.lock.parent().unwrap_or(Path::new("."));
+            let folder = self.folder();
             DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
+            check_own_folder(folder)?;
+            check_own_file(&self.lock)?;
             if fs::metadata(folder)?.permissions().mode() & 0o077 != 0 {
                 fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE))?;
             }
@@ -149,6 +172,10 @@ impl Slot {
                 Err(TryLockError::WouldBlock) => sleep(PAUSE).await,
             }
         }
+    }
+
+    fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new("."))
     }
 
     fn error(&self, detail: String) -> LoginError {
@@ -171,7 +198,7 @@ impl Held<'_> {
     /// Replaces the login in one step: a reader sees the old or the new one.
     pub fn write(&self, entry: &Entry) -> Result<(), LoginError> {
         let replace = || -> io::Result<()> {
-            let folder = self.slot.file.parent().unwrap_or(Path::new("."));
+            let folder = self.slot.folder();
             // Created so that only the owner can read it.
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
             serde_json::to_writer_pretty(&mut file, entry)?;
@@ -197,7 +224,6 @@ impl Held<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::remote::oauth::Token;
     use crate::remote::oauth::registration::Proof;
 
     fn slot(state: &Path, server: &str, client: Option<&str>) -> Slot {
@@ -257,5 +283,39 @@ mod tests {
         held.remove().unwrap();
         held.remove().unwrap();
         assert_eq!(slot.stamp(), None);
+    }
+
+    #[tokio::test]
+    async fn a_login_that_another_user_could_have_made_is_left_alone() {
+        let state = tempfile::tempdir().unwrap();
+        let slot = slot(state.path(), "https://a.example/", None);
+        slot.lock().await.unwrap().write(&entry("https://a.example/")).unwrap();
+        let folder = slot.folder().to_owned();
+        let mode = |path: &Path| path.metadata().unwrap().mode() & 0o777;
+        let open = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode));
+        for (path, opened) in [(&folder, 0o777), (&slot.file, 0o622)] {
+            let before = mode(path);
+            open(path, opened).unwrap();
+            let error = slot.read().unwrap_err().to_string();
+            assert!(error.contains("other users can write to"), "{error}");
+            assert_eq!(mode(path), opened, "it was changed");
+            open(path, before).unwrap();
+        }
+        assert!(slot.read().unwrap().is_some());
+        // Only root can give files away.
+        if folder.metadata().unwrap().uid() != 0 {
+            return;
+        }
+        for path in [&folder, &slot.file] {
+            std::os::unix::fs::chown(path, Some(65534), None).unwrap();
+            let error = slot.read().unwrap_err().to_string();
+            assert!(error.contains("belongs to another user (uid 65534)"), "{error}");
+            if path == &folder {
+                open(path, 0o755).unwrap();
+                assert!(slot.lock().await.is_err());
+                assert_eq!(mode(path), 0o755, "it was changed");
+            }
+            std::os::unix::fs::chown(path, Some(0), None).unwrap();
+        }
     }
 }

@@ -27,6 +27,18 @@ class _Unset:
 # What an argument is that was not given. It fits every type, because it is never sent.
 UNSET: Any = _Unset()
 
+class _TextWithContent(str):
+    content: list[dict[str, Any]]
+
+
+class _ListWithContent(list[Any]):
+    content: list[dict[str, Any]]
+
+
+class _DictWithContent(dict[str, Any]):
+    content: list[dict[str, Any]]
+
+
 _Waiting = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
 
 
@@ -110,7 +122,8 @@ class _Connection:
                 _settle(waiting, None, ValueError(f"the answer cannot be read: {error}"))
             else:
                 failure = ToolError(answer["error"]) if "error" in answer else None
-                _settle(waiting, answer.get("value"), failure)
+                value = _with_content(answer.get("value"), answer.get("content"))
+                _settle(waiting, value, failure)
         code = self.process.wait()
         with self.lock:
             self.is_over = True
@@ -140,6 +153,21 @@ def _send(tool: str, arguments: str, waiting: _Waiting) -> None:
         with _lock:
             if _connection is connection:
                 _connection = None
+
+
+def _with_content(value: Any, content: Any) -> Any:
+    """The value with all blocks of an answer that has more than text; a number has none."""
+    kinds: dict[type, Any] = {
+        str: _TextWithContent,
+        list: _ListWithContent,
+        dict: _DictWithContent,
+    }
+    kind = kinds.get(type(value))
+    if content is None or kind is None:
+        return value
+    value = kind(value)
+    value.content = content
+    return value
 
 
 def _settle(waiting: _Waiting, value: Any, error: Exception | None) -> None:

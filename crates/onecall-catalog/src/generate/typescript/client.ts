@@ -30,15 +30,32 @@ let lastId = 0;
 
 /** Executes a tool and returns its value. */
 export async function call(tool: string, args: object): Promise<unknown> {
-  const id = ++lastId;
-  const line = `{"id":${id},"tool":${JSON.stringify(tool)},"arguments":${write(args)}}\n`;
-  connection ??= open();
-  const { child, waiting } = connection;
-  return await new Promise<unknown>((resolve, reject) => {
-    waiting.set(id, { resolve, reject });
-    hold(child, waiting.size > 0);
-    child.stdin?.write(line);
-  });
+  return await request(`"tool":${JSON.stringify(tool)},"arguments":${write(args)}`);
+}
+
+/**
+ * Executes a tool by its name: `mcp__<server>__<tool>`, `mcp_<server>_<tool>`, or what its
+ * server calls it where no other server has a tool of that name.
+ */
+export async function callMCPTool<T = unknown>(toolName: string, args: object = {}): Promise<T> {
+  return (await call(toolName, args)) as T;
+}
+
+/**
+ * Forgets the answers that onecall keeps of tools whose name contains `pattern`, or of all
+ * tools, and returns their number. Calls that are made later are not answered with them,
+ * even if nobody awaits this.
+ */
+export function clearCache(pattern = ""): Promise<number> {
+  const cleared = request(`"clear":${JSON.stringify(pattern)}`).then(Number);
+  // A failure is for those who await it.
+  cleared.catch(() => undefined);
+  return cleared;
+}
+
+/** Ends the connection, as `close` does. */
+export async function disconnectMCP(): Promise<void> {
+  await close();
 }
 
 /** Ends the connection; the next call opens another one. Calls that wait fail. */
@@ -51,6 +68,17 @@ export async function close(): Promise<void> {
   const patience = setTimeout(() => open.child.kill(), 10_000);
   await open.ended;
   clearTimeout(patience);
+}
+
+async function request(fields: string): Promise<unknown> {
+  const id = ++lastId;
+  connection ??= open();
+  const { child, waiting } = connection;
+  return await new Promise<unknown>((resolve, reject) => {
+    waiting.set(id, { resolve, reject });
+    hold(child, waiting.size > 0);
+    child.stdin?.write(`{"id":${id},${fields}}\n`);
+  });
 }
 
 function open(): Connection {
@@ -102,12 +130,20 @@ function take(line: string, waiting: Map<number, Waiting>): void {
   const caller = waiting.get(id);
   waiting.delete(id);
   try {
-    const answer = read(line) as { value?: unknown; error?: string };
-    if (answer.error === undefined) caller?.resolve(answer.value);
+    const answer = read(line) as { value?: unknown; content?: unknown; error?: string };
+    if (answer.error === undefined) caller?.resolve(withContent(answer.value, answer.content));
     else caller?.reject(new ToolError(answer.error));
   } catch (error) {
     caller?.reject(new Error(`the answer cannot be read: ${String(error)}`));
   }
+}
+
+/** The value with all blocks of an answer that has more than text; a number has none. */
+function withContent(value: unknown, content: unknown): unknown {
+  if (content === undefined) return value;
+  const carrier: unknown = typeof value === "string" ? Object(value) : value;
+  if (typeof carrier !== "object" || carrier === null || Object.hasOwn(carrier, "content")) return value;
+  return Object.defineProperty(carrier, "content", { value: content });
 }
 
 // JSON has integers of any size, numbers have not. They travel as objects and strings

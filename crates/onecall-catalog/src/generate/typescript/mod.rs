@@ -2,16 +2,22 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use serde_json::Value;
+
 use super::example::EXAMPLES;
+use super::names::Place;
 use super::sample::simple;
 use super::{Files, Placed};
-use crate::casing::camel_case;
+use crate::casing::{camel_case, identifier};
 use crate::literal::json_string;
 use crate::typescript::{File, local_name, typescript_file};
 
 const CLIENT: &str = include_str!("client.ts");
 const README: &str = include_str!("README.md");
 const ROWS: &str = include_str!("rows.ts");
+/// What the client offers, and with it the index of the folder.
+const CLIENT_EXPORTS: [&str; 6] =
+    ["call", "callMCPTool", "clearCache", "close", "disconnectMCP", "ToolError"];
 const HEADER: &str = "// Made by `onecall generate`; changes will be lost.\n\n";
 
 pub(super) fn tool(placed: &Placed<'_>) -> File {
@@ -55,7 +61,10 @@ pub(super) fn files(placed: &[Placed<'_>], folder: &str) -> Files {
         let mut text = HEADER.to_owned();
         text.extend(lines.into_values());
         if path.is_empty() {
-            text.push_str("export { call, close, ToolError } from \"./client.js\";\n");
+            text.push_str(&format!(
+                "export {{ {} }} from \"./client.js\";\n",
+                CLIENT_EXPORTS.join(", ")
+            ));
         }
         files.insert(format!("{path}index.ts"), text);
     }
@@ -70,7 +79,7 @@ fn namespace(server: &str, taken: &mut BTreeMap<String, String>) -> String {
         return known.0.clone();
     }
     let mut name = local_name(&camel_case(server));
-    while ["call", "close"].contains(&name.as_str()) || taken.contains_key(&name) {
+    while CLIENT_EXPORTS.contains(&name.as_str()) || taken.contains_key(&name) {
         name.push('_');
     }
     taken.insert(name.clone(), server.to_owned());
@@ -85,20 +94,7 @@ fn examples(placed: &[Placed<'_>], files: &mut Files) {
         let function = local_name(&it.place.function);
         format!("import {{ {function} as {name} }} from \"../{}/index.js\";\n", it.place.server)
     };
-    let given = |arguments: &[(String, serde_json::Value)]| match arguments {
-        [] => String::new(),
-        _ => {
-            let pairs = arguments.iter().map(|(name, value)| {
-                let value = match value.as_str() {
-                    Some(text) => json_string(text),
-                    None => value.to_string(),
-                };
-                format!("{}: {value}", json_string(name))
-            });
-            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
-        }
-    };
-    let (one, other) = (given(arguments), given(more));
+    let (one, other) = (object(arguments), object(more));
     let bodies = [
         format!(
             "  const all = rows(await ask({one}));\n  \
@@ -136,15 +132,53 @@ fn examples(placed: &[Placed<'_>], files: &mut Files) {
     files.insert("examples/rows.ts".to_owned(), format!("{HEADER}{ROWS}"));
 }
 
+/// Arguments as an object in the source; nothing if there are none.
+fn object(arguments: &[(String, Value)]) -> String {
+    let pairs = arguments.iter().map(|(name, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), json_string);
+        format!("{}: {value}", json_string(name))
+    });
+    match arguments {
+        [] => String::new(),
+        _ => format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// The README, whose blocks of code compile as they are, beside the folder.
 fn readme(placed: &[Placed<'_>], folder: &str) -> String {
     let simple = simple(placed);
-    let shown = simple.first().map(|it| it.0).or(placed.first());
-    let example = shown.map_or_else(
-        || "import { ToolError } from \"./FOLDER/index.js\";".to_owned(),
-        |it| {
-            let function = local_name(&it.place.function);
-            format!("import {{ {function} }} from \"./FOLDER/{}/index.js\";", it.place.server)
-        },
+    // What a server wrote is in strings here, and must not end a block of code.
+    let in_block = |text: String| text.replace('`', "\\u0060");
+    let shown = simple.first().map(|(placed, arguments)| (*placed, in_block(object(arguments))));
+    let example = match &shown {
+        Some((placed, arguments)) => {
+            let Place { server, category, .. } = &placed.place;
+            let function = local_name(&placed.place.function);
+            format!(
+                "import {{ {function} }} from \"./{folder}/{server}/{category}/index.js\";\n\n\
+                 async function main(): Promise<void> {{\n  \
+                 console.log(await {function}({arguments}));\n}}\n\nmain().catch(console.error);"
+            )
+        }
+        None => format!("import * as tools from \"./{folder}/index.js\";\n\nconsole.log(tools);"),
+    };
+    let (tool, part, arguments) = match &shown {
+        Some((placed, arguments)) => {
+            let spec = &placed.tool.spec;
+            (spec.callable.as_str(), identifier(spec.tool.as_str()), arguments.as_str())
+        }
+        None => ("mcp__server__tool", "tool".to_owned(), ""),
+    };
+    let separator = if arguments.is_empty() { "" } else { ", " };
+    let calling = format!(
+        "import {{ callMCPTool, clearCache, disconnectMCP }} from \"./{folder}/client.js\";\n\n\
+         async function main(): Promise<void> {{\n  \
+         console.log(await callMCPTool({}{separator}{arguments}));\n  \
+         await clearCache({});\n  \
+         await disconnectMCP();\n}}\n\nmain().catch(console.error);",
+        json_string(tool),
+        json_string(&part),
     );
-    README.replace("EXAMPLE", &example).replace("FOLDER", folder)
+    // The later one first: what is put in may contain either word.
+    README.replacen("CALLING", &calling, 1).replacen("EXAMPLE", &example, 1)
 }

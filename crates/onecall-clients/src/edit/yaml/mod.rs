@@ -2,14 +2,16 @@
 //! ends. Lists and mappings in brackets are edited between the brackets.
 
 mod brackets;
+pub(super) mod field;
 mod lines;
 mod writing;
 
+use onecall_config::Problem;
 use onecall_config::document::{self, Node, Scalar, ScalarKind, Value as Yaml};
 use serde_json::{Map, Value, json as value_of};
 
 use super::splice::{lead, line_end, splice};
-use super::{Content, EditError, Trace, unusual};
+use super::{Comments, Content, EditError, Trace, unusual};
 use crate::spot::{Shape, Spot};
 
 use brackets::{closing, colon_after, remove_flow};
@@ -17,7 +19,8 @@ use lines::{Lines, comments_above, extent, starts};
 use writing::{Quotes, between_brackets, entry_block};
 
 pub(super) fn read(text: &str) -> Result<Value, EditError> {
-    let value = value(&parse(text)?);
+    let document = document::read_expanded(text, false).map_err(syntax_error)?;
+    let value = value(&document);
     Ok(if value.is_null() { value_of!({}) } else { value })
 }
 
@@ -107,6 +110,7 @@ pub(super) fn remove(
     spot: &Spot,
     name: &str,
     trace: &Trace,
+    comments: Comments,
 ) -> Result<(String, String), EditError> {
     let end = line_end(text);
     let document = parse(text)?;
@@ -125,7 +129,10 @@ pub(super) fn remove(
         return Ok((edited, format!("  {dash}{taken}{end}")));
     }
     let body = extent(&lines, start);
-    let above = comments_above(&lines, start, key.at.line);
+    let above = match comments {
+        Comments::Take => comments_above(&lines, start, key.at.line),
+        Comments::Leave => start.line,
+    };
     let range = lines.range(above).start..lines.range(body.end - 1).end;
     let taken = text.get(range.clone()).unwrap_or_default().to_owned();
     if starts.len() > 1 {
@@ -212,12 +219,16 @@ fn word_length(holder: &Node) -> usize {
     scalar_text(holder).map_or(0, str::len)
 }
 
+/// The text with each value in its place. What an alias stands for has another one, so aliases are
+/// not edited.
 fn parse(text: &str) -> Result<Node, EditError> {
-    document::read(text, false).map_err(|problem| {
-        let what = problem.message;
-        let what = what.strip_prefix("not valid YAML: ").map(str::to_owned).unwrap_or(what);
-        EditError::Syntax { format: "YAML", line: problem.line, column: problem.column, what }
-    })
+    document::read(text, false).map_err(syntax_error)
+}
+
+fn syntax_error(problem: Problem) -> EditError {
+    let Problem { line, column, message: what, .. } = problem;
+    let what = what.strip_prefix("not valid YAML: ").map(str::to_owned).unwrap_or(what);
+    EditError::Syntax { format: "YAML", line, column, what }
 }
 
 fn value(node: &Node) -> Value {

@@ -72,10 +72,7 @@ pub(super) fn between_brackets(
     content: &Content,
     quotes: Quotes,
 ) -> String {
-    let written = |value: Value| match quotes {
-        Quotes::Needed => flow(&value),
-        Quotes::All => json::inline(&value),
-    };
+    let written = |value: Value| flow_value(&value, quotes);
     match (content, spot.shape) {
         (Content::Entry(entry, _), Shape::Mapping) => {
             format!("{}: {}", quoted(name), written(Value::Object(entry.clone())))
@@ -90,6 +87,27 @@ pub(super) fn between_brackets(
             let item = taken.strip_prefix("- ").filter(|_| shape == Shape::List);
             item.unwrap_or(taken).to_owned()
         }
+    }
+}
+
+/// A field as lines that begin with `indent`.
+pub(super) fn field_lines(key: &str, value: &Value, indent: &str, end: &str) -> String {
+    let mut lines = String::new();
+    fields(&Map::from_iter([(key.to_owned(), value.clone())]), indent, end, &mut lines);
+    lines
+}
+
+/// A field on one line, between brackets.
+pub(super) fn inline_field(key: &str, value: &Value, quotes: Quotes) -> String {
+    let key = if quotes == Quotes::All { quoted(key) } else { scalar(key) };
+    format!("{key}: {}", flow_value(value, quotes))
+}
+
+/// A value on one line.
+pub(super) fn flow_value(value: &Value, quotes: Quotes) -> String {
+    match quotes {
+        Quotes::Needed => flow(value),
+        Quotes::All => json::inline(value),
     }
 }
 

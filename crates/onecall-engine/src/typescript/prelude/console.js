@@ -4,7 +4,11 @@
   const { originals: o, native, inspect } = hooks;
   let indentation = "";
 
-  const shown = (value) => (typeof value === "string" ? value : inspect(value));
+  const shown = (value) => {
+    if (typeof value === "string") return value;
+    const isText = typeof value === "object" && value !== null && hooks.isText(value);
+    return isText ? o.stringValue(value) : inspect(value);
+  };
 
   const number = (value) => {
     if (typeof value === "bigint") return `${o.bigIntText(value)}n`;
@@ -79,7 +83,7 @@
       }
       text += o.slice(template, from);
     } else {
-      text = inspect(args[0]);
+      text = shown(args[0]);
       next = 1;
     }
     for (let i = next; i < args.length; i++) text += ` ${shown(args[i])}`;

@@ -459,6 +459,7 @@
   const format = (state, value, depth) => {
     if (value === null) return "null";
     if (typeof value !== "object" && typeof value !== "function") return primitive(state, value);
+    if (hooks.isText(value)) return primitive(state, o.stringValue(value));
     for (let i = 0; i < state.seen.length; i++) {
       if (state.seen[i] !== value) continue;
       state.circular ??= new o.Map();

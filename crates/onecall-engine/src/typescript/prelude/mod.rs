@@ -13,8 +13,9 @@ macro_rules! part {
 
 /// Each is a function of what the ones before it have made. Their file names are what
 /// stack traces leave out.
-const PARTS: [(&str, &str); 10] = [
+const PARTS: [(&str, &str); 13] = [
     part!("originals"),
+    part!("content"),
     part!("inspect"),
     part!("errors"),
     part!("console"),
@@ -22,8 +23,10 @@ const PARTS: [(&str, &str); 10] = [
     part!("locale"),
     part!("web"),
     part!("url"),
+    part!("form"),
     part!("tools"),
     part!("cache"),
+    part!("client"),
 ];
 
 /// Gives the context its globals; returns what this side calls.

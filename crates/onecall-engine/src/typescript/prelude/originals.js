@@ -65,6 +65,8 @@
     setAdd: free(Set.prototype.add),
     weakMapHas: free(WeakMap.prototype.has),
     weakSetHas: free(WeakSet.prototype.has),
+    weakSetAdd: free(WeakSet.prototype.add),
+    WeakSet,
     bufferLength: getterOf(ArrayBuffer.prototype, "byteLength"),
     bufferSlice: free(ArrayBuffer.prototype.slice),
     viewLength: getterOf(DataView.prototype, "byteLength"),
@@ -131,15 +133,4 @@
 
   hooks.bigInteger = (digits) => originals.BigInt(digits);
   hooks.digits = (value) => originals.bigIntText(value);
-  hooks.kind = (value) => {
-    const { is } = hooks;
-    if (is.map(value)) return "a Map (Object.fromEntries makes an object of it)";
-    if (is.set(value)) return "a Set (Array.from makes an array of it)";
-    if (is.weakMap(value) || is.weakSet(value)) return "a weak collection";
-    if (is.expression(value)) return "a regular expression";
-    if (is.typedArray(value)) return `a ${typedArrayKind(value)} (Array.from makes an array of it)`;
-    if (is.buffer(value) || is.view(value)) return "binary data";
-    if (is.date(value) && originals.isNaN(originals.dateValue(value))) return "an invalid Date";
-    return null;
-  };
 }

@@ -99,7 +99,10 @@
     if (o.mapHas(known, name)) return o.mapGet(known, name);
     const meaning = native.resolve(name);
     let found;
-    if (o.hasOwn(meaning, "parameters")) found = { tool: hooks.tool(name, meaning.parameters) };
+    if (o.hasOwn(meaning, "parameters")) {
+      const called = o.hasOwn(meaning, "name") ? meaning.name : name;
+      found = { tool: hooks.tool(called, meaning.parameters) };
+    }
     else if (o.hasOwn(meaning, "blocked")) found = { tool: blocked(name) };
     else found = { nearest: meaning.nearest };
     o.mapSet(known, name, found);
@@ -173,6 +176,7 @@
     o.mapSet(found, name, tool);
     return tool;
   };
+  hooks.find = find;
 
   const search = async (query, limit = 10) =>
     native.ask("onecall__search", o.json({ query: o.String(query), limit: o.Number(limit), language: "typescript" }));

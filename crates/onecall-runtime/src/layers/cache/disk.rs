@@ -15,9 +15,9 @@ use sha2::{Digest, Sha256};
 
 use super::eras::Eras;
 use super::key::Key;
+use super::largest;
 use super::near::{Copied, Near};
 use super::place::Ticket;
-use super::{largest, size_of};
 
 /// How long a call waits for the disk.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -138,7 +138,7 @@ impl Disk {
         ttl: Duration,
     ) {
         let Some(mark) = ticket.mark else { return };
-        let bytes = u64::try_from(size_of(&value)).unwrap_or(u64::MAX);
+        let bytes = u64::try_from(value.size()).unwrap_or(u64::MAX);
         let is_late = ticket.changes != self.eras.of(key.server()).changes;
         if bytes > self.largest || is_late {
             return;

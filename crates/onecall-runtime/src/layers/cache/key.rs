@@ -1,6 +1,6 @@
 //! What a call asks, as far as the answer depends on it.
 
-use onecall_core::{AnswerForm, ServerName, ToolCall, ToolName, ToolSpec};
+use onecall_core::{AnswerForm, ResolvedCall, ServerName, ToolName, ToolSpec};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -22,7 +22,7 @@ pub(super) struct Key {
 
 impl Key {
     /// What `call` asks; nothing if it asks too much to be remembered.
-    pub(super) fn of(identity: [u8; 32], spec: &ToolSpec, call: &ToolCall) -> Option<Self> {
+    pub(super) fn of(identity: [u8; 32], spec: &ToolSpec, call: &ResolvedCall) -> Option<Self> {
         let arguments = call.arguments.get();
         if arguments.len() > MAX_ARGUMENTS {
             return None;
@@ -42,7 +42,8 @@ impl Key {
         let definition =
             json!([spec.description, spec.input_schema, spec.output_schema, spec.annotations]);
         let form = match form {
-            AnswerForm::Value => "value",
+            // Numbered, so that what is kept was made by the present rule for values.
+            AnswerForm::Value => "value 2",
             AnswerForm::Whole => "whole",
             AnswerForm::Untouched => "untouched",
         };

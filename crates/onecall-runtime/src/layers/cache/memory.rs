@@ -13,8 +13,8 @@ use onecall_core::{ServerName, ToolSpec, ToolValue};
 
 use super::eras::Eras;
 use super::key::Key;
+use super::largest;
 use super::place::Ticket;
-use super::{largest, size_of};
 
 /// What an entry takes besides its texts, roughly.
 const OVERHEAD: usize = 256;
@@ -48,7 +48,7 @@ impl Kept {
 }
 
 fn weight(key: &Key, kept: &Kept) -> usize {
-    key.bytes() + size_of(&kept.value) + OVERHEAD
+    key.bytes() + kept.value.size() + OVERHEAD
 }
 
 type ByServer = HashMap<ServerName, HashSet<Arc<Key>>>;

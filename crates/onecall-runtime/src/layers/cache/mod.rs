@@ -7,6 +7,7 @@
 
 mod canonical;
 mod clock;
+mod containing;
 mod control;
 mod disk;
 mod eras;
@@ -16,8 +17,6 @@ mod key;
 mod memory;
 mod near;
 mod place;
-mod questioned;
-mod reused;
 mod treatment;
 
 use std::future::ready;
@@ -27,15 +26,15 @@ use std::time::{Duration, SystemTime};
 
 use onecall_config::{CacheConfig, CacheScope, LocalTool, ServerConfig, ToolPattern};
 use onecall_core::{
-    BoxFuture, CallableName, Caller, Freshness, Resolution, Resolving, ServerName, ToolCall,
-    ToolError, ToolHost, ToolSpec, ToolValue,
+    Answer, BoxFuture, CallHandler, CallResult, Caller, Freshness, QuestionChannel, ResolvedCall,
+    RunContext, ServerName, ToolSpec,
 };
 use onecall_store::Writer;
 use serde::Serialize;
 
 pub(crate) use clock::{Clock, SystemClock};
+pub(crate) use containing::names_containing;
 pub(crate) use control::CacheControl;
-pub(crate) use reused::Reused;
 
 use disk::Disk;
 use eras::Eras;
@@ -44,7 +43,6 @@ use identities::Identities;
 use key::Key;
 use memory::Memory;
 use place::Place;
-use questioned::Questioned;
 use treatment::Treatment;
 
 use crate::{CacheLookup, Metrics};
@@ -129,7 +127,7 @@ impl Cache {
     }
 
     /// The layer for the calls of one program, which `host` executes.
-    pub(crate) fn around(&self, host: Arc<dyn ToolHost>) -> Cached {
+    pub(crate) fn around(&self, host: Arc<dyn CallHandler>) -> Cached {
         let own = || {
             let memory = Memory::new(&self.config, Arc::clone(&self.eras));
             Holdings::new(Place::Memory(memory))
@@ -141,7 +139,6 @@ impl Cache {
             eras: Arc::clone(&self.eras),
             identities: Arc::clone(&self.identities),
             holdings: self.common.clone().unwrap_or_else(own),
-            reused: Reused::default(),
             metrics: Arc::clone(&self.metrics),
         }
     }
@@ -154,22 +151,16 @@ impl Cache {
 
 /// Answers calls with what is kept, where that will do.
 pub(crate) struct Cached {
-    host: Arc<dyn ToolHost>,
+    host: Arc<dyn CallHandler>,
     config: Arc<CacheConfig>,
     clock: Arc<dyn Clock>,
     eras: Arc<Eras>,
     identities: Arc<Identities>,
     holdings: Arc<Holdings>,
-    reused: Reused,
     metrics: Arc<Metrics>,
 }
 
 impl Cached {
-    /// Which of the calls so far were no calls of a tool.
-    pub(crate) fn reused(&self) -> &Reused {
-        &self.reused
-    }
-
     /// Forgets the answers of tools whose names fit, and says how many those were.
     pub(crate) async fn clear(&self, pattern: &ToolPattern) -> u64 {
         self.holdings.flights.disown(pattern);
@@ -189,13 +180,8 @@ impl Cached {
         }
     }
 
-    /// Makes a call of what its name means.
-    fn call_as(
-        &self,
-        resolution: Resolution,
-        call: ToolCall,
-    ) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        let Resolution::Callable(spec) = resolution else { return self.host.call(call) };
+    /// Makes a call of a tool as the tool is to be treated.
+    fn call_tool(&self, spec: Arc<ToolSpec>, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         match Treatment::of(&spec, &self.config) {
             Treatment::Keep(ttl) => match self.key(&spec, &call) {
                 Some(key) => self.answer(key, spec, ttl, call),
@@ -210,7 +196,7 @@ impl Cached {
     }
 
     /// What a call asks, if the answer can be kept.
-    fn key(&self, spec: &ToolSpec, call: &ToolCall) -> Option<Key> {
+    fn key(&self, spec: &ToolSpec, call: &ResolvedCall) -> Option<Key> {
         Key::of(self.identities.of(&spec.server)?, spec, call)
     }
 
@@ -220,14 +206,14 @@ impl Cached {
         key: Key,
         spec: Arc<ToolSpec>,
         ttl: Duration,
-        call: ToolCall,
-    ) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        call: ResolvedCall,
+    ) -> BoxFuture<'_, CallResult> {
         let now = self.clock.now();
         if call.freshness != Freshness::New
             && let Some(value) = self.holdings.place.at_hand(&key, &spec, now, ttl)
         {
-            self.count_hit(call.id);
-            return Box::pin(ready(Ok(value)));
+            self.count_hit();
+            return Box::pin(ready(Ok(Answer::cached(value))));
         }
         Box::pin(self.find(Arc::new(key), spec, ttl, call, now))
     }
@@ -238,37 +224,44 @@ impl Cached {
         key: Arc<Key>,
         spec: Arc<ToolSpec>,
         ttl: Duration,
-        call: ToolCall,
+        call: ResolvedCall,
         now: SystemTime,
-    ) -> Result<ToolValue, ToolError> {
+    ) -> CallResult {
         let place = &self.holdings.place;
         let is_new = call.freshness == Freshness::New;
         if is_new {
             place.forget(&key, &spec, now).await;
         } else if let Some(value) = place.far_off(&key, &spec, now, ttl).await {
-            self.count_hit(call.id);
-            return Ok(value);
+            self.count_hit();
+            return Ok(Answer::cached(value));
         }
         let changes = self.eras.of(&spec.server).changes;
         let under_way = if is_new { None } else { self.holdings.flights.join(&key, changes) };
         let Some(flight) = under_way else {
             self.count_miss();
-            return self.depart(key, spec, ttl, self.questioned(call)).await.result.clone();
+            let landed = self.depart(key, spec, ttl, self.questioned(call)).await;
+            return landed.result.clone().map(Answer::live);
         };
         let landed = flight.await;
         if landed.is_for_all {
-            self.count_hit(call.id);
-            return landed.result.clone();
+            self.count_hit();
+            return landed.result.clone().map(Answer::cached);
         }
         self.count_miss();
         self.host.call(self.questioned(call)).await
     }
 
     /// The call, with its server's questions noted.
-    fn questioned(&self, mut call: ToolCall) -> ToolCall {
-        call.caller = call.caller.map(|caller| -> Arc<dyn Caller> {
-            Arc::new(Questioned::new(caller, Arc::clone(&self.eras)))
-        });
+    fn questioned(&self, mut call: ResolvedCall) -> ResolvedCall {
+        if let Some(caller) = &call.run.caller {
+            let (eras, asked) = (Arc::clone(&self.eras), Arc::clone(&caller.questions));
+            let questions: QuestionChannel = Arc::new(move |question| {
+                eras.asked(&question.server);
+                asked(question)
+            });
+            let caller = Some(Arc::new(Caller { questions, ..Caller::clone(caller) }));
+            call.run = Arc::new(RunContext { caller, ..RunContext::clone(&call.run) });
+        }
         call
     }
 
@@ -277,14 +270,19 @@ impl Cached {
         self.metrics.looked_up(CacheLookup::Miss);
     }
 
-    fn count_hit(&self, call: u64) {
+    fn count_hit(&self) {
         self.holdings.hits.fetch_add(1, Ordering::Relaxed);
         self.metrics.looked_up(CacheLookup::Hit);
-        self.reused.note(call);
     }
 
     /// Makes a call that others may join, and whose answer is kept.
-    fn depart(&self, key: Arc<Key>, spec: Arc<ToolSpec>, ttl: Duration, call: ToolCall) -> Flight {
+    fn depart(
+        &self,
+        key: Arc<Key>,
+        spec: Arc<ToolSpec>,
+        ttl: Duration,
+        call: ResolvedCall,
+    ) -> Flight {
         let (host, clock) = (Arc::clone(&self.host), Arc::clone(&self.clock));
         let (eras, holdings) = (Arc::clone(&self.eras), Arc::clone(&self.holdings));
         let (era, name) = (eras.of(&spec.server), call.name.clone());
@@ -293,7 +291,7 @@ impl Cached {
             Box::pin(async move {
                 // Its age counts from the question: what it tells may have been so then.
                 let ticket = holdings.place.ticket(&asked, clock.now(), era.changes).await;
-                let result = host.call(call).await;
+                let result = host.call(call).await.map(|answer| answer.value);
                 let is_for_all = eras.of(&spec.server).questions == era.questions;
                 if let Ok(value) = &result
                     && is_for_all
@@ -311,7 +309,7 @@ impl Cached {
 
     /// Makes a call after which nothing is certain that its server said before, nor what it
     /// says meanwhile.
-    async fn change(&self, server: &ServerName, call: ToolCall) -> Result<ToolValue, ToolError> {
+    async fn change(&self, server: &ServerName, call: ResolvedCall) -> CallResult {
         self.eras.changed(server);
         self.holdings.place.forget_server(server, self.clock.now()).await;
         let mut change = Change { cached: self, server, is_over: false };
@@ -354,29 +352,13 @@ fn largest(config: &CacheConfig) -> u64 {
     config.max_bytes / LEAST_ENTRIES
 }
 
-fn size_of(value: &ToolValue) -> usize {
-    match value {
-        ToolValue::Nothing => 0,
-        ToolValue::Json(json) => json.get().len(),
-        ToolValue::Text(text) => text.len(),
-    }
-}
-
-impl ToolHost for Cached {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
-        self.host.resolve(name)
-    }
-
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        if !call.name.as_str().starts_with(CALLABLE) {
-            return self.host.call(call);
-        }
-        match self.host.resolve(&call.name).known() {
-            Some(resolution) => self.call_as(resolution, call),
-            None => Box::pin(async move {
-                let resolution = self.host.resolve(&call.name).await;
-                self.call_as(resolution, call).await
-            }),
+impl CallHandler for Cached {
+    fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
+        match &call.tool {
+            Ok(spec) if spec.callable.as_str().starts_with(CALLABLE) => {
+                self.call_tool(Arc::clone(spec), call)
+            }
+            _ => self.host.call(call),
         }
     }
 }

@@ -8,7 +8,6 @@ use onecall_core::ToolSpec;
 use onecall_store::{AnswerKey, StoredAnswer, Version};
 
 use super::key::Key;
-use super::size_of;
 
 /// Bytes of copies in all, and of one of them.
 const MOST: usize = 16 * 1024 * 1024;
@@ -43,7 +42,7 @@ impl Near {
 
     /// Keeps a copy of what was read when the store was at `version`.
     pub(super) fn put(&mut self, version: Version, key: &Arc<Key>, copied: Copied) {
-        let size = key.bytes() + size_of(&copied.answer.value);
+        let size = key.bytes() + copied.answer.value.size();
         if size > LARGEST {
             return;
         }

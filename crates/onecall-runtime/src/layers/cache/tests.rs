@@ -3,21 +3,22 @@
 mod disk;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Deref;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::time::SystemTime;
 
 use onecall_config::{Secret, StdioTransport, Transport};
 use onecall_core::{
-    Abilities, AnswerForm, ClientId, Detail, Question, Refusal, Subject, ToolAnnotations, ToolName,
+    Abilities, AnswerForm, AnswerOrigin, CallableName, ClientId, Question, Resolution, RunId,
+    RunKind, Subject, ToolAnnotations, ToolError, ToolName, ToolValue,
 };
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, Semaphore};
 
 use super::*;
-use crate::Silent;
-use crate::layers::Observed;
+use crate::layers::Decide;
 
 /// Its tools are `read_…`, which say they are read-only, and others. Each answers with the
 /// number of its call, after it was let go where `hold` says so.
@@ -64,36 +65,36 @@ impl Drop for Uncounted<'_> {
     }
 }
 
-impl ToolHost for Server {
-    fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
+impl Server {
+    /// What a name means now.
+    fn resolve(&self, name: &CallableName) -> Resolution {
         if self.blocked.lock().unwrap().contains(&name.as_str()) {
-            return Resolving::now(Resolution::Blocked);
+            return Resolution::Blocked;
         }
         let parts: Vec<&str> = name.as_str().split("__").collect();
         let is_read_only = parts[2].starts_with("read_");
-        Resolving::now(Resolution::Callable(Arc::new(ToolSpec {
+        Resolution::Callable(Arc::new(ToolSpec {
             callable: name.clone(),
             server: ServerName::new(parts[1]),
             tool: ToolName::new(parts[2]),
-            description: Some((*self.description.lock().unwrap()).to_owned()),
-            input_schema: json!({}),
+            description: Some((*self.description.lock().unwrap()).into()),
+            input_schema: json!({}).into(),
             output_schema: None,
             annotations: ToolAnnotations {
                 read_only_hint: is_read_only.then_some(true),
                 ..ToolAnnotations::default()
             },
-        })))
+        }))
     }
+}
 
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+impl CallHandler for Server {
+    fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         Box::pin(async move {
             let number = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
             self.came.notify_one();
             let mut uncounted = Uncounted(Some(&self.cancelled));
-            if self.blocked.lock().unwrap().contains(&call.name.as_str()) {
-                return Err(ToolError::NotAvailable { name: call.name });
-            }
-            if let (true, Some(caller)) = (self.asks, &call.caller) {
+            if let (true, Some(caller)) = (self.asks, &call.run.caller) {
                 let (server, params) = (ServerName::new("s"), RawValue::NULL.to_owned());
                 let question = Question { server, subject: Subject::Elicitation, params };
                 let _ = caller.ask(question).await;
@@ -106,8 +107,30 @@ impl ToolHost for Server {
             if self.fails {
                 return Err(ToolError::failed(&call.name, format!("no {number}")));
             }
-            Ok(ToolValue::Text(format!("{number:0width$}", width = self.length)))
+            Ok(Answer::live(ToolValue::Text(format!("{number:0width$}", width = self.length))))
         })
+    }
+}
+
+/// The layers of one program: a decision, then the cache.
+struct Program {
+    server: Arc<Server>,
+    cached: Cached,
+}
+
+impl Program {
+    /// Makes a call of what its name means now.
+    async fn call(&self, call: ResolvedCall) -> CallResult {
+        let tool = self.server.resolve(&call.name).target(&call.name);
+        Decide::new(&self.cached).call(ResolvedCall { tool, ..call }).await
+    }
+}
+
+impl Deref for Program {
+    type Target = Cached;
+
+    fn deref(&self) -> &Cached {
+        &self.cached
     }
 }
 
@@ -147,8 +170,9 @@ impl Bench {
     }
 
     /// The layer of another program.
-    fn program(&self) -> Arc<Cached> {
-        Arc::new(self.cache.around(self.server.clone()))
+    fn program(&self) -> Arc<Program> {
+        let server = Arc::clone(&self.server);
+        Arc::new(Program { cached: self.cache.around(server.clone()), server })
     }
 }
 
@@ -158,39 +182,47 @@ fn configured(name: &str) -> ServerConfig {
     ServerConfig {
         name: ServerName::new(name),
         transport: Transport::Stdio(transport),
-        connect_timeout: Duration::from_secs(10),
-        call_timeout: Duration::from_secs(10),
+        connect_timeout: None,
+        call_timeout: Some(Duration::from_secs(10)),
         lazy: false,
         pins: None,
     }
 }
 
-fn call_of(name: &str, arguments: &str) -> ToolCall {
-    ToolCall {
+/// A call that is resolved when it is made.
+fn call_of(name: &str, arguments: &str) -> ResolvedCall {
+    let name = CallableName::new(format!("mcp__{name}"));
+    ResolvedCall {
         id: 1,
-        name: CallableName::new(format!("mcp__{name}")),
+        tool: Err(ToolError::NotAvailable { name: name.clone() }),
+        name,
+        revision: 0,
         arguments: RawValue::from_string(arguments.to_owned()).unwrap(),
         form: AnswerForm::Value,
-        caller: None,
         freshness: Freshness::Any,
+        run: run(None),
     }
 }
 
-fn text(result: Result<ToolValue, ToolError>) -> String {
-    match result {
+fn run(caller: Option<Arc<Caller>>) -> Arc<RunContext> {
+    Arc::new(RunContext { id: RunId::known("run"), kind: RunKind::Program, caller })
+}
+
+fn text(result: CallResult) -> String {
+    match result.map(|answer| answer.value) {
         Ok(ToolValue::Text(text)) => text,
         Ok(other) => format!("{other:?}"),
         Err(error) => error.to_string(),
     }
 }
 
-async fn ask(cached: &Cached, name: &str, arguments: &str) -> String {
-    text(cached.call(call_of(name, arguments)).await)
+async fn ask(program: &Program, name: &str, arguments: &str) -> String {
+    text(program.call(call_of(name, arguments)).await)
 }
 
-async fn fresh(cached: &Cached, name: &str) -> String {
-    let call = ToolCall { freshness: Freshness::New, ..call_of(name, "{}") };
-    text(cached.call(call).await)
+async fn fresh(program: &Program, name: &str) -> String {
+    let call = ResolvedCall { freshness: Freshness::New, ..call_of(name, "{}") };
+    text(program.call(call).await)
 }
 
 #[tokio::test]
@@ -209,7 +241,7 @@ async fn the_same_question_is_asked_once() {
     for (number, (name, arguments)) in others.into_iter().enumerate() {
         assert_eq!(ask(&program, name, arguments).await, (number + 2).to_string());
     }
-    let whole = ToolCall { form: AnswerForm::Whole, ..call_of("s__read_b", "{}") };
+    let whole = ResolvedCall { form: AnswerForm::Whole, ..call_of("s__read_b", "{}") };
     assert_eq!(text(program.call(whole).await), "6");
     let stats = program.stats().await;
     assert_eq!((stats.hits, stats.misses, stats.entries, stats.scope), (2, 6, 6, "process"));
@@ -528,27 +560,8 @@ async fn clearing_forgets_what_is_still_under_way() {
     assert_eq!(ask(&bench.program(), "s__read_a", "{}").await, "2");
 }
 
-#[derive(Debug)]
-struct Client;
-
-impl Caller for Client {
-    fn client(&self) -> ClientId {
-        ClientId(1)
-    }
-
-    fn wants_progress(&self) -> bool {
-        false
-    }
-
-    fn progress(&self, _: &CallableName, _: &str) {}
-
-    fn abilities(&self) -> Abilities {
-        Abilities::all()
-    }
-
-    fn ask(&self, _: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {
-        Box::pin(ready(Err(Refusal::TimedOut)))
-    }
+fn client() -> Arc<Caller> {
+    Arc::new(Caller { abilities: Abilities::all(), ..Caller::silent(ClientId(1)) })
 }
 
 #[tokio::test]
@@ -556,7 +569,7 @@ async fn an_answer_that_a_client_had_a_part_in_is_its_own() {
     let bench = Bench::new(Server { asks: true, ..Server::holding() });
     let start = || {
         let program = bench.program();
-        let call = ToolCall { caller: Some(Arc::new(Client)), ..call_of("s__read_a", "{}") };
+        let call = ResolvedCall { run: run(Some(client())), ..call_of("s__read_a", "{}") };
         tokio::spawn(async move { text(program.call(call).await) })
     };
     let (first, second) = (start(), start());
@@ -570,14 +583,16 @@ async fn an_answer_that_a_client_had_a_part_in_is_its_own() {
 }
 
 #[tokio::test]
-async fn records_tell_which_calls_were_none() {
+async fn an_answer_tells_where_it_comes_from() {
     let bench = Bench::new(Server::default());
     let program = bench.program();
-    let observed = Observed::new(&*program, &Silent, Detail::Brief);
-    let observed = observed.with_reused(Some(program.reused()));
-    for (id, arguments) in [(1, "{}"), (2, "{}"), (3, r#"{"n":1}"#), (2, "{}")] {
-        observed.call(ToolCall { id, ..call_of("s__read_a", arguments) }).await.unwrap();
+    for (arguments, origin) in [
+        ("{}", AnswerOrigin::Live),
+        ("{}", AnswerOrigin::Cache),
+        (r#"{"n":1}"#, AnswerOrigin::Live),
+        ("{}", AnswerOrigin::Cache),
+    ] {
+        let answer = program.call(call_of("s__read_a", arguments)).await.unwrap();
+        assert_eq!(answer.origin, origin, "{arguments}");
     }
-    let cached: Vec<bool> = observed.calls().records.iter().map(|call| call.cached).collect();
-    assert_eq!(cached, [false, true, false, true]);
 }

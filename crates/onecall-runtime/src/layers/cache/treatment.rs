@@ -5,6 +5,8 @@ use std::time::Duration;
 use onecall_config::{CacheConfig, ToolPattern};
 use onecall_core::ToolSpec;
 
+use crate::permission::is_meant;
+
 /// Words of names that promise a change.
 const CHANGING: [&str; 62] = [
     "accept", "add", "append", "approve", "archive", "assign", "book", "buy", "cancel", "change",
@@ -57,7 +59,7 @@ impl Treatment {
         let name = spec.callable.as_str();
         let is_destructive = hints.destructive_hint == Some(true);
         let is_read_only = hints.read_only_hint == Some(true) && !is_destructive;
-        let is_excluded = config.exclude.iter().any(|pattern| pattern.matches(name));
+        let is_excluded = config.exclude.iter().any(|pattern| is_meant(pattern, spec));
         // A name that is written out is meant; a pattern may catch more than was thought of.
         let is_named = config.include.iter().any(|pattern| pattern.as_str() == name);
         let is_caught = config.include.iter().any(|pattern| pattern.matches(name))
@@ -131,7 +133,7 @@ mod tests {
             server: ServerName::new("s"),
             tool: ToolName::new(tool),
             description: None,
-            input_schema: json!({}),
+            input_schema: json!({}).into(),
             output_schema: None,
             annotations: ToolAnnotations {
                 read_only_hint,

@@ -8,9 +8,11 @@ use serde_json::{Map, Value};
 pub(super) fn read(words: &[String], schema: &Value) -> anyhow::Result<Map<String, Value>> {
     let mut arguments = Map::new();
     for word in words {
-        let (key, value) = word
-            .split_once('=')
-            .with_context(|| format!("'{word}' is no argument: write key=value"))?;
+        let (key, value) =
+            word.split_once('=').with_context(|| match word.starts_with('{') || word == "-" {
+                true => "a JSON object of all arguments comes after --args".to_owned(),
+                false => format!("'{word}' is not an argument: write it as key=value"),
+            })?;
         let (key, value) = match key.strip_suffix(':') {
             Some(key) => {
                 let value = serde_json::from_str(value)
@@ -136,7 +138,7 @@ mod tests {
             ("count=1.5", "'count' must be of type integer, not '1.5'"),
             ("flag=yes", "'flag' must be of type boolean, not 'yes'"),
             ("ratio=x", "'ratio' must be of one of the types [\"number\",\"null\"], not 'x'"),
-            ("name", "'name' is no argument: write key=value"),
+            ("name", "'name' is not an argument: write it as key=value"),
             ("=x", "'=x' has no name before the '='"),
             ("raw:={", "what follows 'raw:=' is not JSON"),
         ];

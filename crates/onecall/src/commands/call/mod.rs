@@ -6,37 +6,44 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
-use onecall_core::{AnswerForm, ToolValue};
+use onecall_core::{ToolValue, json_of_text};
 use serde_json::value::RawValue;
 
 use crate::cli::{CallArguments, Global};
 use crate::commands::run::read;
-use crate::commands::say;
+use crate::commands::{note, say};
 use crate::layout::laid_out;
+use crate::live::COMMAND_LINE;
 use crate::setup;
 use crate::terminal::print;
 
 /// Calls a tool and prints what it answers.
 pub(crate) fn call(given: &CallArguments, global: &Global) -> anyhow::Result<ExitCode> {
-    let json = given.json.as_deref().map(json_arguments).transpose()?;
+    let json = given.args.as_deref().map(json_arguments).transpose()?;
     let answer = setup::ask_gateway(global, async |gateway| {
         let spec = match gateway.inspect(&given.tool).await {
             Ok(spec) => spec,
-            Err(not_found) => return Ok(Err(not_found.to_string())),
+            Err(missing) => return Ok(Err(format!("error: {}", missing.explanation()))),
         };
         let arguments = match json {
             Some(arguments) => arguments,
             None => {
-                let typed = arguments::read(&given.arguments, &spec.input_schema)?;
+                let typed = arguments::read(&given.arguments, &spec.input_schema.value())?;
                 serde_json::value::to_raw_value(&typed)?
             }
         };
-        let answer = gateway.call_tool(&spec.callable, arguments, AnswerForm::Value).await;
+        let answer = gateway.call_tool(&spec.callable, arguments, COMMAND_LINE).await;
         anyhow::Ok(answer.map_err(|error| error.to_string()))
     })??;
     match answer {
         Ok(value) => {
-            print(&shown(&value, given.raw))?;
+            print(&match given.json {
+                true => as_json(&value)?,
+                false => shown(&value, given.raw),
+            })?;
+            if let ToolValue::WithContent { .. } = value {
+                note("The answer has more than text: in a program, read .content to get all of it");
+            }
             Ok(ExitCode::SUCCESS)
         }
         Err(said) => {
@@ -46,20 +53,44 @@ pub(crate) fn call(given: &CallArguments, global: &Global) -> anyhow::Result<Exi
     }
 }
 
-/// The arguments as one JSON object: the text itself, or `-` for standard input.
+/// The arguments as one JSON object: the text itself, `@` and a file, or `-` for standard input.
 fn json_arguments(text: &str) -> anyhow::Result<Box<RawValue>> {
-    let text = if text == "-" { read(Path::new("-"), "arguments")? } else { text.to_owned() };
+    let text = match text.strip_prefix('@') {
+        Some(file) => read(Path::new(file), "arguments")?,
+        None if text == "-" => read(Path::new("-"), "arguments")?,
+        None => text.to_owned(),
+    };
     let arguments: Box<RawValue> =
         serde_json::from_str(&text).context("the arguments are not JSON")?;
     ensure!(arguments.get().starts_with('{'), "the arguments must be a JSON object");
     Ok(arguments)
 }
 
+/// An answer as JSON, whatever it is: a text that is no JSON becomes a string, nothing is null.
+fn as_json(value: &ToolValue) -> anyhow::Result<String> {
+    let json = match value {
+        ToolValue::WithContent { value, .. } => return as_json(value),
+        ToolValue::Nothing => RawValue::NULL.to_owned(),
+        ToolValue::Json(json) => json.clone(),
+        ToolValue::Text(text) => match json_of_text(text) {
+            Some(json) => json.into_owned(),
+            None => serde_json::value::to_raw_value(text)?,
+        },
+    };
+    Ok(laid_out(json.get()))
+}
+
 fn shown(value: &ToolValue, raw: bool) -> String {
+    let json;
     let text = match value {
+        ToolValue::WithContent { value, .. } => return shown(value, raw),
         ToolValue::Nothing => return String::new(),
         ToolValue::Json(json) => json.get(),
-        ToolValue::Text(text) => text,
+        ToolValue::Text(text) if raw => text,
+        ToolValue::Text(text) => {
+            json = json_of_text(text);
+            json.as_deref().map_or(text.as_str(), RawValue::get)
+        }
     };
     match serde_json::from_str::<String>(text) {
         Ok(text) if !raw => format!("{text}\n"),

@@ -11,7 +11,7 @@ pub(super) fn look() -> Section {
     let environment = |name: &str| std::env::var(name).ok();
     let findings = match host(&environment) {
         Err(error) => vec![
-            Finding::yellow("files", format!("not looked for: {error:#}"))
+            Finding::yellow("files", format!("not checked: {error:#}"))
                 .fix("set it, so that `onecall install` finds them too"),
         ],
         Ok(host) => {
@@ -26,8 +26,8 @@ pub(super) fn look() -> Section {
 
 fn listed(discovery: &Discovery) -> Vec<Finding> {
     if discovery.own.is_empty() {
-        let none = Finding::green("files", "no client that is known here starts onecall yet");
-        return vec![none.note("`onecall install CLIENT` adds it to one")];
+        let none = Finding::green("files", "no known client starts onecall yet");
+        return vec![none.note("`onecall install CLIENT` adds onecall to a client")];
     }
     discovery.own.iter().map(|(server, origin)| entry(server, origin)).collect()
 }
@@ -40,11 +40,11 @@ fn entry(server: &Server, origin: &Origin) -> Finding {
     };
     let is_gone = Path::new(command).is_absolute() && !Path::new(command).exists();
     let finding = if is_gone {
-        Finding::red(client.id(), format!("{path} starts '{command}', which is not there"))
+        Finding::red(client.id(), format!("{path} starts '{command}', which does not exist"))
             .fix(format!("run `onecall install {}` again", client.id()))
     } else if server.disabled {
-        Finding::yellow(client.id(), format!("{path} has onecall, switched off"))
-            .fix(format!("switch it on in {client}"))
+        Finding::yellow(client.id(), format!("onecall is disabled in {path}"))
+            .fix(format!("enable it in {client}"))
     } else {
         Finding::green(client.id(), path.clone())
     };

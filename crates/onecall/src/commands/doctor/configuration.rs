@@ -1,20 +1,25 @@
 //! Which configuration is used and why that one, and what is wrong with it.
 
+use std::path::PathBuf;
+
 use onecall_config::{
-    Config, ConfigError, ConfigErrors, Found, Loaded, Located, Origin, Problem, Surroundings, load,
-    locate,
+    Config, ConfigError, ConfigErrors, Format, Found, Loaded, Located, Origin, Overlap, Problem,
+    Surroundings, load, locate,
 };
 use serde_json::{Value, json};
 
 use super::finding::{Finding, Section, Verdict};
 use crate::cli::Global;
 use crate::commands::own_file::counted;
+use crate::protection::{self, Overlaps};
 use crate::setup;
 
 /// What came of the configuration.
 pub(super) struct Reading {
     /// What to look at the rest with: the defaults, if there is nothing better.
     pub(super) config: Config,
+    /// The file it is from.
+    pub(super) source: Option<PathBuf>,
     /// Whether it says what its user wants.
     pub(super) is_valid: bool,
     pub(super) section: Section,
@@ -34,12 +39,19 @@ pub(super) fn read(global: &Global) -> Reading {
     let mut findings = vec![file];
     findings.extend(warnings.iter().map(|it| Finding::told(Verdict::Yellow, "warning", it)));
     if let Err(error) = setup::check_workspace(&config) {
-        let fix = "make the folder, or correct 'path' in workspace";
+        let fix = "create the folder, or correct 'path' in workspace";
         findings.push(Finding::red("workspace", format!("{error:#}")).fix(fix));
         // Everything else can be tried without it.
         config.workspace = None;
     }
-    Reading { config, is_valid, section: Section { name: "configuration", findings } }
+    let source = found.map(|found| found.path);
+    if let Err(Overlaps(overlaps)) = protection::check(&config, source.as_deref()) {
+        let finding = |it: &Overlap| Finding::red("folder", it.message()).fix(it.help());
+        findings.extend(overlaps.iter().map(finding));
+        (config.workspace, config.local_tools) = (None, Vec::new());
+    }
+    let section = Section { name: "configuration", findings };
+    Reading { config, source, is_valid, section }
 }
 
 fn file(found: Option<&Found>, loaded: &Loaded) -> Finding {
@@ -47,12 +59,25 @@ fn file(found: Option<&Found>, loaded: &Loaded) -> Finding {
     let finding = match found {
         Some(found) => Finding::green(
             "file",
-            format!("{}, {}: {}", found.path.display(), why(found), counted(servers, "server")),
+            format!(
+                "{}, {}{}: {}",
+                found.path.display(),
+                why(found),
+                match loaded.format {
+                    Format::Onecall => "",
+                    Format::PtcMcp => ", read as a configuration of ptc-mcp",
+                },
+                counted(servers, "server")
+            ),
         ),
         None => Finding::yellow("file", "there is none, so there are no servers")
-            .fix("`onecall init` makes one from the servers of your clients"),
+            .fix("run `onecall init` to create one from the servers of your clients"),
     };
-    about_origin(finding, found).fact("servers", servers)
+    let format = match loaded.format {
+        Format::Onecall => "onecall",
+        Format::PtcMcp => "ptc-mcp",
+    };
+    about_origin(finding, found).fact("servers", servers).fact("format", format)
 }
 
 fn why(found: &Found) -> String {

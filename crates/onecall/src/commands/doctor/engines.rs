@@ -10,10 +10,11 @@ use onecall_engine::{EngineError, Engines, Examination};
 use onecall_runtime::{Runtime, Silent};
 
 use super::finding::{Finding, Section, Verdict};
+use super::scratch;
 use crate::commands::exec::Nobody;
 
 /// A program that says so little has hung by then.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 const PYTHON: &str = "\
 import platform, sys
@@ -31,7 +32,7 @@ const ENGINES: [(&str, EngineChoice, &str); 3] = [
 /// An engine, and what its worker found when it tried to break out.
 pub(super) struct Tested {
     pub(super) title: &'static str,
-    choice: EngineChoice,
+    pub(super) choice: EngineChoice,
     hello: &'static str,
     pub(super) examined: Result<Examination, EngineError>,
     /// With the start of the engine.
@@ -42,6 +43,15 @@ impl Tested {
     /// Whether it is there at all: an interpreter that is not installed has no walls.
     pub(super) fn is_there(&self) -> bool {
         !matches!(self.examined, Err(EngineError::NoInterpreter { .. }))
+    }
+
+    /// How bad it is if this engine cannot run programs: the system's Python may be missing unless
+    /// the configuration asks for it.
+    pub(super) fn if_missing(&self, config: &Config) -> Verdict {
+        let is_wanted = self.choice != EngineChoice::CPython
+            || config.python.is_some()
+            || config.engine == EngineChoice::CPython;
+        if is_wanted { Verdict::Red } else { Verdict::Yellow }
     }
 }
 
@@ -67,6 +77,7 @@ pub(super) async fn look(engines: Arc<Engines>, tested: &[Tested], config: &Conf
         };
         findings.push(finding.fact("is_default", is_default(engine.choice, config)));
     }
+    findings.extend(scratch::look(&runtime, tested, config).await);
     Section { name: "engines", findings }
 }
 
@@ -75,15 +86,15 @@ fn is_default(choice: EngineChoice, config: &Config) -> bool {
 }
 
 fn cannot_run(engine: &Tested, error: &EngineError, config: &Config) -> Finding {
-    if engine.is_there() {
-        return Finding::red(engine.title, "cannot run programs: see the sandbox above");
-    }
-    let is_wanted = config.python.is_some() || config.engine == EngineChoice::CPython;
-    let verdict = if is_wanted { Verdict::Red } else { Verdict::Yellow };
-    let finding = Finding::told(verdict, engine.title, &error.to_string());
-    match is_wanted {
-        true => finding,
-        false => finding.note("programs run on the embedded Python alone, without packages"),
+    let verdict = engine.if_missing(config);
+    let finding = if engine.is_there() {
+        Finding::told(verdict, engine.title, "cannot run programs: see the sandbox above")
+    } else {
+        Finding::told(verdict, engine.title, &error.to_string())
+    };
+    match verdict {
+        Verdict::Red => finding,
+        _ => finding.note("programs run on the embedded Python alone, without packages"),
     }
 }
 
@@ -106,7 +117,7 @@ async fn hello(engine: &Tested, runtime: &Runtime) -> Finding {
     let mut said = outcome.stdout.text.lines();
     let greeting = said.next().unwrap_or_default().to_owned();
     if !greeting.starts_with("hello from ") {
-        return Finding::red(engine.title, "a program ran, and what it printed got lost")
+        return Finding::red(engine.title, "a program ran, but its output did not arrive")
             .took(took);
     }
     let version = greeting.trim_start_matches("hello from ").to_owned();

@@ -7,9 +7,11 @@ mod engines;
 mod finding;
 mod programs;
 mod sandbox;
+mod scratch;
 mod servers;
 mod store;
 mod text;
+mod variables;
 mod versions;
 
 use std::process::ExitCode;
@@ -43,12 +45,12 @@ pub(crate) fn doctor(is_json: bool, global: &Global) -> anyhow::Result<ExitCode>
 async fn examine(global: &Global, progress: &ProgressBar) -> anyhow::Result<Report> {
     let started = Instant::now();
     let mut sections = vec![versions::look()];
-    let Reading { config, is_valid, section } = configuration::read(global);
+    let Reading { config, source, is_valid, section } = configuration::read(global);
     sections.push(section);
     progress.set_message("trying to break out of the sandbox");
-    let all = Arc::new(setup::engines(&config, setup::this_executable()?, None)?);
+    let all = Arc::new(setup::engines(&config, source.as_deref(), None)?);
     let tested = engines::test(&all).await;
-    sections.push(sandbox::look(config.sandbox, &tested));
+    sections.push(sandbox::look(&config, &tested));
     progress.set_message("running programs");
     sections.push(engines::look(all, &tested, &config).await);
     progress.set_message("looking for Python and Node");

@@ -7,6 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use onecall_config::{Config, StdioTransport, Transport};
+use onecall_core::text::shell_word;
 use tokio::process::Command;
 
 use super::finding::{Finding, Section};
@@ -83,7 +84,7 @@ fn absent(name: &str, is_used: bool) -> Finding {
     let without = ALWAYS.iter().find(|(known, _)| *known == name).map(|(_, without)| *without);
     let finding = match (is_used, without) {
         (false, Some(without)) => Finding::yellow(name, without),
-        _ => Finding::red(name, "not on PATH, and a server is started with it"),
+        _ => Finding::red(name, "not on PATH, but a server needs it"),
     };
     finding.fix(how_to_get(name).unwrap_or("install it")).fact("path", None::<String>)
 }
@@ -98,9 +99,11 @@ fn on_path(name: &str) -> Option<PathBuf> {
 
 async fn version(name: String, path: PathBuf) -> Finding {
     let started = Instant::now();
-    let asked =
-        Command::new(&path).arg("--version").stdin(Stdio::null()).kill_on_drop(true).output();
-    let answer = tokio::time::timeout(PATIENCE, asked).await;
+    let mut command = Command::new(&path);
+    command.arg("--version").stdin(Stdio::null()).kill_on_drop(true);
+    // What a server would see when it is started with this program.
+    command.env_clear().envs(onecall_bridge::base_environment());
+    let answer = tokio::time::timeout(PATIENCE, command.output()).await;
     let shown = path.display();
     let finding = match answer {
         Ok(Ok(output)) if output.status.success() => {
@@ -115,13 +118,13 @@ async fn version(name: String, path: PathBuf) -> Finding {
         }
         Ok(Ok(output)) => broken(name, &path, &output.status.to_string()),
         Ok(Err(error)) => broken(name, &path, &error.to_string()),
-        Err(_) => broken(name, &path, &format!("it said nothing within {}s", PATIENCE.as_secs())),
+        Err(_) => broken(name, &path, &format!("no answer within {}s", PATIENCE.as_secs())),
     };
     finding.took(started.elapsed()).fact("path", path.display().to_string())
 }
 
 fn broken(name: String, path: &Path, how: &str) -> Finding {
-    let shown = path.display();
+    let shown = path.to_string_lossy();
     Finding::yellow(name, format!("{shown} does not say its version: {how}"))
-        .fix(format!("run `{shown} --version` yourself, and install it anew if that fails"))
+        .fix(format!("run `{} --version`, and reinstall it if that fails", shell_word(&shown)))
 }

@@ -1,125 +1,130 @@
-//! The walls of the sandbox, each tried by a worker of every engine.
+//! The sandbox: what it keeps programs from, by which walls, each tried by a worker of every engine.
 
-use onecall_config::Sandbox;
-use onecall_engine::{Examination, ExaminedWall};
+use std::time::Duration;
+
+use onecall_config::{Config, Sandbox};
+use onecall_engine::{Examination, Property};
 use serde_json::{Map, Value, json};
 
 use super::engines::Tested;
 use super::finding::{Finding, Section, Verdict, milliseconds};
+use crate::setup;
 
-pub(super) fn look(sandbox: Sandbox, tested: &[Tested]) -> Section {
-    let mut findings = vec![mode(sandbox, tested)];
-    if sandbox != Sandbox::Off {
+pub(super) fn look(config: &Config, tested: &[Tested]) -> Section {
+    let mut findings = vec![mode(config, tested)];
+    if config.sandbox != Sandbox::Off {
         for engine in tested {
             if let Some(error) = engine.examined.as_ref().err().filter(|_| engine.is_there()) {
                 let name = format!("for {}", engine.title);
-                findings.push(Finding::told(Verdict::Red, name, &error.to_string()));
+                findings.push(Finding::told(engine.if_missing(config), name, &error.to_string()));
             }
         }
-        findings.extend(names(tested).iter().map(|name| wall(name, sandbox, tested)));
+        findings.extend(Property::ALL.map(|property| keeps(property, config, tested)));
+        findings.push(walls(tested));
     }
     Section { name: "sandbox", findings }
 }
 
-fn mode(sandbox: Sandbox, tested: &[Tested]) -> Finding {
+fn mode(config: &Config, tested: &[Tested]) -> Finding {
+    let sandbox = config.sandbox;
     let name = Sandbox::NAMES.iter().find(|(_, known)| *known == sandbox).map(|(name, _)| *name);
+    let without: Vec<&str> = config.sandbox_without.iter().map(|it| it.name()).collect();
     let finding = match sandbox {
-        Sandbox::Required => Finding::green("mode", "required: no wall may be missing"),
+        Sandbox::Required if without.is_empty() => {
+            Finding::green("mode", "required: every property below has to hold")
+        }
+        Sandbox::Required => {
+            let but = without.join(", ");
+            Finding::green("mode", format!("required: every property below has to hold, but {but}"))
+        }
         Sandbox::BestEffort => {
-            Finding::green("mode", "best-effort: programs run behind the walls there are")
+            let floor = Property::FLOOR.map(Property::name).join(", ");
+            Finding::green(
+                "mode",
+                format!("best-effort: of the properties below {floor} have to hold"),
+            )
         }
         Sandbox::Off => {
-            Finding::yellow("mode", "off: programs run without walls; only their limits hold")
+            Finding::yellow("mode", "off: programs run without a sandbox; only their limits apply")
                 .fix("set `sandbox: required`")
         }
     };
     let took = tested.iter().map(|engine| engine.took).sum();
-    finding.took(took).fact("sandbox", name)
-}
-
-/// Every wall that some engine has, in the order of building.
-fn names(tested: &[Tested]) -> Vec<&str> {
-    let mut names = Vec::new();
-    for (_, examination) in examinations(tested) {
-        for wall in &examination.walls {
-            if !names.contains(&wall.name.as_str()) {
-                names.push(&wall.name);
-            }
-        }
-    }
-    names
+    finding.took(took).fact("sandbox", name).fact("without", without)
 }
 
 fn examinations(tested: &[Tested]) -> impl Iterator<Item = (&'static str, &Examination)> {
     tested.iter().filter_map(|engine| Some((engine.title, engine.examined.as_ref().ok()?)))
 }
 
-/// One wall of all engines; how it is where it is worst.
-fn wall(name: &str, sandbox: Sandbox, tested: &[Tested]) -> Finding {
+/// One property on all engines; how it is where it is worst.
+fn keeps(property: Property, config: &Config, tested: &[Tested]) -> Finding {
+    let requirement = setup::requirement(config);
+    let verdict = if requirement.demands(property) { Verdict::Red } else { Verdict::Yellow };
+    let mut walls: Vec<&str> = Vec::new();
     let mut attempts: Vec<&str> = Vec::new();
-    let mut troubles: Vec<(Verdict, String)> = Vec::new();
+    let mut troubles: Vec<String> = Vec::new();
     let mut engines = Map::new();
-    let mut slowest = std::time::Duration::ZERO;
     for (title, examination) in examinations(tested) {
-        let Some(wall) = examination.walls.iter().find(|wall| wall.name == name) else { continue };
-        slowest = slowest.max(wall.cost);
-        let state = state(wall, examination);
-        let tried = examination.attempts.iter().filter(|attempt| attempt.wall == name);
-        let tried: Vec<&str> = tried.map(|attempt| attempt.tried.as_str()).collect();
-        let described = json!({
-            "state": state.name(), "tried": tried, "milliseconds": milliseconds(wall.cost),
-        });
+        let holders: Vec<&str> =
+            examination.holders(property).into_iter().flatten().copied().collect();
+        let tried: Vec<&str> =
+            examination.attempts_at(property).map(|attempt| attempt.tried.as_str()).collect();
+        let fault = examination.fault(property);
+        let described = json!({ "holds": fault.is_none(), "held_by": holders, "tried": tried });
         engines.insert(title.to_owned(), described);
-        attempts.extend(tried.iter().filter(|it| !attempts.contains(it)).collect::<Vec<_>>());
-        match (state, sandbox) {
-            (State::Holds, _) => {}
-            (State::Missing(why), Sandbox::Required) => {
-                troubles.push((Verdict::Red, format!("missing for {title}: {why}")));
-            }
-            (State::Missing(why), _) => {
-                troubles.push((Verdict::Yellow, format!("missing for {title}: {why}")));
-            }
-            (State::Broken(how), _) => {
-                troubles.push((Verdict::Red, format!("does not hold for {title}: {how}")));
-            }
-        }
+        add_new(&mut walls, &holders);
+        add_new(&mut attempts, &tried);
+        troubles.extend(fault.map(|fault| format!("not on {title}: {fault}")));
     }
-    // The worst first, and the rest below it.
-    troubles.sort_by_key(|(verdict, _)| std::cmp::Reverse(*verdict));
     let mut troubles = troubles.into_iter();
     let finding = match troubles.next() {
-        None => Finding::green(name, format!("holds; tried in vain: {}", attempts.join(", "))),
-        Some((verdict, trouble)) => Finding::told(verdict, name, &trouble),
+        None if engines.is_empty() => Finding::yellow(property.name(), "no engine could be tried"),
+        None => {
+            let (walls, attempts) = (walls.join(", "), attempts.join(", "));
+            Finding::green(property.name(), format!("held by {walls} (blocked: {attempts})"))
+        }
+        Some(trouble) => {
+            let finding = Finding::told(verdict, property.name(), &trouble);
+            troubles.fold(finding, |finding, trouble| finding.note(trouble))
+        }
     };
-    let finding = troubles.fold(finding, |finding, (_, trouble)| finding.note(trouble));
-    finding.took(slowest).fact("engines", Value::Object(engines))
+    finding.fact("keeps_from", property.kept_from()).fact("engines", Value::Object(engines))
 }
 
-enum State {
-    Holds,
-    Missing(String),
-    Broken(String),
-}
-
-impl State {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::Missing(_) => "missing",
-            Self::Broken(_) => "broken",
+fn add_new<'a>(known: &mut Vec<&'a str>, more: &[&'a str]) {
+    for name in more {
+        if !known.contains(name) {
+            known.push(name);
         }
     }
 }
 
-fn state(wall: &ExaminedWall, examination: &Examination) -> State {
-    if let Some(why) = &wall.missing {
-        return State::Missing(why.clone());
+/// Which walls stand. One that is missing is no fault where others hold its properties.
+fn walls(tested: &[Tested]) -> Finding {
+    let mut standing: Vec<&str> = Vec::new();
+    let mut missing: Vec<String> = Vec::new();
+    let mut engines = Map::new();
+    let mut slowest = Duration::ZERO;
+    for (title, examination) in examinations(tested) {
+        let mut described = Map::new();
+        for wall in &examination.walls {
+            let state = json!({
+                "stands": wall.missing.is_none(), "milliseconds": milliseconds(wall.cost),
+            });
+            described.insert(wall.name.clone(), state);
+            match &wall.missing {
+                None => add_new(&mut standing, &[wall.name.as_str()]),
+                Some(why) => missing.push(format!("{} is missing for {title}: {why}", wall.name)),
+            }
+        }
+        slowest = slowest.max(examination.walls.iter().map(|wall| wall.cost).sum());
+        engines.insert(title.to_owned(), Value::Object(described));
     }
-    let breaches: Vec<String> = examination
-        .attempts
-        .iter()
-        .filter(|attempt| attempt.wall == wall.name)
-        .filter_map(|attempt| Some(format!("{}: {}", attempt.tried, attempt.broke.as_ref()?)))
-        .collect();
-    if breaches.is_empty() { State::Holds } else { State::Broken(breaches.join(", ")) }
+    let finding = match missing.is_empty() {
+        true => Finding::green("walls", standing.join(", ")),
+        false => Finding::yellow("walls", format!("only {}", standing.join(", "))),
+    };
+    let finding = missing.into_iter().fold(finding, Finding::note);
+    finding.took(slowest).fact("engines", Value::Object(engines))
 }

@@ -1,6 +1,7 @@
 //! Every server, connected to once and all at the same time: what it is, how long it took,
 //! or what happened and what to do.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
@@ -8,11 +9,15 @@ use onecall_bridge::{Bridge, Guard, KNOWN_PROTOCOLS, ServerState, ServerStatus, 
 use onecall_clients::{Launch, Remote, Server};
 use onecall_config::{Config, ServerConfig, Transport};
 use onecall_core::ServerName;
-use onecall_runtime::Redactor;
+use onecall_core::text::shell_word;
+use onecall_runtime::{Redactor, unused_entries};
 
 use super::finding::{Finding, Section, Verdict};
 use super::programs::how_to_get;
+use super::variables::likely_missing;
 use crate::commands::own_file::counted;
+use crate::logs::LogFolder;
+use crate::setup;
 use crate::terminal::neutralise;
 
 /// From this revision on, tools answer with values and say of which type.
@@ -25,11 +30,14 @@ pub(super) async fn look(config: &Config, guard: Guard, progress: &ProgressBar) 
         // Whoever looks accepts nothing: tools are pinned when somebody uses them.
         server.pins = server.pins.take().filter(|file| file.exists());
     }
-    let setting = Setting { limits: config.limits, ..Setting::default() };
+    let downloads = setup::downloads();
+    let setting = Setting { limits: config.limits, downloads, ..Setting::default() };
     let bridge = Bridge::start_in(servers, config.local_tools.clone(), guard, setting);
     let failed = wait(&bridge, progress).await;
     let status = bridge.status();
-    let local = bridge.local_problems();
+    let (local, collisions) = (bridge.local_problems(), bridge.name_collisions());
+    let catalog = bridge.catalog().await;
+    let unused = unused_entries(&config.tools, &catalog, &status);
     bridge.shutdown().await;
     let clean = Redactor::of(config);
     let mut findings = Vec::new();
@@ -45,9 +53,17 @@ pub(super) async fn look(config: &Config, guard: Guard, progress: &ProgressBar) 
         findings.push(quarantined(finding, server));
     }
     findings.extend(local.iter().map(|problem| Finding::told(Verdict::Yellow, "local", problem)));
+    findings.extend(collisions.iter().map(|collision| {
+        Finding::yellow("names", clean.clean(collision.clone()))
+            .fix("use these names in rules; in a block list, the first name blocks all of them")
+    }));
+    findings.extend(unused.iter().map(|entry| {
+        let fix = "`onecall tools` lists the names of tools";
+        Finding::yellow("tools", clean.clean(entry.clone())).fix(fix)
+    }));
     if findings.is_empty() {
         let none = Finding::green("servers", "none are configured");
-        findings.push(none.note("`onecall add NAME -- COMMAND` adds one"));
+        findings.push(none.note("`onecall add NAME COMMAND` adds one"));
     }
     Section { name: "servers", findings }
 }
@@ -55,7 +71,7 @@ pub(super) async fn look(config: &Config, guard: Guard, progress: &ProgressBar) 
 /// Instead of all that, if nobody knows what the servers are.
 pub(super) fn unknown() -> Section {
     let finding = Finding::yellow("servers", "not tried, because the configuration is not valid");
-    Section { name: "servers", findings: vec![finding.fix("correct the configuration first")] }
+    Section { name: "servers", findings: vec![finding.fix("fix the configuration first")] }
 }
 
 /// Returns when each has been tried, and tells how long those took that failed. Each has a
@@ -76,10 +92,21 @@ async fn wait(bridge: &Bridge, progress: &ProgressBar) -> Vec<(ServerName, Durat
         if tools.is_settled {
             return failed;
         }
-        let names: Vec<_> = tools.unsettled.iter().map(ServerName::as_str).collect();
-        progress.set_message(neutralise(&format!("connecting to {}", names.join(", "))));
+        progress.set_message(neutralise(&connecting(&tools.unsettled, &bridge.status())));
         watch.changed().await;
     }
+}
+
+fn connecting(names: &[ServerName], status: &[ServerStatus]) -> String {
+    let is_installing = |name: &ServerName| {
+        let is_it = |it: &ServerStatus| matches!(it.state, ServerState::Installing { .. });
+        status.iter().any(|server| server.name == *name && is_it(server))
+    };
+    let shown = |name: &ServerName| match is_installing(name) {
+        true => format!("{name} (installing for the first time)"),
+        false => name.to_string(),
+    };
+    format!("connecting to {}", names.iter().map(shown).collect::<Vec<_>>().join(", "))
 }
 
 fn finding(
@@ -95,12 +122,16 @@ fn finding(
             let count = counted(*tools, "tool");
             let summary = format!("{count}, {}, protocol {protocol}", about.trim());
             let finding = if protocol.as_str() < STRUCTURED {
-                Finding::yellow(name, format!("{summary}, which is an old one"))
+                Finding::yellow(name, format!("{summary}, which is old"))
                     .note("its tools cannot say what type their results have")
-                    .fix("it works; see whether there is a newer version of it")
+                    .fix("it works; check for a newer version of the server")
             } else if !KNOWN_PROTOCOLS.contains(&protocol.as_str()) {
-                Finding::yellow(name, format!("{summary}, which is not known here"))
-                    .fix("it may work; see whether there is a newer onecall")
+                Finding::yellow(name, format!("{summary}, which this onecall does not know"))
+                    .fix("it may work; check for a newer onecall")
+            } else if let Some(cut) = &server.cut {
+                Finding::yellow(name, format!("{summary}; {cut}"))
+                    .fix("let it list fewer tools, or raise that limit if it is a setting")
+                    .fact("tools_cut_at", cut.kept)
             } else {
                 Finding::green(name, summary)
             };
@@ -115,8 +146,8 @@ fn finding(
             let summary = format!("{}, which need no server", counted(*tools, "tool"));
             Finding::green(name, summary).fact("tools", *tools)
         }
-        ServerState::Idle | ServerState::Connecting => {
-            Finding::red(name, "did not say anything in time")
+        ServerState::Idle | ServerState::Connecting | ServerState::Installing { .. } => {
+            Finding::red(name, "did not answer in time")
         }
         ServerState::Failed { reason, last_words, trouble, .. } => {
             let finding = Finding::red(name, clean(reason)).fact("trouble", label(*trouble));
@@ -124,12 +155,29 @@ fn finding(
                 "" => finding,
                 words => finding.note(words),
             };
+            let finding = match LogFolder::of_user().filter(|logs| logs.server(name).exists()) {
+                Some(_) => {
+                    let command = format!("`onecall logs {}`", shell_word(name));
+                    finding.note(format!("{command} shows what happened to it before"))
+                }
+                None => finding,
+            };
             let finding = match ended {
                 Some(span) if *trouble != Trouble::NoCommand => finding.took(span),
                 _ => finding,
             };
             match entry {
-                Some(entry) => advised(finding, *trouble, entry),
+                Some(entry) => {
+                    let missing = match &entry.transport {
+                        Transport::Stdio(stdio) => {
+                            likely_missing(&format!("{reason} {last_words}"), stdio, |name| {
+                                std::env::var_os(name).is_some()
+                            })
+                        }
+                        _ => Vec::new(),
+                    };
+                    advised(finding, *trouble, entry, &missing)
+                }
                 None => finding,
             }
         }
@@ -138,32 +186,54 @@ fn finding(
 }
 
 /// With what helps, which takes the place of what the reason says about it.
-fn advised(mut finding: Finding, trouble: Trouble, entry: &ServerConfig) -> Finding {
+fn advised(
+    mut finding: Finding,
+    trouble: Trouble,
+    entry: &ServerConfig,
+    missing: &[String],
+) -> Finding {
     let command = match &entry.transport {
         Transport::Stdio(stdio) => stdio.command.as_str(),
         _ => "",
     };
-    let limit = entry.connect_timeout.as_secs();
     let fix = match trouble {
+        _ if !missing.is_empty() => {
+            let names = missing.join(", ");
+            format!(
+                "onecall does not pass {names} on to it: add `env_inherit: [{names}]` to its entry"
+            )
+        }
+        // The reason says it: the entry is wrong, and not what is installed.
+        Trouble::NoCommand | Trouble::NotExecutable if is_entry_wrong(command) => {
+            finding.summary.split_once("; ").map(|(_, fix)| fix.to_owned()).unwrap_or_default()
+        }
         Trouble::NoCommand => how_to_get(command).map_or_else(
             || format!("install '{command}', or give its full path in 'command'"),
             str::to_owned,
         ),
-        Trouble::NotExecutable => format!("make it executable: chmod +x '{command}'"),
-        Trouble::NoDirectory => "correct 'cwd', or make the directory".to_owned(),
+        Trouble::NotExecutable => {
+            format!("make it executable: run `chmod +x {}`", shell_word(command))
+        }
+        Trouble::NoDirectory => "correct 'cwd', or create the directory".to_owned(),
+        Trouble::TooSlow if setup::downloads().is_first_start(entry) => {
+            "it may have to download first: run its command once by hand, which installs it, or \
+             raise 'connect_timeout_seconds'"
+                .to_owned()
+        }
         Trouble::TooSlow => format!(
-            "run its command by hand; if it only needs longer than {limit}s, raise \
-             'connect_timeout_seconds'"
+            "run its command by hand; if it only needs longer than {}s, raise \
+             'connect_timeout_seconds'",
+            entry.usual_connect_timeout().as_secs_f64()
         ),
-        Trouble::Ended => "run its command by hand; of the environment it gets only a minimum \
-                           and what 'env' names"
+        Trouble::Ended => "run its command by hand to see why; note that a server gets only some \
+                           variables of the environment, and those in 'env' and 'env_inherit'"
             .to_owned(),
-        Trouble::LoggedOut => format!("run `onecall login {}`", entry.name),
+        Trouble::LoggedOut => format!("run `onecall login {}`", shell_word(entry.name.as_str())),
         Trouble::Unauthorized => {
-            "check the token in 'headers', or take it out and log in instead".to_owned()
+            "check the token in 'headers', or remove it and log in instead".to_owned()
         }
         Trouble::Unreachable => "check 'url', and that the server is running".to_owned(),
-        Trouble::Other => match finding.summary.split_once("; ") {
+        Trouble::Other | Trouble::Unresolved => match finding.summary.split_once("; ") {
             Some((_, fix)) => fix.to_owned(),
             None => return finding,
         },
@@ -171,6 +241,11 @@ fn advised(mut finding: Finding, trouble: Trouble, entry: &ServerConfig) -> Find
     let reason = finding.summary.split("; ").next().unwrap_or_default();
     finding.summary = reason.to_owned();
     finding.fix(fix)
+}
+
+/// Whether `command` cannot be a program, wherever one looks: a whole command line, or a folder.
+fn is_entry_wrong(command: &str) -> bool {
+    command.contains(char::is_whitespace) || Path::new(command).is_dir()
 }
 
 fn label(trouble: Trouble) -> &'static str {
@@ -183,6 +258,7 @@ fn label(trouble: Trouble) -> &'static str {
         Trouble::LoggedOut => "needs login",
         Trouble::Unauthorized => "unauthorized",
         Trouble::Unreachable => "unreachable",
+        Trouble::Unresolved => "variable not set",
         Trouble::Other => "other",
     }
 }
@@ -195,8 +271,8 @@ fn quarantined(mut finding: Finding, server: &ServerStatus) -> Finding {
     }
     finding.verdict = Verdict::Yellow;
     finding
-        .note(format!("quarantined until somebody accepts them: {}", tools.join(", ")))
-        .fix(format!("look at them with `onecall pin {}`", server.name))
+        .note(format!("quarantined until you accept them: {}", tools.join(", ")))
+        .fix(format!("look at them with `onecall pin {}`", shell_word(server.name.as_str())))
         .fact("quarantined", tools)
 }
 
@@ -209,9 +285,13 @@ fn secrets(entry: &ServerConfig) -> Vec<String> {
             env: Vec::new(),
             cwd: None,
         },
-        Transport::Auto(remote) | Transport::Http(remote) | Transport::Sse(remote) => {
+        Transport::Auto(remote)
+        | Transport::Either { http: remote, .. }
+        | Transport::Http(remote)
+        | Transport::Sse(remote) => {
             Launch::Remote { url: remote.url.clone(), transport: Remote::Auto, headers: Vec::new() }
         }
+        Transport::Unresolved(_) => return Vec::new(),
     };
     let name = entry.name.to_string();
     let server = Server {

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use onecall_config::{Config, Records, Surroundings};
+use onecall_core::text::shell_word;
 use onecall_store::{Inspection, StoreError, inspect};
 
 use super::finding::{Finding, Section};
@@ -14,7 +15,7 @@ pub(super) fn look(config: &Config) -> Section {
 fn records(records: Records) -> Finding {
     let name = Records::NAMES.iter().find(|(_, known)| *known == records).map(|(name, _)| *name);
     let finding = match records {
-        Records::Off => Finding::green("records", "off: nothing is kept of runs"),
+        Records::Off => Finding::green("records", "off: runs are not recorded"),
         Records::Metadata => {
             Finding::green("records", "metadata: what ran, without arguments and results")
         }
@@ -25,7 +26,7 @@ fn records(records: Records) -> Finding {
 
 fn file(config: &Config) -> Finding {
     let Some(path) = config.store.file(&Surroundings::of_process().directories) else {
-        return Finding::yellow("file", "there is no place for one, so nothing is kept")
+        return Finding::yellow("file", "there is no place for it, so nothing is stored")
             .fix("set HOME or XDG_STATE_HOME, or `path` in store");
     };
     let shown = path.display().to_string();
@@ -33,16 +34,19 @@ fn file(config: &Config) -> Finding {
     let inspected = inspect(&path);
     let took = started.elapsed();
     let finding = match inspected {
-        Ok(None) => Finding::green("file", format!("{shown}, made when something is kept")),
+        Ok(None) => Finding::green("file", format!("{shown}, created when it is needed")),
         Ok(Some(Inspection { version, newest, bytes, is_writable })) => {
             let size = kibibytes(bytes);
             let summary = format!("{shown}, {size}, schema {version}");
             let finding = match (is_writable, version == newest) {
-                (false, _) => Finding::red("file", format!("{summary}, and may not be written to"))
-                    .fix(format!("chmod u+w '{shown}', or set another `path` in store")),
+                (false, _) => Finding::red("file", format!("{summary}, and cannot be written to"))
+                    .fix(format!(
+                        "run `chmod u+w {}`, or set another `path` in store",
+                        shell_word(&shown)
+                    )),
                 (true, true) => Finding::green("file", summary).took(took),
                 (true, false) => {
-                    let summary = format!("{summary}, becomes {newest} when it is used");
+                    let summary = format!("{summary}, upgraded to {newest} when it is used");
                     Finding::green("file", summary)
                 }
             };

@@ -36,7 +36,7 @@ impl Page {
             if report.count(verdict) == 0 { count } else { coloured(verdict, &count) }
         });
         let next = match report.first_step() {
-            Some(step) => format!("begin with {}", self.readable.text(&step)),
+            Some(step) => format!("start with {}", self.readable.text(&step)),
             None => "all is well".to_owned(),
         };
         text.push_str(&format!("{}; {next}\n", counts.join(", ")));

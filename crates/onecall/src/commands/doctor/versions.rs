@@ -19,6 +19,11 @@ pub(super) fn look() -> Section {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let release = release.trim();
     let kernel = match release {
+        _ if !cfg!(target_os = "linux") => {
+            let system = std::env::consts::OS;
+            Finding::yellow("kernel", format!("{system}, on which onecall has no sandbox"))
+                .fix("run onecall in WSL 2, in a Linux container or on a Linux machine")
+        }
         "" => Finding::yellow("kernel", "the kernel does not say what it is: is there no /proc?")
             .fix("mount /proc; the sandbox needs it"),
         release => Finding::green("kernel", format!("Linux {release}")),

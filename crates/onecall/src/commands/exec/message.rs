@@ -48,6 +48,8 @@ pub(super) struct Execute {
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) observation: Box<RawValue>,
+    /// Whether a string is the text of an answer, which may be JSON.
+    pub(super) is_text: bool,
     pub(super) end: CallEnd,
 }
 
@@ -145,6 +147,8 @@ struct ToolResultFields<'a> {
     has_error: Option<&'a RawValue>,
     #[serde(borrow)]
     parsed: Option<&'a RawValue>,
+    #[serde(borrow)]
+    is_text: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -225,7 +229,7 @@ fn execute(text: &str) -> Result<Incoming, String> {
         engine: language.engine(engine)?,
         timeout: fields.timeout.map(timeout).transpose()?,
         // One process has one host, whose sessions they all are.
-        session: session.map(|name| SessionRequest { client: ClientId(0), name, reset }),
+        session: session.map(|name| SessionRequest::named(ClientId(0), name, reset)),
         detail: Detail::Whole,
         ..Program::new(required::<String>(fields.code, "code", "a string")?)
     };
@@ -239,13 +243,14 @@ fn tool_result(text: &str) -> Result<Incoming, String> {
     let tool_call_id = required(fields.tool_call_id, "tool_call_id", "a string")?;
     let has_error = optional(fields.has_error, "has_error", "true or false")?.unwrap_or(false);
     let parsed = optional(fields.parsed, "parsed", "true or false")?.unwrap_or(true);
+    let is_text = optional(fields.is_text, "is_text", "true or false")?.unwrap_or(false);
     let end = match (parsed, has_error) {
         (false, _) => CallEnd::NotParsed,
         (true, true) => CallEnd::Failed,
         (true, false) => CallEnd::Succeeded,
     };
     let observation = fields.observation.unwrap_or(RawValue::NULL).to_owned();
-    Ok(Incoming::ToolResult { tool_call_id, answer: Answer { observation, end } })
+    Ok(Incoming::ToolResult { tool_call_id, answer: Answer { observation, is_text, end } })
 }
 
 fn tools(given: &RawValue) -> Result<Vec<ToolSpec>, String> {
@@ -255,7 +260,7 @@ fn tools(given: &RawValue) -> Result<Vec<ToolSpec>, String> {
     let mut taken = std::collections::HashSet::new();
     for (position, definition) in given.into_iter().enumerate() {
         let definition: Definition = serde_json::from_str(definition.get())
-            .map_err(|error| format!("'tools[{position}]' is no tool definition: {error}"))?;
+            .map_err(|error| format!("'tools[{position}]' is not a tool definition: {error}"))?;
         let name = definition.name;
         if name.is_empty() || name.chars().count() > LONGEST_ID || name.starts_with(RESERVED) {
             return Err(format!(
@@ -270,9 +275,9 @@ fn tools(given: &RawValue) -> Result<Vec<ToolSpec>, String> {
             callable: CallableName::new(name.as_str()),
             server: ServerName::new("host"),
             tool: ToolName::new(name),
-            description: definition.description,
-            input_schema: Value::Object(definition.input_schema.unwrap_or_default()),
-            output_schema: definition.output_schema.map(Value::Object),
+            description: definition.description.map(Into::into),
+            input_schema: Value::Object(definition.input_schema.unwrap_or_default()).into(),
+            output_schema: definition.output_schema.map(|it| Value::Object(it).into()),
             annotations: definition.annotations.unwrap_or_default(),
         });
     }

@@ -8,18 +8,18 @@ pub(super) mod outbox;
 mod peer;
 mod runs;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use onecall_config::{Config, DEFAULT_WORKSPACE_BYTES};
+use onecall_config::{Config, DEFAULT_WORKSPACE_BYTES, Loaded};
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, Resolving, ToolCall, ToolError, ToolHost, ToolValue,
-    Workspace, WorkspaceAccess,
+    BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolvedCall, Resolving,
+    ToolError, ToolResolver, Workspace, WorkspaceAccess,
 };
 use onecall_engine::Engines;
-use onecall_runtime::layers::Fitting;
 use onecall_runtime::{Recorder, Runtime, Transcript};
 use rmcp::transport::io::stdio_pipes;
 use tokio::io::AsyncRead;
@@ -32,7 +32,7 @@ use self::outbox::Outbox;
 use self::peer::Peer;
 use self::runs::{Admitted, Runs};
 use crate::cli::{ExecArguments, Global};
-use crate::setup;
+use crate::{protection, setup};
 
 /// The longest message: what a worker takes, and what surrounds it.
 const MAX_LINE: usize = 64 * 1024 * 1024;
@@ -42,7 +42,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Serves the host until it closes stdin or goes away, or a signal arrives.
 pub(crate) fn exec(arguments: &ExecArguments, global: &Global) -> anyhow::Result<ExitCode> {
-    let mut config = setup::load(global)?.config;
+    let Loaded { mut config, source, .. } = setup::read(global)?;
     if let Some(folder) = &arguments.workspace {
         let path = std::path::absolute(folder)
             .with_context(|| format!("the workspace '{}' cannot be used", folder.display()))?;
@@ -53,19 +53,20 @@ pub(crate) fn exec(arguments: &ExecArguments, global: &Global) -> anyhow::Result
         let access = WorkspaceAccess::ReadWrite { max_bytes };
         config.workspace = Some(Workspace { path, access });
     }
+    protection::check(&config, source.as_deref())?;
     let runtime = setup::tokio_runtime()?;
-    let served = runtime.block_on(serve(&config));
+    let served = runtime.block_on(serve(&config, source.as_deref()));
     // A thread that still reads stdin would hold up the end of the process.
     runtime.shutdown_background();
     served.map(|()| ExitCode::SUCCESS)
 }
 
-async fn serve(config: &Config) -> anyhow::Result<()> {
+async fn serve(config: &Config, source: Option<&Path>) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
     let store = setup::store(config);
     let recorder = Recorder::start(config, store.clone());
-    let engines = Arc::new(setup::engines(config, setup::this_executable()?, None)?);
+    let engines = Arc::new(setup::engines(config, source, None)?);
     let warming = tokio::spawn(warm_up(Arc::clone(&engines)));
     let runtime = Runtime::new(engines, Arc::new(Nobody), config.execution.clone())
         .with_session_limits(config.sessions)
@@ -133,18 +134,8 @@ impl Conversation {
             Incoming::Execute(execute) => {
                 let id = execute.id.clone();
                 let about = |message| Misunderstood { id: Some(id.clone()), message };
-                let Execute { program, filename, .. } = &*execute;
                 let admitted = self.runs.admit(&id, line.len()).map_err(about)?;
-                let file = match filename {
-                    Some(name) => self.runtime.save(program, name),
-                    None => Ok(None),
-                };
-                let file = file.map_err(|message| {
-                    self.runs.remove(&id);
-                    about(message)
-                })?;
-                let file = file.map(|path| path.display().to_string());
-                tokio::spawn(Arc::clone(self).run(*execute, file, admitted));
+                tokio::spawn(Arc::clone(self).run(*execute, admitted));
                 Ok(())
             }
             Incoming::ToolResult { tool_call_id, answer } => self
@@ -163,20 +154,32 @@ impl Conversation {
         if let Some(id) = message::answered_call(head)
             && let Ok(observation) = serde_json::value::to_raw_value(&message)
         {
-            let answer = Answer { observation, end: CallEnd::Failed };
+            let answer = Answer { observation, is_text: false, end: CallEnd::Failed };
             _ = self.calls.answer(&id, answer);
         }
         Err(Misunderstood { id: None, message })
     }
 
-    async fn run(self: Arc<Self>, execute: Execute, file: Option<String>, admitted: Admitted) {
-        let Execute { id, program, tools, .. } = execute;
+    async fn run(self: Arc<Self>, execute: Execute, admitted: Admitted) {
+        let Execute { id, program, tools, filename, .. } = execute;
+        let saved = match &filename {
+            Some(name) => self.runtime.save(&program, name).await,
+            None => Ok(None),
+        };
+        let file = match saved {
+            Ok(path) => path.map(|path| path.display().to_string()),
+            Err(message) => {
+                let error = Outgoing::Error { id: Some(&id), message: &message };
+                let reserved = self.outbox.reserve_error(&error).await;
+                self.runs.remove(&id);
+                return self.outbox.put(reserved);
+            }
+        };
         let Admitted { number, wish } = admitted;
         let prefix = format!("call_{number}");
         let (calls, outbox) = (self.calls.clone(), self.outbox.clone());
         let peer = Arc::new(Peer::new(&id, prefix.clone(), tools, calls, outbox));
-        let host = Fitting::new(peer.clone());
-        let outcome = self.runtime.run_with(&host, &*peer, &program, &wish).await;
+        let outcome = self.runtime.run_with(&*peer, &*peer, &program, &wish).await;
         let transcript = Transcript::with_call_ids(&outcome, file.as_deref(), &prefix);
         let reserved =
             self.outbox.reserve(&Outgoing::Outcome { id: &id, transcript: &transcript }).await;
@@ -189,12 +192,18 @@ impl Conversation {
 /// The host of programs that are given no tools.
 pub(super) struct Nobody;
 
-impl ToolHost for Nobody {
+impl ToolResolver for Nobody {
     fn resolve<'a>(&'a self, _name: &'a CallableName) -> Resolving<'a> {
-        Resolving::now(Resolution::Unknown { nearest: Vec::new() })
+        Resolving::now(Resolution::unknown(Vec::new()))
     }
 
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        Box::pin(async move { Err(ToolError::NotAvailable { name: call.name }) })
+    fn revision(&self) -> u64 {
+        0
+    }
+}
+
+impl CallHandler for Nobody {
+    fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
+        Box::pin(std::future::ready(Err(ToolError::NotAvailable { name: call.name })))
     }
 }

@@ -3,17 +3,17 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onecall_catalog::Catalog;
+use onecall_catalog::{ASYNC_PREFIX, Catalog, TextResult};
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, Resolving, ServerName, ToolAnnotations, ToolCall,
-    ToolError, ToolHost, ToolName, ToolSpec, ToolValue,
+    Answer, BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolvedCall, Resolving,
+    ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver, ToolSpec, ToolValue,
 };
 use onecall_runtime::{Directory, Found, call_id};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::calls::Calls;
-use super::message::{Answer, CallEnd, Outgoing};
+use super::message::{self, CallEnd, Outgoing};
 use super::outbox::Outbox;
 
 /// How many similar names an unknown one is answered with.
@@ -53,7 +53,7 @@ impl Peer {
     }
 
     /// Keeps a call from the host that it should not be troubled with.
-    fn check(&self, call: &ToolCall) -> Result<(), ToolError> {
+    fn check(&self, call: &ResolvedCall) -> Result<(), ToolError> {
         if !self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(call.id) {
             let message = "its id was used before".to_owned();
             return Err(ToolError::NotUnderstood { name: call.name.clone(), message });
@@ -65,7 +65,7 @@ impl Peer {
         }
     }
 
-    async fn ask(&self, call: ToolCall) -> Result<ToolValue, ToolError> {
+    async fn ask(&self, call: ResolvedCall) -> Result<ToolValue, ToolError> {
         self.check(&call)?;
         let id = call_id(&self.prefix, call.id);
         let mut waiting = self.calls.open(&self.run, id.clone(), &self.outbox);
@@ -79,26 +79,57 @@ impl Peer {
         waiting.sent();
         self.outbox.put(reserved);
         match waiting.answer().await {
-            Some(answer) => value(answer, call.name),
+            Some(answer) => self.value(answer, call.name),
             None => Err(ToolError::failed(&call.name, "the host is gone")),
         }
+    }
+
+    fn value(&self, answer: message::Answer, name: CallableName) -> Result<ToolValue, ToolError> {
+        let message::Answer { observation, is_text, end } = answer;
+        match end {
+            CallEnd::Succeeded => Ok(self.as_declared(observation, is_text, &name)),
+            CallEnd::Failed => Err(ToolError::Failed { name, message: in_words(&observation) }),
+            CallEnd::NotParsed => {
+                Err(ToolError::NotUnderstood { name, message: in_words(&observation) })
+            }
+        }
+    }
+
+    /// The value of a call. A string is parsed as JSON if the tool declares that it never
+    /// returns one, or if the host calls it a text and the tool declares nothing.
+    fn as_declared(
+        &self,
+        observation: Box<RawValue>,
+        is_text: bool,
+        name: &CallableName,
+    ) -> ToolValue {
+        let is_string = observation.get().starts_with('"');
+        let is_parsed = || match self.text_result(name) {
+            TextResult::Never => true,
+            TextResult::Undeclared => is_text,
+            TextResult::Declared => false,
+        };
+        if is_string
+            && is_parsed()
+            && let Ok(text) = serde_json::from_str(observation.get())
+        {
+            return ToolValue::Text(text);
+        }
+        ToolValue::Json(observation)
+    }
+
+    fn text_result(&self, name: &CallableName) -> TextResult {
+        let listed = match &self.tools {
+            Tools::Listed(tools) => tools.get(name.as_str()),
+            Tools::Any => None,
+        };
+        listed.map_or(TextResult::Undeclared, |spec| TextResult::of(spec))
     }
 
     fn nearest(&self, name: &str) -> Vec<CallableName> {
         match &self.tools {
             Tools::Listed(tools) => tools.nearest(name, NEAREST),
             Tools::Any => Vec::new(),
-        }
-    }
-}
-
-fn value(answer: Answer, name: CallableName) -> Result<ToolValue, ToolError> {
-    let Answer { observation, end } = answer;
-    match end {
-        CallEnd::Succeeded => Ok(ToolValue::Json(observation)),
-        CallEnd::Failed => Err(ToolError::Failed { name, message: in_words(&observation) }),
-        CallEnd::NotParsed => {
-            Err(ToolError::NotUnderstood { name, message: in_words(&observation) })
         }
     }
 }
@@ -119,7 +150,7 @@ fn any_tool(name: &str) -> Arc<ToolSpec> {
         server: ServerName::new("host"),
         tool: ToolName::new(name),
         description: None,
-        input_schema: json!({}),
+        input_schema: json!({}).into(),
         output_schema: None,
         annotations: ToolAnnotations::default(),
     })
@@ -131,21 +162,26 @@ fn identifier(name: &str) -> String {
     name.chars().map(part).collect()
 }
 
-impl ToolHost for Peer {
+impl ToolResolver for Peer {
     fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
-        let listed = match &self.tools {
-            Tools::Listed(tools) => tools.get(name.as_str()).cloned(),
+        Resolving::now(match &self.tools {
+            Tools::Listed(tools) => match tools.get(name.as_str()) {
+                Some(spec) => Resolution::Callable(Arc::clone(spec)),
+                None => Resolution::unknown(self.nearest(name.as_str())),
+            },
             // A misspelt variable is no tool.
-            Tools::Any => None,
-        };
-        Resolving::now(match listed {
-            Some(spec) => Resolution::Callable(spec),
-            None => Resolution::Unknown { nearest: self.nearest(name.as_str()) },
+            Tools::Any => Resolution::Attribute(any_tool(name.as_str())),
         })
     }
 
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        Box::pin(self.ask(call))
+    fn revision(&self) -> u64 {
+        0
+    }
+}
+
+impl CallHandler for Peer {
+    fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
+        Box::pin(async move { self.ask(call).await.map(Answer::live) })
     }
 }
 
@@ -174,13 +210,19 @@ impl Directory for Peer {
         Box::pin(async move {
             let tools = match &self.tools {
                 Tools::Listed(tools) => tools,
+                // `tools.async_x` is the tool `x` as a coroutine.
+                Tools::Any if name.starts_with(ASYNC_PREFIX) => return Found::Unknown(Vec::new()),
                 Tools::Any => return Found::Tool(any_tool(name)),
             };
             if let Some(spec) = tools.get(name) {
                 return Found::Tool(Arc::clone(spec));
             }
             let written_so = |spec: &&Arc<ToolSpec>| identifier(spec.tool.as_str()) == name;
-            match tools.tools().filter(written_so).collect::<Vec<_>>().as_slice() {
+            let mut found: Vec<_> = tools.tools().filter(written_so).collect();
+            if found.is_empty() {
+                found = tools.named(name);
+            }
+            match found.as_slice() {
                 [spec] => Found::Tool(Arc::clone(spec)),
                 [] => Found::Unknown(self.nearest(name)),
                 several => Found::Ambiguous(several.iter().map(|it| it.callable.clone()).collect()),

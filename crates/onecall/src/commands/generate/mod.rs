@@ -10,36 +10,36 @@ use std::sync::Arc;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use onecall_bridge::{ServerState, ServerStatus};
-use onecall_catalog::{Listed, category_of, generate as files_for};
-use onecall_config::{Config, GenerateConfig};
-use onecall_core::{Category, Language, ToolSpec};
+use onecall_catalog::{Listed, generate as files_for};
+use onecall_config::Config;
+use onecall_core::{Language, ToolSpec};
 use onecall_runtime::Gateway;
 
 use self::tree::{Change, Tree};
 use crate::cli::{Global, language_names};
-use crate::commands::say;
-use crate::setup;
+use crate::commands::note;
 use crate::terminal::print;
+use crate::{setup, waiting};
 
 /// What `onecall generate` takes.
 #[derive(Args, Debug)]
 pub(crate) struct GenerateArguments {
-    /// What to write
+    /// Language to write
     #[arg(long, value_parser = language_names())]
     lang: String,
-    /// The folder to write it to
+    /// Folder to write to
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Only these servers
+    /// Write only the tools of this server; may be repeated
     #[arg(long = "server", value_name = "NAME")]
     servers: Vec<String>,
-    /// Leave out types of results that were only observed; they differ from machine to machine
+    /// Leave out result types that were learned from results, which differ between machines
     #[arg(long)]
     declared: bool,
-    /// Write nothing; exit with 1 and list what differs
+    /// Write nothing: list what differs, and exit with 1 if anything does
     #[arg(long, conflicts_with = "force")]
     check: bool,
-    /// Overwrite files that somebody has edited
+    /// Overwrite files that were edited
     #[arg(long)]
     force: bool,
 }
@@ -47,24 +47,23 @@ pub(crate) struct GenerateArguments {
 /// Writes the files, or compares them with what is there.
 pub(crate) fn generate(arguments: &GenerateArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let language = Language::named(&arguments.lang).context("there is no such language")?;
-    let config = setup::load(global)?.config;
-    check_names(&config, &arguments.servers)?;
-    let sorting = config.generate.clone();
+    let loaded = setup::load(global)?;
+    check_names(&loaded.config, &arguments.servers)?;
     let tree = Tree::open(&arguments.out, language)?;
     let tools = setup::tokio_runtime()?.block_on(async {
-        let gateway = setup::gateway(config)?;
-        let tools = tools(&gateway, arguments, &sorting).await;
+        let gateway = setup::gateway_on_demand(loaded)?;
+        let tools = waiting::shown(tools(&gateway, arguments), || gateway.status()).await;
         gateway.shutdown().await;
         tools
     })?;
-    let files = files_for(&tools, language, &folder_name(&arguments.out));
+    let files = files_for(&tools, language, &folder_name(&arguments.out, language));
     let changes = tree.compare(&files)?;
     if arguments.check {
         return report(&changes);
     }
     let kept: Vec<_> = changes.iter().filter(|it| it.1.is_edited() && !arguments.force).collect();
     for (path, change) in &kept {
-        say(&format!("kept {path}: {}; --force {}", change.why_kept(), change.forced()));
+        note(&format!("Kept {path}: {}; --force {}", change.why_kept(), change.forced()));
     }
     let done = tree.apply(&files, &changes, arguments.force)?;
     print(&format!(
@@ -85,10 +84,10 @@ fn check_names(config: &Config, wanted: &[String]) -> anyhow::Result<()> {
         config.servers.iter().map(|server| server.name.as_str()).chain(local).collect();
     match wanted.iter().find(|name| !known.contains(&name.as_str())) {
         Some(unknown) if known.is_empty() => {
-            bail!("there is no server '{unknown}' in the configuration, nor any other")
+            bail!("there is no server '{unknown}': the configuration has no servers")
         }
         Some(unknown) => bail!(
-            "there is no server '{unknown}' in the configuration; there is {}",
+            "there is no server '{unknown}' in the configuration; configured servers: {}",
             known.join(", ")
         ),
         None => Ok(()),
@@ -97,30 +96,27 @@ fn check_names(config: &Config, wanted: &[String]) -> anyhow::Result<()> {
 
 /// The tools to write, of all servers or of these. A server that does not answer is an
 /// error: its files would look as if its tools were gone.
-async fn tools(
-    gateway: &Gateway,
-    arguments: &GenerateArguments,
-    sorting: &GenerateConfig,
-) -> anyhow::Result<Vec<Listed>> {
+async fn tools(gateway: &Gateway, arguments: &GenerateArguments) -> anyhow::Result<Vec<Listed>> {
     let servers = &arguments.servers;
     let observed = |spec: &ToolSpec| match arguments.declared {
         true => None,
         false => gateway.observed(spec),
     };
     let is_wanted = |name: &str| servers.is_empty() || servers.iter().any(|it| it == name);
-    let statuses = gateway.servers().await;
-    let missing = statuses.iter().filter(|status| is_wanted(status.name.as_str()));
-    let missing: Vec<String> = missing.filter_map(absence).collect();
+    let statuses = match servers.as_slice() {
+        [] => gateway.servers().await,
+        names => gateway.servers_named(names).await,
+    };
+    let missing: Vec<String> = statuses.iter().filter_map(absence).collect();
     ensure!(
         missing.is_empty(),
-        "nothing was written, because not every server answers:\n  {}\nLeave it out by naming \
-         the others with --server, or mend it (see `onecall check`)",
+        "nothing was written, because not every server answers:\n  {}\nFix it (see `onecall check`), \
+         or leave it out: name the other servers with --server",
         missing.join("\n  ")
     );
-    let tools = gateway.tools().await;
-    let tools = tools.into_iter().filter(|spec| is_wanted(spec.server.as_str()));
+    let tools = gateway.known_tools().into_iter().filter(|spec| is_wanted(spec.server.as_str()));
     let list = |spec: Arc<ToolSpec>| Listed {
-        category: category(&spec, sorting),
+        category: gateway.category(&spec),
         observed: observed(&spec),
         spec,
     };
@@ -130,26 +126,27 @@ async fn tools(
 fn absence(status: &ServerStatus) -> Option<String> {
     match &status.state {
         ServerState::Failed { reason, .. } => Some(format!("{}: {reason}", status.name)),
-        ServerState::Connecting | ServerState::Idle => {
+        ServerState::Connecting | ServerState::Installing { .. } | ServerState::Idle => {
             Some(format!("{}: it has not listed its tools", status.name))
         }
         ServerState::Ready { .. } | ServerState::Local { .. } => None,
     }
 }
 
-fn category(spec: &ToolSpec, sorting: &GenerateConfig) -> Category {
-    let mut chosen = sorting.categories.iter();
-    let chosen = chosen.find(|(pattern, _)| pattern.matches(spec.callable.as_str()));
-    chosen.map_or_else(|| category_of(spec), |(_, category)| *category)
-}
-
-/// What the folder is called in the words about it: a name that Python can import.
-fn folder_name(out: &Path) -> String {
+/// What the folder is called in the words about it: a name that the language can import.
+fn folder_name(out: &Path, language: Language) -> String {
     let path = std::path::absolute(out).unwrap_or_else(|_| out.to_owned());
     let name = path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-    let is_identifier = name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
-        && name.starts_with(|it: char| it.is_ascii_alphabetic());
-    if is_identifier { name } else { "tools".to_owned() }
+    let is_word = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    let can_be_imported = match language {
+        Language::Python => {
+            name.chars().all(is_word) && name.starts_with(|it: char| it.is_ascii_alphabetic())
+        }
+        Language::TypeScript => {
+            !name.is_empty() && name.chars().all(|it| is_word(it) || it == '-' || it == '.')
+        }
+    };
+    if can_be_imported { name } else { "tools".to_owned() }
 }
 
 /// Lists what differs.
@@ -160,7 +157,7 @@ fn report(changes: &[(String, Change)]) -> anyhow::Result<ExitCode> {
     let lines: String =
         changes.iter().map(|(path, change)| format!("{}: {path}\n", change.word())).collect();
     print(&lines)?;
-    say(&format!("{} not up to date", counted_are(changes.len())));
+    note(&format!("{} not up to date", counted_are(changes.len())));
     Ok(ExitCode::FAILURE)
 }
 

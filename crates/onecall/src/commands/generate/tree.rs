@@ -50,8 +50,8 @@ impl Change {
 
     pub(super) fn why_kept(self) -> &'static str {
         match self {
-            Self::GoneEdited => "its tool is gone, but somebody has edited it",
-            _ => "somebody else has written or edited it",
+            Self::GoneEdited => "its tool is gone, but the file was edited",
+            _ => "it was not written by onecall, or was edited since",
         }
     }
 
@@ -90,6 +90,7 @@ impl Tree {
         for (path, content) in files {
             let change = match self.read(path)? {
                 None => Change::Missing,
+                Some(found) if self.is_of_other_case(path, &found, files) => Change::Missing,
                 Some(found) if found == content.as_bytes() => continue,
                 Some(found) if self.manifest.wrote(path, &found) => Change::Outdated,
                 Some(_) => Change::Edited,
@@ -108,6 +109,19 @@ impl Tree {
         Ok(changes)
     }
 
+    /// Whether a file is the one that we wrote under a name that differs only in case, which
+    /// is removed: so it is on systems that do not tell the two names apart.
+    fn is_of_other_case(&self, path: &str, found: &[u8], files: &Files) -> bool {
+        let is_removed = |earlier: &&String| {
+            earlier.as_str() != path
+                && earlier.eq_ignore_ascii_case(path)
+                && !files.contains_key(*earlier)
+        };
+        let mut earlier = self.manifest.paths().filter(is_removed);
+        earlier.any(|earlier| self.manifest.wrote(earlier, found))
+            && !self.manifest.wrote(path, found)
+    }
+
     /// Makes the changes; those to edited files only by `force`.
     pub(super) fn apply(
         &self,
@@ -120,7 +134,12 @@ impl Tree {
             manifest.add(path, content);
         }
         let mut done = Done::default();
-        for (path, change) in changes {
+        // Where names that differ only in case are one file, it goes before it is written.
+        let is_written =
+            |change: Change| matches!(change, Change::Missing | Change::Outdated | Change::Edited);
+        let (written, removed): (Vec<_>, Vec<_>) =
+            changes.iter().partition(|(_, change)| is_written(*change));
+        for (path, change) in removed.into_iter().chain(written) {
             match change {
                 Change::Edited | Change::GoneEdited if !force => {
                     // Nobody's but theirs: it stays as it is remembered.

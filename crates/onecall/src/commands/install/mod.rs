@@ -15,17 +15,17 @@ use onecall_clients::{
 
 use crate::cli::Global;
 use crate::commands::init::{client_names, host};
-use crate::commands::say;
+use crate::commands::note;
 
 use offer::Offer;
-use step::{Outcome, Step, carry_out};
+use step::{Original, Outcome, Step, carry_out};
 
 /// What `onecall install` takes.
 #[derive(Args, Debug)]
 pub(crate) struct InstallArguments {
     #[command(flatten)]
     target: TargetArguments,
-    /// Take the servers that onecall bridges out of the client's configuration
+    /// Remove the servers that onecall bridges from the client's configuration
     #[arg(long)]
     replace: bool,
 }
@@ -33,17 +33,17 @@ pub(crate) struct InstallArguments {
 /// Which files, and whether to ask.
 #[derive(Args, Debug)]
 pub(crate) struct TargetArguments {
-    /// The clients
+    /// The clients to change
     #[arg(required = true, value_name = "CLIENT", value_parser = client_names())]
     clients: Vec<String>,
-    /// Change the file of the project in the working directory, not the user's
+    /// Change the file of the project in the working directory instead of your own
     #[arg(long)]
     project: bool,
-    /// Show what would change, and change nothing
+    /// Show the change without making it
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
-    #[arg(long)]
+    /// Change without asking
+    #[arg(long, short)]
     yes: bool,
 }
 
@@ -56,6 +56,7 @@ pub(crate) fn install(arguments: &InstallArguments, global: &Global) -> anyhow::
         let request = Request {
             command: &command,
             args: &args,
+            env: &offer.env,
             variables: &offer.variables,
             bridged: &offer.bridged,
             project: &host.project,
@@ -65,7 +66,7 @@ pub(crate) fn install(arguments: &InstallArguments, global: &Global) -> anyhow::
         let is_done = carry_out(client, &arguments.target, plan)?;
         match is_done {
             Outcome::Nothing => {
-                say(&format!("{client}: onecall is there already, nothing to change"));
+                note(&format!("{client}: onecall is already installed"));
             }
             Outcome::Done => say_what_is_left(client, &offer, &places),
             Outcome::Shown | Outcome::Refused => {}
@@ -78,13 +79,16 @@ pub(crate) fn install(arguments: &InstallArguments, global: &Global) -> anyhow::
 fn say_what_is_left(client: Client, offer: &Offer, places: &[Place]) {
     if !offer.variables.is_empty() && client != Client::Codex {
         let names = offer.variables.join(", ");
-        say(&format!("{client} must be started with these variables set: {names}"));
+        note(&format!(
+            "Start {client} with these variables set: {names}. Or store their values with \
+             `onecall secrets set NAME`"
+        ));
     }
     if client == Client::Gemini && !is_allowed(places) {
-        say("Gemini CLI starts only servers that 'mcp.allowed' names; add \"onecall\" to it");
+        note("Gemini CLI starts only the servers in 'mcp.allowed': add \"onecall\" to it");
     }
     let id = client.id();
-    say(&format!("restart {client} to use it; `onecall uninstall {id}` undoes this"));
+    note(&format!("Restart {client} to use it; `onecall uninstall {id}` undoes this"));
 }
 
 /// Takes onecall out of the configuration of clients.
@@ -93,7 +97,7 @@ pub(crate) fn uninstall(arguments: &TargetArguments) -> anyhow::Result<ExitCode>
         let places = places(host, client, arguments)?;
         let is_done = carry_out(client, arguments, |records| removal(&places, records))?;
         if is_done == Outcome::Nothing {
-            say(&format!("{client}: onecall is not there, nothing to change"));
+            note(&format!("{client}: onecall is not installed"));
         }
         Ok(is_done)
     })
@@ -108,7 +112,7 @@ fn for_each_client(
     let mut code = ExitCode::SUCCESS;
     for client in arguments.clients.iter().filter_map(|name| Client::named(name)) {
         if each(client, &host)? == Outcome::Refused {
-            say(&format!("{client}: nothing was changed"));
+            note(&format!("{client}: nothing was changed"));
             code = ExitCode::FAILURE;
         }
     }
@@ -125,7 +129,7 @@ fn places(
     let mut places: Vec<Place> =
         host.places(client).into_iter().filter(|place| place.scope == scope).collect();
     if places.is_empty() {
-        bail!("{client} has no configuration of a project; leave out --project");
+        bail!("{client} has no configuration files for projects; leave out --project");
     }
     for place in &mut places {
         // A folder of files, of which one would be ours.
@@ -179,12 +183,18 @@ fn installation(
         let change = onecall_clients::install(file.text(), &places, index == 0, request, before)
             .map_err(|error| wrong(&path, &error))?;
         if let Some(Change { text, mut record }) = change {
-            record.created = before.map_or(!file.exists(), |before| before.created);
+            // What others have written since stays, so that the file is no longer ours alone.
+            let untouched = before.filter(|before| before.is_of(file.text()));
+            record.created = untouched.map_or(!file.exists(), |before| before.created);
+            let original = match before {
+                Some(_) => Original::Known(untouched.and_then(|before| before.backup.clone())),
+                None => Original::ThisFile,
+            };
             steps.push(Step {
                 file,
                 text: Some(text),
                 record: Some(record),
-                obsolete: None,
+                original,
                 format,
                 readers,
             });
@@ -201,12 +211,12 @@ fn removal(places: &[Place], records: &Records) -> anyhow::Result<Vec<Step>> {
         if !file.exists() {
             continue;
         }
-        // A file that nobody has touched since becomes what it was.
+        // A file that nobody has written since becomes what it was, to the byte.
         let untouched = record.filter(|record| record.is_of(file.text()));
         let original = untouched
             .and_then(|record| TextFile::read(record.backup.as_deref()?).ok())
             .filter(TextFile::exists);
-        let obsolete = original.as_ref().map(|original| original.path().to_path_buf());
+        let backup = original.as_ref().map(|original| original.path().to_path_buf());
         let undone = match original {
             Some(original) => Some(original.text().to_owned()),
             None => onecall_clients::uninstall(file.text(), &places, record)
@@ -217,7 +227,11 @@ fn removal(places: &[Place], records: &Records) -> anyhow::Result<Vec<Step>> {
         let was_made = record.is_some_and(|record| record.created);
         let is_empty = is_left_empty(&text, format);
         let text = if was_made && is_empty { None } else { Some(text) };
-        steps.push(Step { file, text, record: None, obsolete, format, readers: Readers::Owner });
+        let original = match untouched {
+            Some(_) => Original::Known(backup),
+            None => Original::ThisFile,
+        };
+        steps.push(Step { file, text, record: None, original, format, readers: Readers::Owner });
     }
     Ok(steps)
 }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use onecall_clients::{Client, Server, own_servers, variables};
-use onecall_config::Surroundings;
+use onecall_config::{Format, PTC_MCP_VARIABLE, Surroundings};
 
 use crate::cli::Global;
-use crate::commands::say;
+use crate::commands::note;
 use crate::setup;
 
 /// What is installed, and from where.
@@ -15,6 +15,7 @@ pub(super) struct Offer {
     executable: PathBuf,
     is_on_path: bool,
     pub(super) args: Vec<String>,
+    pub(super) env: Vec<(String, String)>,
     pub(super) variables: Vec<String>,
     pub(super) bridged: Vec<Server>,
 }
@@ -23,26 +24,28 @@ impl Offer {
     pub(super) fn of(global: &Global, replace: bool) -> anyhow::Result<Self> {
         let surroundings = Surroundings::of_process();
         let located = onecall_config::locate(global.config.as_deref(), &surroundings)?;
-        located.warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
+        located.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
         let executable = setup::this_executable()?;
         let mut offer = Self {
             is_on_path: is_on_path(&executable, &surroundings),
             executable,
             args: vec!["serve".to_owned()],
+            env: Vec::new(),
             variables: Vec::new(),
             bridged: Vec::new(),
         };
         let Some(found) = located.found else {
             if replace {
                 bail!(
-                    "there is no configuration whose servers could be moved; `onecall init` makes one"
+                    "there is no configuration yet, so --replace has no servers: run `onecall init`"
                 );
             }
-            say(
-                "there is no configuration yet, so onecall will bridge no servers; `onecall init` makes one",
+            note(
+                "There is no configuration yet, so onecall bridges no servers: run `onecall init`",
             );
             return Ok(offer);
         };
+        let secrets = surroundings.secrets()?;
         let path = std::path::absolute(&found.path).context("cannot find the configuration")?;
         let text = String::from_utf8_lossy(&found.bytes).into_owned();
         let servers =
@@ -53,13 +56,18 @@ impl Offer {
             .flat_map(Server::texts)
             .flat_map(variables)
         {
-            if !offer.variables.iter().any(|known| known == name) {
+            let is_kept = secrets.get(name).is_some();
+            if !is_kept && !offer.variables.iter().any(|known| known == name) {
                 offer.variables.push(name.to_owned());
             }
         }
         let path =
             path.to_str().context("the configuration's path is not valid UTF-8; rename it")?;
-        offer.args.extend(["--config".to_owned(), path.to_owned()]);
+        match found.format() {
+            Format::Onecall => offer.args.extend(["--config".to_owned(), path.to_owned()]),
+            // Named by --config, it would be read as one of onecall's own.
+            Format::PtcMcp => offer.env.push((PTC_MCP_VARIABLE.to_owned(), path.to_owned())),
+        }
         offer.bridged = if replace { servers } else { Vec::new() };
         Ok(offer)
     }

@@ -8,7 +8,7 @@ use onecall_config::Surroundings;
 
 use super::TargetArguments;
 use crate::commands::own_file::must_be_able_to_ask;
-use crate::commands::{pin, say};
+use crate::commands::{note, pin};
 use crate::difference::unified;
 use crate::{claude_code, terminal};
 
@@ -21,11 +21,19 @@ pub(super) struct Step {
     /// What it is to hold; nothing if it is to go.
     pub(super) text: Option<String>,
     pub(super) record: Option<Record>,
-    /// A copy that says the same again as the file, and can go.
-    pub(super) obsolete: Option<PathBuf>,
+    pub(super) original: Original,
     pub(super) format: Format,
     /// Who may read it if it is new.
     pub(super) readers: Readers,
+}
+
+/// Where the text is that the file had before onecall came, or that it gets back.
+pub(super) enum Original {
+    /// In the file itself, which is copied before it changes.
+    ThisFile,
+    /// In a copy that was made earlier; none if others have written the file since, and what they
+    /// wrote stays when onecall goes.
+    Known(Option<PathBuf>),
 }
 
 /// What has become of a change.
@@ -44,8 +52,8 @@ pub(super) fn carry_out(
     plan: impl Fn(&Records) -> anyhow::Result<Vec<Step>>,
 ) -> anyhow::Result<Outcome> {
     let state = Surroundings::of_process().directories.state;
-    let state = state
-        .context("there is no place to remember what is changed: set HOME or XDG_STATE_HOME")?;
+    let state =
+        state.context("there is no place to record the change: set HOME or XDG_STATE_HOME")?;
     let steps = plan(&Records::read(&state))?;
     if steps.is_empty() {
         return Ok(Outcome::Nothing);
@@ -62,7 +70,7 @@ pub(super) fn carry_out(
         return Ok(Outcome::Shown);
     }
     if !arguments.yes {
-        must_be_able_to_ask("say --yes to change it, or --dry-run to look only")?;
+        must_be_able_to_ask("pass --yes to apply the change, or --dry-run to only see it")?;
         if !pin::agrees(&format!("Change {client}'s configuration like this?"))? {
             return Ok(Outcome::Refused);
         }
@@ -88,11 +96,9 @@ pub(super) fn carry_out(
 fn apply(step: &Step, program: Option<bool>, state: &Path) -> anyhow::Result<()> {
     let Step { file, text, record, .. } = step;
     let path = file.path();
-    let records = Records::read(state);
-    let before = records.of(path);
-    let backup = match record {
-        Some(_) => file.back_up()?,
-        None => None,
+    let (backup, restored) = match (record, &step.original) {
+        (None, Original::Known(copy)) => (None, copy.as_deref()),
+        _ => (file.back_up()?, None),
     };
     let mut by_program = false;
     match text {
@@ -113,25 +119,25 @@ fn apply(step: &Step, program: Option<bool>, state: &Path) -> anyhow::Result<()>
                 // What else it wrote is not to be undone.
                 record.after.clear();
             }
-            record.backup = before.and_then(|before| before.backup.clone()).or(backup.clone());
-            Records::write(state, path, Some(record))
-                .context("cannot remember what was changed")?;
-            match &backup {
-                Some(backup) => say(&format!("changed {shown}; as it was: {}", backup.display())),
-                None => say(&format!("wrote {shown}")),
-            }
+            record.backup = match &step.original {
+                Original::ThisFile => backup.clone(),
+                Original::Known(copy) => copy.clone(),
+            };
+            Records::write(state, path, Some(record)).context("cannot record the change")?;
         }
         None => {
-            Records::write(state, path, None).context("cannot remember what was changed")?;
-            if let Some(copy) = &step.obsolete {
-                // It does no harm where it cannot be removed.
+            Records::write(state, path, None).context("cannot record the change")?;
+            if let Some(copy) = restored {
+                // The file says the same again; a copy does no harm where it cannot be removed.
                 _ = std::fs::remove_file(copy);
             }
-            match text {
-                Some(_) => say(&format!("changed {shown}")),
-                None => say(&format!("removed {shown}, which held nothing else")),
-            }
         }
+    }
+    let backup = backup.map_or_else(String::new, |copy| format!(" (backup: {})", copy.display()));
+    match (text, file.exists()) {
+        (Some(_), true) => note(&format!("Updated {shown}{backup}")),
+        (Some(_), false) => note(&format!("Created {shown}")),
+        (None, _) => note(&format!("Removed {shown}, which had no other content{backup}")),
     }
     Ok(())
 }

@@ -85,7 +85,7 @@ mod tests {
                 server: ServerName::new("a"),
                 tool: ToolName::new(name),
                 description: None,
-                input_schema: json!({ "properties": { "region": {}, "limit": {} } }),
+                input_schema: json!({ "properties": { "region": {}, "limit": {} } }).into(),
                 output_schema: None,
                 annotations: ToolAnnotations::default(),
             })

@@ -17,11 +17,11 @@ use onecall_runtime::Gateway;
 use self::completion::Vocabulary;
 use self::editor::{Keyboard, Typed};
 use crate::cli::Global;
-use crate::commands::{say, tools};
+use crate::commands::{note, say, tools};
 use crate::layout::laid_out;
 use crate::live::{Echo, Live};
-use crate::setup;
 use crate::terminal::{Readable, print};
+use crate::{setup, waiting};
 
 /// Tools that `:tools WORDS` shows.
 const SEARCH_RESULTS: usize = 20;
@@ -34,10 +34,10 @@ Variables stay, the value of a last expression is shown, Tab completes tools and
 
 /// Reads programs until there are no more.
 pub(crate) fn repl(global: &Global) -> anyhow::Result<ExitCode> {
-    let config = setup::load(global)?.config;
+    let loaded = setup::load(global)?;
     let runtime = setup::tokio_runtime()?;
     runtime.block_on(async {
-        let gateway = setup::gateway(config)?;
+        let gateway = setup::gateway(loaded)?;
         let result = converse(&gateway).await;
         gateway.shutdown().await;
         result
@@ -45,9 +45,10 @@ pub(crate) fn repl(global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 async fn converse(gateway: &Gateway) -> anyhow::Result<ExitCode> {
-    let tools = gateway.tools().await;
+    let tools = waiting::shown(gateway.tools(), || gateway.status()).await;
+    waiting::say_failures(&gateway.status(), "");
     if io::stdin().is_terminal() {
-        say(&format!("onecall: {} tools. :help tells more, :quit leaves.", tools.len()));
+        note(&format!("onecall: {} tools. :help lists the commands, :quit leaves.", tools.len()));
     }
     let mut keyboard = Some(Keyboard::new(Vocabulary::new(tools), history())?);
     // The first program begins anew too, whatever was there.
@@ -72,14 +73,14 @@ async fn converse(gateway: &Gateway) -> anyhow::Result<ExitCode> {
             (":help" | ":h" | "help", "") => say(HELP),
             (":reset", _) => {
                 fresh = true;
-                say("onecall: the next program starts with no variables");
+                note("onecall: the next program starts without variables");
             }
             (":tools", words) => {
                 print(&tools::table(gateway.search(words, SEARCH_RESULTS).await.iter()))?;
             }
             (":show", name) => show(gateway, name.trim()).await?,
             (command, _) if command.starts_with(':') => {
-                say(&format!("onecall: there is no {command}; :help lists what there is"));
+                say(&format!("onecall: there is no command {command}; :help lists the commands"));
             }
             _ => fresh = execute(gateway, text, fresh).await?,
         }
@@ -92,7 +93,7 @@ async fn converse(gateway: &Gateway) -> anyhow::Result<ExitCode> {
 
 /// Runs one program; says whether the next one must begin anew.
 async fn execute(gateway: &Gateway, code: String, fresh: bool) -> anyhow::Result<bool> {
-    let session = SessionRequest { client: ClientId(0), name: "repl".to_owned(), reset: fresh };
+    let session = SessionRequest::named(ClientId(0), "repl", fresh);
     let program = Program { session: Some(session), detail: Detail::Whole, ..Program::new(code) };
     let live = Live::new(Echo::Output);
     let outcome = live.unless_interrupted(gateway.run(&program, &live)).await;
@@ -116,7 +117,7 @@ fn conclude(outcome: &Outcome) -> anyhow::Result<()> {
         print(&laid_out(value.get()))?;
     }
     for remark in &outcome.remarks {
-        say(&readable.text(&format!("onecall: {remark}")));
+        note(&readable.text(&format!("onecall: {remark}")));
     }
     Ok(())
 }
@@ -132,7 +133,7 @@ async fn show(gateway: &Gateway, name: &str) -> anyhow::Result<()> {
             ))?)
         }
         Err(not_found) => {
-            say(&not_found.to_string());
+            say(&format!("onecall: {}", not_found.explanation()));
             Ok(())
         }
     }

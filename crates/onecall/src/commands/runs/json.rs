@@ -34,6 +34,7 @@ pub(super) fn summary(run: &RunSummary) -> Value {
 pub(super) fn whole(record: &RunRecord) -> Value {
     let mut value = summary(&record.run);
     value["program"] = json!(record.program);
+    value["argv"] = json!(record.argv);
     value["output"] = json!(record.output);
     value["tool_calls"] = record.calls.iter().map(call).collect();
     value

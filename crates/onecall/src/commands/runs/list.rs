@@ -6,7 +6,7 @@ use onecall_store::{RunFilter, RunSummary, Store, Timestamp};
 use serde_json::Value;
 
 use super::{RunsArguments, json};
-use crate::commands::say;
+use crate::commands::note;
 use crate::figures::{Side, age, amount, duration, table, terminal_width};
 use crate::terminal::{neutralise, print};
 
@@ -21,20 +21,34 @@ pub(super) fn list(store: &dyn Store, arguments: &RunsArguments) -> anyhow::Resu
         since: arguments.since.map(|span| now.before(span)),
         limit: Some(arguments.limit),
     };
-    let runs = store.runs(&filter)?;
+    let mut runs = store.runs(&filter)?;
+    for tool in filter.tool.as_deref().map(spellings).unwrap_or_default() {
+        if runs.is_empty() {
+            runs = store.runs(&RunFilter { tool: Some(tool), ..filter.clone() })?;
+        }
+    }
     if arguments.json {
         let runs: Value = runs.iter().map(json::summary).collect();
         print(&format!("{runs:#}\n"))?;
     } else if runs.is_empty() {
         let everything = RunFilter { limit: filter.limit, ..RunFilter::default() };
-        say(match filter == everything {
-            true => "no runs are recorded",
-            false => "no recorded run is like that",
+        note(match filter == everything {
+            true => "No runs are recorded",
+            false => "No recorded run matches",
         });
     } else {
         print(&rows(&runs, now, terminal_width()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Other ways to write the name of a tool, as it is recorded: `server.tool`, and a tool's own name
+/// with characters that callable names do not have.
+fn spellings(name: &str) -> Vec<String> {
+    let plain = |part: &str| part.replace(|it: char| !it.is_ascii_alphanumeric(), "_");
+    let with_server =
+        name.split_once('.').map(|(server, tool)| format!("__{}__{}", plain(server), plain(tool)));
+    with_server.into_iter().chain([plain(name)]).collect()
 }
 
 fn rows(runs: &[RunSummary], now: Timestamp, width: usize) -> String {

@@ -14,7 +14,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use onecall_config::{Config, Surroundings};
-use onecall_store::{Found, RunId, RunRecord, Store};
+use onecall_core::RunId;
+use onecall_store::{Found, RunRecord, Store};
 
 use crate::cli::Global;
 use crate::setup;
@@ -23,16 +24,16 @@ use crate::span::span;
 /// What `onecall runs` takes.
 #[derive(Args, Debug)]
 pub(crate) struct RunsArguments {
-    /// Only those that failed
+    /// Show only runs that failed
     #[arg(long)]
     failed: bool,
-    /// Only those that called a tool with this in its name
+    /// Show only runs that called this tool: its name, TOOL, SERVER.TOOL or a part of it
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// Only those of this long: 30m, 2h, 7d
+    /// Show only runs of the last 30m, 2h or 7d, for example
     #[arg(long, value_name = "SPAN", value_parser = span)]
     since: Option<Duration>,
-    /// At most so many
+    /// Show at most this many runs
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
     /// Print JSON
@@ -44,38 +45,38 @@ pub(crate) struct RunsArguments {
 
 #[derive(Debug, Subcommand)]
 enum RunsCommand {
-    /// Show one run: its facts, a timeline of its calls, its program
+    /// Show one run: a summary, a timeline of its calls, and its program
     #[command(after_help = "Example:\n  onecall runs show 1m7g7r5ga39rv3")]
     Show {
-        /// Its id, or the beginning of it
+        /// The run's id, or the beginning of it
         id: String,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Run a fully recorded program again, its calls answered from the record
+    /// Run a recorded program again, with the recorded answers of its tool calls
     #[command(after_help = "\
-No server is started: each call gets what the same call got then. Only runs that were recorded
-with `records: full` can be replayed.
+Starts no server: each call gets the answer that the same call got in the recorded run. Only runs
+that were recorded with `records: full` can be replayed.
 
 Example:
   onecall runs replay 1m7g7r5ga39rv3
 
-Exit codes: 0 the output came out the same, 1 it did not, 2 there is nothing to replay")]
+Exit codes: 0 the output is the same, 1 it differs, 2 the run cannot be replayed")]
     Replay {
-        /// Its id, or the beginning of it
+        /// The run's id, or the beginning of it
         id: String,
     },
 }
 
 /// Lists runs, or does something with one.
 pub(crate) fn runs(arguments: RunsArguments, global: &Global) -> anyhow::Result<ExitCode> {
-    let config = setup::load(global)?.config;
-    let store = open(&config)?;
+    let loaded = setup::load(global)?;
+    let store = open(&loaded.config)?;
     match arguments.command {
         None => list::list(store.as_ref(), &arguments),
         Some(RunsCommand::Show { id, json }) => show::show(&find(store.as_ref(), &id)?, json),
-        Some(RunsCommand::Replay { id }) => replay::replay(find(store.as_ref(), &id)?, &config),
+        Some(RunsCommand::Replay { id }) => replay::replay(find(store.as_ref(), &id)?, &loaded),
     }
 }
 
@@ -83,8 +84,8 @@ pub(crate) fn runs(arguments: RunsArguments, global: &Global) -> anyhow::Result<
 pub(crate) fn open(config: &Config) -> anyhow::Result<Arc<dyn Store>> {
     let file = config.store.file(&Surroundings::of_process().directories);
     let file = file.context(
-        "there is no place for the store: set HOME, XDG_STATE_HOME, or path in the \
-         configuration's store",
+        "there is no place for the store: set HOME or XDG_STATE_HOME, or `path` under `store` in \
+         the configuration",
     )?;
     Ok(onecall_store::open(file))
 }

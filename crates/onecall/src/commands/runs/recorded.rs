@@ -3,27 +3,27 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use onecall_catalog::Catalog;
 use onecall_core::{
-    BoxFuture, CallableName, Resolution, Resolving, ServerName, ToolAnnotations, ToolCall,
-    ToolError, ToolHost, ToolName, ToolSpec, ToolValue,
+    Answer, BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolvedCall, Resolving,
+    ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver, ToolSpec, ToolValue,
 };
 use onecall_store::{CallFacts, RunRecord};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// Answers calls from a record: those with the same tool and arguments in the order in which
 /// they were made.
 pub(super) struct Recorded {
     run: String,
-    tools: Vec<Arc<ToolSpec>>,
-    answers: Mutex<HashMap<Asked, VecDeque<Answer>>>,
+    tools: Catalog,
+    answers: Mutex<HashMap<Asked, VecDeque<RecordedAnswer>>>,
 }
 
 /// A tool's name, and arguments in their canonical form.
 type Asked = (String, String);
 
-type Answer = Result<ToolValue, ToolError>;
+type RecordedAnswer = Result<ToolValue, ToolError>;
 
 /// A tool as the record has it.
 #[derive(Deserialize)]
@@ -52,7 +52,7 @@ impl Recorded {
         let tools = tools.into_iter().map(|it| {
             spec(&it.name, ServerName::new(it.server), ToolName::new(it.tool), it.input_schema)
         });
-        let (run, tools) = (record.run.id.to_string(), tools.collect());
+        let (run, tools) = (record.run.id.to_string(), Catalog::of(tools));
         Self { run, tools, answers: Mutex::new(answers) }
     }
 
@@ -64,52 +64,60 @@ impl Recorded {
 
     /// The tool of this name: its callable one, or its own where only one has it.
     fn find(&self, name: &str) -> Option<&Arc<ToolSpec>> {
-        let called = self.tools.iter().find(|spec| spec.callable.as_str() == name);
-        let mut own = self.tools.iter().filter(|spec| spec.tool.as_str() == name);
-        called.or_else(|| own.next().filter(|_| own.next().is_none()))
+        match self.tools.named(name).as_slice() {
+            [spec] => Some(spec),
+            _ => None,
+        }
     }
 }
 
-fn spec(name: &str, server: ServerName, tool: ToolName, input_schema: Value) -> Arc<ToolSpec> {
-    Arc::new(ToolSpec {
+fn spec(name: &str, server: ServerName, tool: ToolName, input_schema: Value) -> ToolSpec {
+    ToolSpec {
         callable: CallableName::new(name),
         server,
         tool,
         description: None,
-        input_schema,
+        input_schema: input_schema.into(),
         output_schema: None,
         annotations: ToolAnnotations::default(),
-    })
+    }
 }
 
-impl ToolHost for Recorded {
+impl ToolResolver for Recorded {
     fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         Resolving::now(match self.find(name.as_str()) {
             Some(spec) => Resolution::Callable(Arc::clone(spec)),
             // A tool that was never called may still be named.
             None if name.as_str().starts_with("mcp__") => {
                 let (server, tool) = (ServerName::new(""), ToolName::new(name.as_str()));
-                Resolution::Callable(spec(name.as_str(), server, tool, json!({})))
+                Resolution::Callable(Arc::new(spec(name.as_str(), server, tool, json!({}))))
             }
-            None => Resolution::Unknown { nearest: Vec::new() },
+            None => Resolution::unknown(Vec::new()),
         })
     }
 
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+    fn revision(&self) -> u64 {
+        0
+    }
+}
+
+impl CallHandler for Recorded {
+    fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         Box::pin(async move {
             let key = (call.name.to_string(), canonical(call.arguments.get()));
             let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
             let answer = answers.get_mut(&key).and_then(VecDeque::pop_front);
-            answer.unwrap_or_else(|| {
+            let answer = answer.unwrap_or_else(|| {
                 let message = format!("run {} has no record of this call", self.run);
                 Err(ToolError::NotUnderstood { name: call.name, message })
-            })
+            });
+            answer.map(Answer::live)
         })
     }
 }
 
 /// What a call got, if that was kept.
-fn answer(call: &CallFacts) -> Option<Answer> {
+fn answer(call: &CallFacts) -> Option<RecordedAnswer> {
     let name = CallableName::new(call.name.as_str());
     if let Some(error) = &call.error {
         let message = error.strip_prefix(&format!("'{name}' failed: "));
@@ -120,12 +128,7 @@ fn answer(call: &CallFacts) -> Option<Answer> {
         }));
     }
     let (kind, text) = call.result.as_ref()?;
-    match kind.as_str() {
-        "nothing" => Some(Ok(ToolValue::Nothing)),
-        "json" => RawValue::from_string(text.clone()).ok().map(|json| Ok(ToolValue::Json(json))),
-        "text" => Some(Ok(ToolValue::Text(text.clone()))),
-        _ => None,
-    }
+    ToolValue::read(kind, text.clone()).map(Ok)
 }
 
 /// Arguments in a form that does not depend on the order of their names.

@@ -4,13 +4,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::bail;
-use onecall_config::Config;
+use onecall_config::Loaded;
 use onecall_core::{EngineChoice, Outcome, Program};
 use onecall_runtime::Runtime;
 use onecall_store::{RunDetail, RunRecord};
 
 use super::recorded::Recorded;
-use crate::commands::say;
+use crate::commands::{note, say};
 use crate::comparison::compared;
 use crate::live::{Echo, Live};
 use crate::setup;
@@ -19,7 +19,8 @@ use crate::terminal::neutralise;
 /// Lines of a difference that are shown.
 const MOST_LINES: usize = 40;
 
-pub(super) fn replay(record: RunRecord, config: &Config) -> anyhow::Result<ExitCode> {
+pub(super) fn replay(record: RunRecord, loaded: &Loaded) -> anyhow::Result<ExitCode> {
+    let config = &loaded.config;
     let (id, run) = (&record.run.id, &record.run);
     if run.detail != RunDetail::Full {
         bail!(
@@ -27,18 +28,24 @@ pub(super) fn replay(record: RunRecord, config: &Config) -> anyhow::Result<ExitC
              configuration, later runs can be replayed"
         );
     }
-    if run.kind == "plan" {
-        bail!("run {id} was a plan; only programs can be replayed");
+    match run.kind.as_str() {
+        "plan" => bail!("run {id} was a plan; only programs can be replayed"),
+        "tool" | "call" => bail!("run {id} was a single call; only programs can be replayed"),
+        _ => {}
     }
     if let Some(session) = &run.session {
-        say(&format!(
-            "onecall: it ran in the session '{}', whose variables are not there now",
+        note(&format!(
+            "onecall: the run was part of session '{}', whose variables do not exist now",
             neutralise(session)
         ));
     }
     let host = Arc::new(Recorded::new(&record));
-    let program = Program { engine: engine(&run.engine), ..Program::new(record.program.as_str()) };
-    let engines = Arc::new(setup::engines(config, setup::this_executable()?, None)?);
+    let program = Program {
+        engine: engine(&run.engine),
+        argv: record.argv.clone(),
+        ..Program::new(record.program.as_str())
+    };
+    let engines = Arc::new(setup::engines(config, loaded.source.as_deref(), None)?);
     let live = Live::new(Echo::Output);
     let runtime = setup::tokio_runtime()?;
     let outcome = runtime.block_on(async {
@@ -85,10 +92,10 @@ fn verdict(record: &RunRecord, outcome: &Outcome, left: usize) -> ExitCode {
     }
     if before != now {
         let told = |kind: Option<&str>| kind.map_or("it succeeded".to_owned(), neutralise);
-        say(&format!("onecall: it ended differently: {} then, {} now", told(before), told(now)));
+        say(&format!("onecall: the result is different: {} then, {} now", told(before), told(now)));
     }
     if difference.is_empty() && before == now {
-        say(&format!("onecall: the same output as in run {}", run.id));
+        note(&format!("onecall: the same output as in run {}", run.id));
         return ExitCode::SUCCESS;
     }
     ExitCode::FAILURE

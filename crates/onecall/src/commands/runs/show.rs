@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use onecall_core::text::{shell_word, visible_line};
 use onecall_store::{RunDetail, RunRecord, RunSummary, Timestamp};
 
 use super::{json, timeline};
@@ -43,7 +44,8 @@ fn facts(record: &RunRecord, now: Timestamp) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("started", format!("{} ({})", run.started, age(now.since(run.started)))),
         ("client", run.client.clone()),
-        ("program", format!("{}, {} on {}, sha256 {hash}…", run.kind, run.language, run.engine)),
+        ("program", format!("{}, sha256 {hash}…", program(run))),
+        ("arguments", arguments(&record.argv)),
         ("session", run.session.clone().unwrap_or_default()),
         ("outcome", outcome(run)),
         ("duration", duration(run.duration)),
@@ -61,6 +63,23 @@ fn facts(record: &RunRecord, now: Timestamp) -> Vec<(&'static str, String)> {
     ));
     facts.retain(|(_, fact)| !fact.is_empty());
     facts
+}
+
+/// What `sys.argv` had after the name of the program, as it would be typed.
+fn arguments(argv: &[String]) -> String {
+    let words = argv.iter().skip(1).map(|word| shell_word(&visible_line(word)).into_owned());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// What ran: its kind, its language, and its engine where that is not named like the language.
+fn program(run: &RunSummary) -> String {
+    let RunSummary { kind, language, engine, .. } = run;
+    match kind.as_str() {
+        "tool" => "a tool that the client called itself".to_owned(),
+        "call" => "a single call of a tool".to_owned(),
+        _ if language == engine => format!("{kind} in {language}"),
+        _ => format!("{kind} in {language}, run by {engine}"),
+    }
 }
 
 fn outcome(run: &RunSummary) -> String {

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use onecall_store::{CallFacts, RunId, RunSummary};
+use onecall_core::RunId;
+use onecall_store::{CallFacts, RunSummary};
 use serde_json::{Value, json};
 
 use crate::figures::{Side, amount, bar, duration, percent, table, wrapped};
+use crate::live::COMMAND_LINE;
 use crate::terminal::neutralise;
 
 /// Rows of a table that are shown; JSON has all.
@@ -18,8 +20,8 @@ const NARROW: usize = 80;
 
 const LEGEND: &str = "\
 Times of days are those of runs, the others those of calls. TOKENS is what calls and results would \
-have taken in a model's context; SAVED is that and the tools' definitions, less what onecall took. ~ \
-stands for figures with estimates in them.";
+have taken in a model's context; SAVED is that and the tools' definitions, less what onecall took, \
+for the runs of agents. ~ stands for figures with estimates in them.";
 
 /// The figures of some time.
 #[derive(Default)]
@@ -40,7 +42,9 @@ struct Sum {
     cached: u64,
     /// Of calls, or of runs where it is about those.
     durations: Vec<Duration>,
-    /// What direct calls would have taken.
+    /// Runs that agents asked for. Those of commands save no agent any tokens.
+    agent_runs: u64,
+    /// Tokens that direct calls would have taken.
     direct_tokens: u64,
     saved_tokens: i64,
     estimated: bool,
@@ -54,7 +58,9 @@ impl Sum {
         self.errors += run.failed_calls;
         self.cached += run.cached_calls;
         self.durations.push(run.duration);
-        if let Some(tokens) = run.tokens {
+        let is_of_agent = run.client != COMMAND_LINE && run.tokens.is_some();
+        self.agent_runs += u64::from(is_of_agent);
+        if let Some(tokens) = run.tokens.filter(|_| is_of_agent) {
             self.direct_tokens += tokens.direct;
             self.saved_tokens = self.saved_tokens.saturating_add(tokens.saved());
             self.estimated |= tokens.estimated;
@@ -84,6 +90,27 @@ impl Sum {
         durations.get(rank - 1).copied()
     }
 
+    /// The end of a sentence about these runs: how many tokens agents saved.
+    fn shown_savings(&self) -> String {
+        if self.agent_runs == 0 {
+            return ". All of them ran from the command line; tokens are saved when an agent runs \
+                    programs."
+                .to_owned();
+        }
+        let about = if self.estimated { "about " } else { "" };
+        let direct = amount(i64::try_from(self.direct_tokens).unwrap_or(i64::MAX));
+        match u64::try_from(self.saved_tokens) {
+            Ok(saved) => {
+                let share = percent(saved, self.direct_tokens);
+                format!(", {about}{} tokens saved of {direct} ({share})", amount(self.saved_tokens))
+            }
+            Err(_) => {
+                let more = amount(self.saved_tokens.saturating_neg());
+                format!(", {about}{more} tokens more than the {direct} of direct calls")
+            }
+        }
+    }
+
     fn shown_percentile(&self, percent: usize) -> String {
         self.percentile(percent).map_or("-".to_owned(), duration)
     }
@@ -102,6 +129,7 @@ impl Sum {
         });
         if is_of_runs {
             figures["failed_runs"] = json!(self.failed_runs);
+            figures["agent_runs"] = json!(self.agent_runs);
             figures["saved_tokens"] = json!(self.saved_tokens);
             figures["tokens_estimated"] = json!(self.estimated);
         }
@@ -154,17 +182,11 @@ impl Figures {
     }
 
     fn headline(&self) -> String {
-        let Sum { failed_runs, calls, errors, saved_tokens, direct_tokens, estimated, .. } =
-            &self.total;
-        let about = if *estimated { "about " } else { "" };
-        let saved = u64::try_from(*saved_tokens).unwrap_or(0);
+        let Sum { failed_runs, calls, errors, .. } = &self.total;
         format!(
-            "{} runs ({failed_runs} failed), {calls} calls ({errors} failed), {about}{} tokens saved \
-             of {} ({})\n",
+            "{} runs ({failed_runs} failed), {calls} calls ({errors} failed){}\n",
             self.total.runs(),
-            amount(*saved_tokens),
-            amount(i64::try_from(*direct_tokens).unwrap_or(i64::MAX)),
-            percent(saved, *direct_tokens),
+            self.total.shown_savings(),
         )
     }
 }
@@ -188,7 +210,11 @@ fn days(days: &BTreeMap<String, Sum>, width: usize) -> String {
         .rev()
         .take(MOST_ROWS)
         .map(|(day, sum)| {
-            let about = if sum.estimated { "~" } else { "" };
+            let saved = match (sum.agent_runs, sum.estimated) {
+                (0, _) => "-".to_owned(),
+                (_, true) => format!("~{}", amount(sum.saved_tokens)),
+                (_, false) => amount(sum.saved_tokens),
+            };
             vec![
                 day.clone(),
                 sum.runs().to_string(),
@@ -198,7 +224,7 @@ fn days(days: &BTreeMap<String, Sum>, width: usize) -> String {
                 sum.shown_percentile(50),
                 sum.shown_percentile(95),
                 percent(sum.cached, sum.calls),
-                format!("{about}{}", amount(sum.saved_tokens)),
+                saved,
                 bar(sum.saved_tokens.max(0).unsigned_abs(), most, BAR),
             ]
         })

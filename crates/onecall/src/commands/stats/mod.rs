@@ -10,8 +10,8 @@ use onecall_store::{RunFilter, Timestamp};
 
 use self::figures::Figures;
 use crate::cli::Global;
+use crate::commands::note;
 use crate::commands::runs::open;
-use crate::commands::say;
 use crate::figures::terminal_width;
 use crate::setup;
 use crate::span::span;
@@ -20,7 +20,7 @@ use crate::terminal::print;
 /// What `onecall stats` takes.
 #[derive(Args, Debug)]
 pub(crate) struct StatsArguments {
-    /// Of the runs of this long: 12h, 7d, 4w
+    /// Count the runs of the last 12h, 7d or 4w, for example
     #[arg(long, value_name = "SPAN", default_value = "7d", value_parser = span)]
     since: Duration,
     /// Print JSON
@@ -41,7 +41,7 @@ pub(crate) fn stats(arguments: &StatsArguments, global: &Global) -> anyhow::Resu
     if arguments.json {
         print(&format!("{:#}\n", figures.to_json()))?;
     } else if figures.is_empty() {
-        say("no runs are recorded of that time");
+        note("No runs are recorded in that time");
     } else {
         print(&figures.shown(terminal_width()))?;
     }

@@ -52,8 +52,9 @@ fn open(folder: &Path) -> Arc<dyn onecall_store::Store> {
 }
 
 impl Process {
-    fn program(&self) -> Arc<Cached> {
-        Arc::new(self.cache.around(self.server.clone()))
+    fn program(&self) -> Arc<Program> {
+        let server = Arc::clone(&self.server);
+        Arc::new(Program { cached: self.cache.around(server.clone()), server })
     }
 
     async fn ask(&self, name: &str) -> String {
@@ -158,7 +159,7 @@ async fn answers_that_were_tampered_with_are_asked_for_again() {
     let program = one.program();
     assert_eq!(ask(&program, "s__read_a", "{}").await, "1");
     let call = call_of("s__read_a", "{}");
-    let Resolution::Callable(spec) = program.resolve(&call.name).await else { unreachable!() };
+    let spec = program.server.resolve(&call.name).target(&call.name).unwrap();
     let hash = program.key(&spec, &call).unwrap().hash(&spec);
     // From the future, and for ever.
     let value = ToolValue::Text("poison".to_owned());
@@ -181,11 +182,13 @@ async fn what_is_at_hand_is_what_the_store_says() {
     let (one, other) = (machine.process(), machine.process());
     let program = one.program();
     let call = call_of("s__read_a", "{}");
-    let Resolution::Callable(spec) = program.resolve(&call.name).await else { unreachable!() };
+    let spec = program.server.resolve(&call.name).target(&call.name).unwrap();
     let at_hand = || {
         let key = program.key(&spec, &call).unwrap();
         let (place, now) = (&program.holdings.place, machine.clock.now());
-        place.at_hand(&key, &spec, now, Duration::from_secs(300)).map(|value| text(Ok(value)))
+        place
+            .at_hand(&key, &spec, now, Duration::from_secs(300))
+            .map(|value| text(Ok(Answer::cached(value))))
     };
     let told = async |expected: &str| assert_eq!(ask(&program, "s__read_a", "{}").await, expected);
 

@@ -1,0 +1,51 @@
+//! One tool as `inspect_tool` shows it.
+
+use onecall_core::{OutputForm, ToolSpec};
+use serde_json::{Value, json};
+
+use crate::surface::{ShownSchema, shown_description};
+use crate::{Observed, python_signature_with};
+
+/// Everything a program's author needs to call the tool; `observed` is what its results
+/// looked like, if its server does not say.
+#[must_use]
+pub fn describe(spec: &ToolSpec, observed: Option<&Observed>) -> Value {
+    let mut notes = Vec::new();
+    let mut shown = |name: &str, schema: &Value| {
+        let ShownSchema { schema, note } = ShownSchema::of(schema);
+        notes.extend(note.map(|note| format!("{name} {note}.")));
+        schema
+    };
+    let mut description = json!({
+        "name": spec.callable.as_str(),
+        "description": spec.description.as_deref().map(shown_description),
+        "signature": python_signature_with(spec, observed),
+        "inputSchema": shown("inputSchema", &spec.input_schema.value()),
+        "outputSchema": spec.output_schema.as_ref().map(|it| shown("outputSchema", &it.value())),
+    });
+    let Some(fields) = description.as_object_mut() else { return description };
+    match (&spec.output_schema, observed) {
+        (Some(schema), _) if schema.output_form() == OutputForm::Plain => {}
+        (Some(_), _) => notes.push("Programs get the value of result itself.".to_owned()),
+        (None, None) => notes.push(
+            "The server declares no output schema: print a small result first to see its shape."
+                .to_owned(),
+        ),
+        (None, Some(Observed { schema, samples })) => {
+            let schema = shown("observedOutput", schema);
+            fields.insert(
+                "observedOutput".to_owned(),
+                json!({ "samples": samples, "schema": schema }),
+            );
+            notes.push(
+                "The server declares no output schema: observedOutput is what earlier results \
+                 looked like."
+                    .to_owned(),
+            );
+        }
+    }
+    if !notes.is_empty() {
+        fields.insert("note".to_owned(), json!(notes.join(" ")));
+    }
+    description
+}

@@ -1,0 +1,254 @@
+//! The source of a program as it is checked and run: without the Markdown fence and the
+//! indentation that it may have kept from the text around it. Every line keeps its number.
+
+use std::borrow::Cow;
+
+use onecall_core::Language;
+use ruff_python_ast::token::{TokenKind, Tokens};
+use ruff_text_size::Ranged;
+
+use super::parse::with_tree;
+
+/// The words after an opening fence that say Python.
+const PYTHON_TAGS: [&str; 4] = ["", "py", "python", "python3"];
+
+/// The words after an opening fence that say TypeScript or JavaScript.
+const TYPESCRIPT_TAGS: [&str; 5] = ["", "ts", "typescript", "js", "javascript"];
+
+/// Characters that open and close a fence when there are three or more of them.
+const FENCES: [char; 2] = ['`', '~'];
+
+/// The source to check and to run for what a client sent as a program in `language`.
+#[must_use]
+pub fn normal_form(code: &str, language: Language) -> Cow<'_, str> {
+    let code = match without_fence(code, language) {
+        Some(code) => Cow::Owned(code),
+        None => Cow::Borrowed(code),
+    };
+    match language {
+        Language::Python => dedented(&code).map_or(code, Cow::Owned),
+        Language::TypeScript => code,
+    }
+}
+
+/// The text between the lines of a fence that is around everything, those lines left empty.
+/// An opening fence of backticks, which no program begins with, may lack its end.
+fn without_fence(code: &str, language: Language) -> Option<String> {
+    if !code.trim_start().starts_with(FENCES) {
+        return None;
+    }
+    let lines: Vec<&str> = code.split_inclusive('\n').collect();
+    let is_text = |line: &&str| !line.trim().is_empty();
+    let first = lines.iter().position(is_text)?;
+    let last = lines.iter().rposition(is_text)?;
+    let opening = lines.get(first)?.trim();
+    let mark = opening.chars().next()?;
+    let tag = opening.trim_start_matches(mark);
+    let length = opening.len() - tag.len();
+    let tags: &[&str] = match language {
+        Language::Python => &PYTHON_TAGS,
+        Language::TypeScript => &TYPESCRIPT_TAGS,
+    };
+    let tag = tag.trim().to_ascii_lowercase();
+    if length < 3 || !tags.contains(&tag.as_str()) {
+        return None;
+    }
+    let closing = lines.get(last)?.trim();
+    let is_closed =
+        last > first && closing.len() >= length && closing.trim_matches(mark).is_empty();
+    if !is_closed && mark != '`' {
+        return None;
+    }
+    let is_fence = |at: usize| at == first || (is_closed && at == last);
+    let numbered = lines.into_iter().enumerate();
+    Some(numbered.map(|(at, line)| if is_fence(at) { end_of(line) } else { line }).collect())
+}
+
+/// The line break at the end of a line.
+fn end_of(line: &str) -> &str {
+    line.get(line.trim_end_matches(['\r', '\n']).len()..).unwrap_or_default()
+}
+
+/// A program whose every statement is indented as the first one is, without that indentation:
+/// Python refuses such a program, unless a form feed ends the indentation. Text in strings loses it as well if all of it is indented so,
+/// and is otherwise left alone.
+fn dedented(code: &str) -> Option<String> {
+    let is_code = |line: &&str| !matches!(line.trim_start().chars().next(), None | Some('#'));
+    let first = code.split_inclusive('\n').find(is_code)?;
+    let margin = first.get(..first.len() - first.trim_start_matches([' ', '\t']).len())?;
+    if margin.is_empty() || has_old_line_ends(code) {
+        return None;
+    }
+    let (texts, statements) = with_tree(code, |parsed| {
+        let is_refused = parsed.error.is_some();
+        is_refused.then(|| (lines_of_text(parsed.tokens), starts_of_statements(parsed.tokens)))
+    })??;
+    let lines = Lines::of(code);
+    let begins = |start: &usize| lines.at(*start).is_some_and(|line| line.starts_with(margin));
+    if !statements.iter().all(begins) {
+        return None;
+    }
+    let is_text = |start: usize| texts.iter().any(|(from, to)| *from < start && start < *to);
+    let has_margin = |line: &str| line.starts_with(margin) || line.trim().is_empty();
+    let keeps_texts = lines.iter().any(|(start, line)| is_text(start) && !has_margin(line));
+    let kept = lines.iter().map(|(start, line)| {
+        if keeps_texts && is_text(start) {
+            line
+        } else if line.trim().is_empty() {
+            end_of(line)
+        } else {
+            line.strip_prefix(margin).unwrap_or(line)
+        }
+    });
+    Some(kept.collect())
+}
+
+/// Whether a carriage return alone ends a line, as it may in Python. Lines are not told apart here
+/// then.
+fn has_old_line_ends(code: &str) -> bool {
+    code.split('\r').skip(1).any(|rest| !rest.starts_with('\n'))
+}
+
+/// The lines of a source with the offsets at which they start.
+struct Lines<'a>(Vec<(usize, &'a str)>);
+
+impl<'a> Lines<'a> {
+    fn of(source: &'a str) -> Self {
+        let mut offset = 0;
+        let located = |line: &'a str| {
+            let start = offset;
+            offset += line.len();
+            (start, line)
+        };
+        Self(source.split_inclusive('\n').map(located).collect())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (usize, &'a str)> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The line that has this offset.
+    fn at(&self, offset: usize) -> Option<&'a str> {
+        let after = self.0.partition_point(|(start, _)| *start <= offset);
+        self.0.get(after.checked_sub(1)?).map(|(_, line)| *line)
+    }
+}
+
+/// Where the text of strings begins and ends.
+fn lines_of_text(tokens: &Tokens) -> Vec<(usize, usize)> {
+    let is_text = |kind: TokenKind| {
+        matches!(kind, TokenKind::String | TokenKind::FStringMiddle | TokenKind::TStringMiddle)
+    };
+    let texts = tokens.iter().filter(|token| is_text(token.kind()));
+    texts.map(|token| (token.start().to_usize(), token.end().to_usize())).collect()
+}
+
+/// The offsets at which lines of statements begin.
+fn starts_of_statements(tokens: &Tokens) -> Vec<usize> {
+    let mut starts = Vec::new();
+    let mut is_new = true;
+    for token in tokens.iter() {
+        match token.kind() {
+            TokenKind::Newline => is_new = true,
+            TokenKind::NonLogicalNewline
+            | TokenKind::Comment
+            | TokenKind::Indent
+            | TokenKind::Dedent
+            | TokenKind::EndOfFile => {}
+            _ => {
+                if is_new {
+                    starts.push(token.start().to_usize());
+                }
+                is_new = false;
+            }
+        }
+    }
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn python(code: &str) -> Cow<'_, str> {
+        normal_form(code, Language::Python)
+    }
+
+    #[test]
+    fn a_fence_becomes_empty_lines() {
+        let cases = [
+            ("```python\nprint(1)\n```", "\nprint(1)\n"),
+            ("\n \n```py\nprint(1)\n```\n\n", "\n \n\nprint(1)\n\n\n"),
+            ("```\r\nprint(1)\r\n```\r\n", "\r\nprint(1)\r\n\r\n"),
+            ("~~~ Python3\nx = 1\n~~~", "\nx = 1\n"),
+            ("````python\ns = '''\n```\n'''\n````", "\ns = '''\n```\n'''\n"),
+            ("```python\ns = '''\n```\n'''\n```", "\ns = '''\n```\n'''\n"),
+            ("```python\nprint(1)", "\nprint(1)"),
+            ("  ```python\n  if x:\n      y()\n  ```", "\nif x:\n    y()\n"),
+        ];
+        for (code, expected) in cases {
+            assert_eq!(python(code), expected, "{code}");
+        }
+        let typescript = |code| normal_form(code, Language::TypeScript);
+        assert_eq!(typescript("```ts\n  f();\n```"), "\n  f();\n");
+        assert_eq!(typescript("~~~JavaScript\nf();\n~~~\n"), "\nf();\n\n");
+    }
+
+    #[test]
+    fn what_is_no_fence_stays() {
+        let cases = [
+            "  \u{c}~~~x",
+            "print('''\n```python\nx\n```\n''')",
+            "~~~x",
+            "~~~python\nx = 1",
+            "```bash\nls\n```",
+            "```ts\nf();\n```",
+            "``python\nx\n``",
+            "```print(1)```",
+            "Here it is:\n```python\nx\n```",
+            "",
+            "\n\n",
+        ];
+        for code in cases {
+            assert!(matches!(python(code), Cow::Borrowed(_)), "{code}");
+        }
+    }
+
+    #[test]
+    fn indentation_of_everything_goes() {
+        let cases = [
+            ("    x = 1\n    if x:\n        y()\n", "x = 1\nif x:\n    y()\n"),
+            ("\n\tx = 1\n\tif x:\n\t\ty()", "\nx = 1\nif x:\n\ty()"),
+            ("  x = 1\r\n\r\n  y = 2\r\n", "x = 1\r\n\r\ny = 2\r\n"),
+            // What a statement goes on with may stand anywhere, and so may comments.
+            ("# a\n  x = [\n1,\n    2]\n# b\n  y", "# a\nx = [\n1,\n  2]\n# b\ny"),
+            ("  x = 1 + \\\n2\n  y", "x = 1 + \\\n2\ny"),
+            // Text that was indented along with the program.
+            ("  s = '''\n  a\n\n    b'''\n  t", "s = '''\na\n\n  b'''\nt"),
+            ("  s = f'''\n  {a}\n  b'''\n  t", "s = f'''\n{a}\nb'''\nt"),
+            // Text that was not.
+            ("  s = '''\na\n    b\n'''\n  t", "s = '''\na\n    b\n'''\nt"),
+            ("  s = '''\n  a'''\n  t = f'''\n{b}\nc'''", "s = '''\n  a'''\nt = f'''\n{b}\nc'''"),
+        ];
+        for (code, expected) in cases {
+            assert_eq!(python(code), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_indented_as_a_whole_stays() {
+        let cases = [
+            "x = 1\n    y = 2",
+            "    x = 1\ny = 2",
+            "\tx = 1\n        y = 2",
+            "s = '''\n    a\n'''",
+            "    # only a comment",
+            "  \r~~~py",
+            "  x\r  y\n",
+            "    \n",
+        ];
+        for code in cases {
+            assert!(matches!(python(code), Cow::Borrowed(_)), "{code}");
+        }
+    }
+}

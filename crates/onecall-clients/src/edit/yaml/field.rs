@@ -1,0 +1,236 @@
+//! One field of a mapping: its value is set, or the field is taken out. JSON is edited as YAML
+//! between brackets.
+
+use onecall_config::document::{Node, Scalar, ScalarKind, Value as Yaml};
+use serde_json::{Map, Value};
+
+use super::brackets::{closing, colon_after, remove_flow};
+use super::lines::{Lines, extent, starts};
+use super::writing::{Quotes, field_lines, flow_value, inline_field};
+use super::{is_flow, parse, scalar_text};
+use crate::edit::splice::{lead, line_end, splice};
+use crate::edit::{EditError, Step, unusual};
+
+/// `text` with this value of the field `key` in the mapping that `path` leads to; mappings on the
+/// way that are missing are made.
+pub(in crate::edit) fn set(
+    text: &str,
+    path: &[Step<'_>],
+    key: &str,
+    value: &Value,
+) -> Result<String, EditError> {
+    let document = parse(text)?;
+    let writer = Writer { text, lines: Lines::of(text), is_json: is_json(text) };
+    let mut holder = &document;
+    for (index, step) in path.iter().enumerate() {
+        match step.find(holder)? {
+            Some((_, next)) if is_mapping_or_list(next) => holder = next,
+            found => {
+                let Step::Key(missing) = step else { return Err(step.absent()) };
+                let inner = nested(path.get(index + 1..).unwrap_or_default(), key, value)?;
+                return writer.put(holder, found, missing, &inner);
+            }
+        }
+    }
+    writer.put(holder, Step::Key(key).find(holder)?, key, value)
+}
+
+/// `text` without the field `key` of the mapping that `path` leads to.
+pub(in crate::edit) fn unset(
+    text: &str,
+    path: &[Step<'_>],
+    key: &str,
+) -> Result<String, EditError> {
+    let document = parse(text)?;
+    let lines = Lines::of(text);
+    let mut holder = &document;
+    for step in path {
+        holder = step.find(holder)?.ok_or_else(|| step.absent())?.1;
+    }
+    let Some((name, value)) = Step::Key(key).find(holder)? else { return Ok(text.to_owned()) };
+    let Some(name) = name else { return Err(unusual("it is not a mapping")) };
+    if is_flow(&lines, holder) {
+        let (open, entry) = (lines.offset(holder.at), lines.offset(name.at));
+        let is_only = starts(&lines, holder).len() == 1;
+        return Ok(remove_flow(text, open, entry, is_only)?.0);
+    }
+    let line = lines.range(name.at.line - 1);
+    let head = text.get(line.start..lines.offset(name.at)).unwrap_or_default();
+    if !head.trim().is_empty() || value.at.line != name.at.line {
+        return Err(unusual(&format!("'{key}' is not on a line of its own")));
+    }
+    Ok(splice(text, vec![(line, String::new())]))
+}
+
+/// A document that fields are put into.
+struct Writer<'t> {
+    text: &'t str,
+    lines: Lines<'t>,
+    is_json: bool,
+}
+
+/// A key with its value; an item of a list has no key.
+type Pair<'n> = (Option<&'n Node>, &'n Node);
+
+impl Writer<'_> {
+    /// Replaces the value that was found for `key`, or adds the field to `holder`.
+    fn put(
+        &self,
+        holder: &Node,
+        found: Option<Pair<'_>>,
+        key: &str,
+        value: &Value,
+    ) -> Result<String, EditError> {
+        match found {
+            Some((Some(name), old)) => self.replace(name, old, is_flow(&self.lines, holder), value),
+            Some((None, _)) => Err(unusual("it is not a mapping")),
+            None => self.add(holder, key, value),
+        }
+    }
+
+    fn replace(
+        &self,
+        key: &Node,
+        old: &Node,
+        is_between_brackets: bool,
+        value: &Value,
+    ) -> Result<String, EditError> {
+        let written = flow_value(value, self.quotes());
+        let Yaml::Scalar(scalar) = &old.value else {
+            return Err(unusual("its value is a list or a mapping"));
+        };
+        if scalar.text.is_empty() && scalar.kind == ScalarKind::Null {
+            let line = self.lines.range(key.at.line - 1);
+            let colon = colon_after(self.lines.text(key.at.line - 1), key.at.column - 1)?;
+            let place = line.start + colon + 1;
+            return Ok(splice(self.text, vec![(place..place, format!(" {written}"))]));
+        }
+        let start = self.lines.offset(old.at);
+        let end = self.lines.range(old.at.line - 1).end;
+        let rest = self.text.get(start..end).unwrap_or_default();
+        let length = scalar_length(rest, is_between_brackets)
+            .ok_or_else(|| unusual("its value goes over several lines"))?;
+        Ok(splice(self.text, vec![(start..start + length, written)]))
+    }
+
+    fn add(&self, holder: &Node, key: &str, value: &Value) -> Result<String, EditError> {
+        let (text, lines) = (self.text, &self.lines);
+        let end = line_end(text);
+        let starts = match &holder.value {
+            Yaml::Mapping(_) => starts(lines, holder),
+            Yaml::Scalar(Scalar { kind: ScalarKind::Null, .. }) => {
+                let lines = field_lines(key, value, "", end);
+                return Ok(format!("{text}{}{lines}", lead(text, end)));
+            }
+            _ => return Err(unusual("it is not a mapping")),
+        };
+        if is_flow(lines, holder) {
+            let open = lines.offset(holder.at);
+            let close = closing(text, open)? - 1;
+            let field = inline_field(key, value, self.quotes());
+            let Some(last) = starts.last() else {
+                return Ok(splice(text, vec![(open + 1..close, format!(" {field} "))]));
+            };
+            let body = text.get(..close).unwrap_or_default().trim_end();
+            let comma = if body.ends_with(',') { "" } else { "," };
+            let indent = lines.text(last.line).get(..last.column);
+            let gap = match indent.filter(|head| head.trim().is_empty()) {
+                Some(indent) => format!("{end}{indent}"),
+                None => " ".to_owned(),
+            };
+            return Ok(splice(
+                text,
+                vec![(body.len()..body.len(), format!("{comma}{gap}{field}"))],
+            ));
+        }
+        let Some(last) = starts.last() else { return Err(unusual("it is empty")) };
+        let after = lines.range(extent(lines, last).end - 1).end;
+        let field = field_lines(key, value, &" ".repeat(last.column), end);
+        let field = match text.get(..after).is_some_and(|before| before.ends_with('\n')) {
+            true => field,
+            // The last line has no end, and keeps having none.
+            false => format!("{end}{}", field.strip_suffix(end).unwrap_or(&field)),
+        };
+        Ok(splice(text, vec![(after..after, field)]))
+    }
+
+    fn quotes(&self) -> Quotes {
+        if self.is_json { Quotes::All } else { Quotes::Needed }
+    }
+}
+
+impl Step<'_> {
+    /// What this step leads to.
+    fn find<'n>(&self, holder: &'n Node) -> Result<Option<Pair<'n>>, EditError> {
+        match (&holder.value, self) {
+            (Yaml::Mapping(pairs), Self::Key(wanted)) => Ok(pairs
+                .iter()
+                .find(|(key, _)| scalar_text(key) == Some(wanted))
+                .map(|(key, value)| (Some(key), value))),
+            (Yaml::List(items), Self::Named(wanted)) => {
+                let found = items.iter().find(|item| super::named(item) == Some(wanted));
+                Ok(found.map(|item| (None, item)))
+            }
+            (Yaml::Scalar(Scalar { kind: ScalarKind::Null, .. }), _) => Ok(None),
+            _ => Err(unusual("it is not a mapping")),
+        }
+    }
+
+    fn absent(&self) -> EditError {
+        let (Self::Key(name) | Self::Named(name)) = self;
+        EditError::Absent { name: (*name).to_owned() }
+    }
+}
+
+/// A value inside as many new mappings as there are steps.
+fn nested(path: &[Step<'_>], key: &str, value: &Value) -> Result<Value, EditError> {
+    let keys = path.iter().map(|step| match step {
+        Step::Key(key) => Ok(*key),
+        Step::Named(_) => Err(step.absent()),
+    });
+    let mut keys = keys.collect::<Result<Vec<_>, _>>()?;
+    keys.push(key);
+    let wrapped = |inner: Value, key: &&str| Map::from_iter([((*key).to_owned(), inner)]).into();
+    Ok(keys.iter().rev().fold(value.clone(), wrapped))
+}
+
+fn is_mapping_or_list(node: &Node) -> bool {
+    !matches!(node.value, Yaml::Scalar(_))
+}
+
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+}
+
+/// The bytes of a scalar that `rest`, the rest of its line, begins with; `None` if it does not end
+/// there.
+fn scalar_length(rest: &str, is_between_brackets: bool) -> Option<usize> {
+    match rest.chars().next()? {
+        '"' => {
+            let mut is_escaped = false;
+            let quote = rest.char_indices().skip(1).find(|(_, character)| {
+                let is_end = *character == '"' && !is_escaped;
+                is_escaped = *character == '\\' && !is_escaped;
+                is_end
+            });
+            quote.map(|(at, _)| at + 1)
+        }
+        '\'' => {
+            let mut at = 1;
+            loop {
+                at += rest.get(at..)?.find('\'')? + 1;
+                if !rest.get(at..)?.starts_with('\'') {
+                    return Some(at);
+                }
+                at += 1;
+            }
+        }
+        '|' | '>' | '&' | '*' | '!' => None,
+        _ => {
+            let ends: &[char] = if is_between_brackets { &[',', ']', '}'] } else { &[] };
+            let end = rest.find(ends).unwrap_or(rest.len());
+            let end = rest.find(" #").map_or(end, |comment| comment.min(end));
+            Some(rest.get(..end)?.trim_end().len())
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Reads a file that was found in the format that it is written in.
+
+use crate::document::{self, Node};
+use crate::error::{ConfigErrors, Problem};
+use crate::expand::Environment;
+use crate::locate::{Found, Origin, PTC_MCP_NAME, PTC_MCP_VARIABLE};
+use crate::model::Config;
+use crate::parse::read_bytes;
+use crate::ptc_mcp;
+
+/// The format of a configuration file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// onecall's own: everything that is wrong with it is an error.
+    #[default]
+    Onecall,
+    /// That of ptc-mcp: what that server overlooks is a warning.
+    PtcMcp,
+}
+
+/// What a configuration file says.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Parsed {
+    /// What to run with.
+    pub config: Config,
+    /// The format that the file is written in.
+    pub format: Format,
+    /// What was overlooked in it, a line each.
+    pub warnings: Vec<String>,
+    /// Why servers are left out whose entries cannot be used, a line for each server.
+    pub skipped: Vec<String>,
+}
+
+impl Found {
+    /// Reads what the file held when it was chosen. It is a configuration of ptc-mcp if it was found
+    /// in the way of that server (by its variable, or by its name in the working directory) and has
+    /// no key that only onecall has.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(&self, environment: &Environment<'_>) -> Result<Parsed, ConfigErrors> {
+        if let Some(document) = self.ptc_mcp_document().filter(|_| self.is_found_as_ptc_mcp()) {
+            return self.parse_ptc_mcp(document, environment);
+        }
+        let parsed = read_bytes(&self.bytes, &self.path, environment);
+        let config = parsed.map_err(|errors| match self.ptc_mcp_advice(environment) {
+            Some(advice) => errors.with_advice(advice),
+            None => errors,
+        })?;
+        let (warnings, skipped) = (Vec::new(), Vec::new());
+        Ok(Parsed { config, format: Format::Onecall, warnings, skipped })
+    }
+
+    /// The format that the file is read in.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        match self.is_found_as_ptc_mcp() && self.ptc_mcp_document().is_some() {
+            true => Format::PtcMcp,
+            false => Format::Onecall,
+        }
+    }
+
+    fn is_found_as_ptc_mcp(&self) -> bool {
+        match self.origin {
+            Origin::Named(by) => by == PTC_MCP_VARIABLE,
+            Origin::WorkingDirectory => {
+                self.path.file_name().is_some_and(|name| name == PTC_MCP_NAME)
+            }
+            Origin::User => false,
+        }
+    }
+
+    /// The file as a document, if it has the form of ptc-mcp and no key of onecall's own.
+    fn ptc_mcp_document(&self) -> Option<Node> {
+        let text = str::from_utf8(&self.bytes).ok()?;
+        let is_named_json = self.path.extension().is_some_and(|extension| extension == "json");
+        document::read_expanded(text, is_named_json).ok().filter(ptc_mcp::is_ptc_mcp)
+    }
+
+    fn parse_ptc_mcp(
+        &self,
+        document: Node,
+        environment: &Environment<'_>,
+    ) -> Result<Parsed, ConfigErrors> {
+        let ptc_mcp::Reading { config, warnings, skipped } =
+            ptc_mcp::read(document, environment, &self.path)?;
+        let shown = |problem: &Problem| problem.in_one_line(&self.path);
+        let warnings = warnings.iter().map(shown).collect();
+        let skipped = skipped.iter().map(shown).collect();
+        Ok(Parsed { config, format: Format::PtcMcp, warnings, skipped })
+    }
+
+    /// What to say of a file that is wrong but would do for ptc-mcp.
+    fn ptc_mcp_advice(&self, environment: &Environment<'_>) -> Option<String> {
+        let Origin::Named(by) = self.origin else { return None };
+        let parsed = self.parse_ptc_mcp(self.ptc_mcp_document()?, environment).ok()?;
+        let advice = || {
+            format!(
+                "if this is a configuration of ptc-mcp, name it with {PTC_MCP_VARIABLE} in the place of {by}"
+            )
+        };
+        // Where every server is left out, the file is of no use there either.
+        let is_usable = parsed.skipped.is_empty() || !parsed.config.servers.is_empty();
+        is_usable.then(advice)
+    }
+}

@@ -1,0 +1,63 @@
+//! What one program may use. Numbers that are too large for onecall become the largest that it takes.
+
+use std::time::Duration;
+
+use onecall_core::{Limits, TotalLimits};
+
+use super::mapping::{Known, entries};
+use crate::document::{Node, Scalar, ScalarKind, Value};
+use crate::error::{Problem, Report};
+use crate::execution::{MAX_OUTPUT_BYTES, MAX_TOOL_CALLS, read_execution};
+use crate::reader::MAX_SECONDS;
+
+/// The keys of such a section, with the most that each may say.
+const LARGEST: [(&str, u64); 3] = [
+    ("timeout_seconds", MAX_SECONDS),
+    ("max_output_bytes", MAX_OUTPUT_BYTES),
+    ("max_tool_calls", MAX_TOOL_CALLS),
+];
+
+/// Reads the section `execution`.
+pub(super) fn read(
+    section: Node,
+    notes: &mut Report,
+    report: &mut Report,
+) -> (Limits, TotalLimits) {
+    let at = section.at;
+    let keys = LARGEST.map(|(name, _)| name);
+    let known = Known { what: "execution", keys: &keys, consequence: "" };
+    let mut pairs = entries(section, &known, notes, report);
+    for (key, value) in &mut pairs {
+        let name = key.as_written().unwrap_or_default();
+        let largest = LARGEST.iter().find(|(known, _)| *known == name).map(|(_, largest)| *largest);
+        if let (Value::Scalar(scalar), Some(largest)) = (&mut value.value, largest) {
+            join_digits(scalar);
+            if is_above(scalar, largest) {
+                let message = format!(
+                    "'{name}' in execution is more than onecall takes, and counts as {largest}"
+                );
+                notes.add(Problem::new(value.at, message));
+                *scalar = Scalar::plain(&largest.to_string());
+            }
+        }
+    }
+    let section = Node { at, value: Value::Mapping(pairs) };
+    read_execution(&section, report).unwrap_or_default()
+}
+
+/// YAML 1.1, which that server reads, has numbers such as `65_536`.
+fn join_digits(scalar: &mut Scalar) {
+    let is_number = scalar.text.starts_with(|first: char| first.is_ascii_digit())
+        && scalar.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    if scalar.kind == ScalarKind::Text && is_number {
+        *scalar = Scalar::plain(&scalar.text.replace('_', ""));
+    }
+}
+
+fn is_above(scalar: &Scalar, largest: u64) -> bool {
+    match scalar.kind {
+        ScalarKind::Integer(value) => u64::try_from(value).is_ok_and(|value| value > largest),
+        ScalarKind::Float(value) => value > Duration::from_secs(largest).as_secs_f64(),
+        ScalarKind::Null | ScalarKind::Boolean(_) | ScalarKind::Text => false,
+    }
+}

@@ -1,0 +1,57 @@
+//! Takes a mapping apart: what is known in it is kept, what is null counts as left out, and what is
+//! not known is named in a warning.
+
+use std::collections::HashMap;
+
+use crate::document::{Node, Value, given_twice};
+use crate::error::{Problem, Report};
+use crate::reader;
+
+/// What may stand in a mapping.
+pub(super) struct Known<'k> {
+    /// What messages call the mapping.
+    pub(super) what: &'k str,
+    pub(super) keys: &'k [&'k str],
+    /// What it means that an unknown key is ignored, for the end of a sentence.
+    pub(super) consequence: &'k str,
+}
+
+/// The known entries of a mapping that are not null, in the order of the file.
+pub(super) fn entries(
+    node: Node,
+    known: &Known<'_>,
+    notes: &mut Report,
+    report: &mut Report,
+) -> Vec<(Node, Node)> {
+    let Known { what, keys, consequence } = known;
+    let is_null = node.is_null();
+    let pairs = match node.value {
+        Value::Mapping(pairs) => pairs,
+        _ if is_null => return Vec::new(),
+        value => {
+            let node = Node { at: node.at, value };
+            let message = format!("{what} must be a mapping, not {}", node.describe());
+            report.add(Problem::new(node.at, message));
+            return Vec::new();
+        }
+    };
+    let mut lines: HashMap<String, usize> = HashMap::new();
+    let mut kept = Vec::with_capacity(pairs.len());
+    for (key, value) in pairs {
+        let Some(text) = key.as_written() else {
+            let message = format!("a key in {what} is {}, and is ignored", key.describe());
+            notes.add(Problem::new(key.at, message));
+            continue;
+        };
+        if let Some(line) = lines.insert(text.to_owned(), key.at.line) {
+            report.add(given_twice(text, line, key.at));
+        }
+        if !keys.contains(&text) {
+            let message = format!("unknown key '{text}' in {what} is ignored{consequence}");
+            notes.add(Problem::new(key.at, message).with_help(reader::meant(text, keys)));
+        } else if !value.is_null() {
+            kept.push((key, value));
+        }
+    }
+    kept
+}

@@ -1,0 +1,139 @@
+//! Which tools programs may call. An empty list restricts nothing, as for ptc-mcp. Names may be written
+//! as servers write them; where a name can be understood in two ways, `block` means both and `allow`
+//! neither.
+
+use super::mapping::{Known, entries};
+use crate::document::{Node, Position, Value};
+use crate::error::{Problem, Report};
+use crate::model::{ToolPattern, ToolPolicy};
+
+const KEYS: [&str; 2] = ["allow", "block"];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum List {
+    Allow,
+    Block,
+}
+
+impl List {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "'allow' in tools",
+            Self::Block => "'block' in tools",
+        }
+    }
+}
+
+/// Reads the section `tools`.
+pub(super) fn read(section: Node, notes: &mut Report, report: &mut Report) -> ToolPolicy {
+    let consequence = ", so it keeps no tool from programs";
+    let known = Known { what: "tools", keys: &KEYS, consequence };
+    let (mut allow, mut block): (Option<Written>, Option<Written>) = (None, None);
+    for (key, value) in entries(section, &known, notes, report) {
+        match key.as_written() {
+            Some("allow") => allow = Some(Written::read(List::Allow, &value, notes, report)),
+            _ => block = Some(Written::read(List::Block, &value, notes, report)),
+        }
+    }
+    let is_empty = allow.as_ref().is_some_and(|allow| allow.entries == 0);
+    let at = allow.as_ref().map(|allow| allow.at);
+    let [allow, block] = [allow, block].map(|list| list.filter(|list| list.entries > 0));
+    match (allow, block) {
+        (Some(allow), Some(block)) => {
+            let message = format!(
+                "tools has both 'allow' (line {}) and 'block' (line {})",
+                allow.at.line, block.at.line
+            );
+            report.add(Problem::new(allow.at.max(block.at), message).with_help("keep one of them"));
+            ToolPolicy::Block(vec![ToolPattern("*".to_owned())])
+        }
+        (Some(allow), None) => ToolPolicy::Allow(allow.patterns),
+        (None, Some(block)) => ToolPolicy::Block(block.patterns),
+        (None, None) => {
+            if let Some(at) = at.filter(|_| is_empty) {
+                let message = "'allow' in tools is empty, which restricts nothing: programs may \
+                               call every tool";
+                let help = "write `block: [\"*\"]` to keep all of them from programs";
+                notes.add(Problem::new(at, message).with_help(help));
+            }
+            ToolPolicy::AllowAll
+        }
+    }
+}
+
+/// One of the two lists.
+struct Written {
+    at: Position,
+    /// How many there are in it, those that cannot be used included: a list of such is not empty.
+    entries: usize,
+    patterns: Vec<ToolPattern>,
+}
+
+impl Written {
+    fn read(list: List, node: &Node, notes: &mut Report, report: &mut Report) -> Self {
+        let at = node.at;
+        let items = match &node.value {
+            Value::List(items) => items.as_slice(),
+            Value::Scalar(scalar) if scalar.text.is_empty() => &[],
+            Value::Scalar(_) => std::slice::from_ref(node),
+            Value::Mapping(_) => {
+                let message = format!("{} must be a list, not a mapping", list.name());
+                report.add(Problem::new(at, message));
+                &[]
+            }
+        };
+        let mut written = Self { at, entries: items.len(), patterns: Vec::new() };
+        for item in items {
+            let Some(name) = item.as_written().filter(|name| !name.trim().is_empty()) else {
+                let message = format!("an entry of {} names no tool and is ignored", list.name());
+                notes.add(Problem::new(item.at, message));
+                continue;
+            };
+            written.patterns.extend(pattern(list, name, item.at, notes));
+            // A space may be part of a name, or a slip.
+            if list == List::Block && name.trim() != name {
+                written.patterns.extend(pattern(list, name.trim(), item.at, notes));
+            }
+        }
+        written
+    }
+}
+
+/// What a name means: the tool that is called so, or that its server calls so.
+fn pattern(list: List, name: &str, at: Position, notes: &mut Report) -> Option<ToolPattern> {
+    let callable = |name: &str| -> String {
+        let kept = |it: char| it.is_ascii_alphanumeric() || it == '*';
+        name.chars().map(|it| if kept(it) { it } else { '_' }).collect()
+    };
+    if !name.contains(UNCERTAIN) {
+        return Some(ToolPattern(callable(name)));
+    }
+    let help = "name each tool, or use *";
+    if list == List::Allow {
+        let message =
+            format!("'{name}' of {} allows nothing: it can mean several tools", list.name());
+        notes.add(Problem::new(at, message).with_help(help));
+        return None;
+    }
+    let pattern = callable(&widened(name));
+    let message = format!("'{name}' of {} is read as '{pattern}'", list.name());
+    notes.add(Problem::new(at, message).with_help(help));
+    Some(ToolPattern(pattern))
+}
+
+/// Characters that stand for others in some patterns, and for themselves in names.
+const UNCERTAIN: [char; 3] = ['?', '[', ']'];
+
+/// A name with `*` for everything in it that may stand for other characters.
+fn widened(name: &str) -> String {
+    let mut wide = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once(UNCERTAIN) {
+        wide.push_str(before);
+        wide.push('*');
+        let is_set = rest.get(before.len()..).is_some_and(|found| found.starts_with('['));
+        rest = after.split_once(']').filter(|_| is_set).map_or(after, |(_, behind)| behind);
+    }
+    wide.push_str(rest);
+    wide
+}

@@ -1,0 +1,157 @@
+//! The servers of such a file. An entry that cannot be used leaves out its server.
+
+use std::collections::HashSet;
+
+use onecall_core::ServerName;
+
+use super::mapping::{Known, entries};
+use crate::document::{Node, Scalar, ScalarKind, Value};
+use crate::error::{Problem, Report};
+use crate::expand::{Environment, expand_known, unset};
+use crate::model::ServerConfig;
+use crate::server::{ServerReader, written_name};
+
+/// What an entry may say. Keys that only onecall has are not among them: a file with one of these is
+/// onecall's.
+const KEYS: [&str; 10] =
+    ["name", "transport", "type", "command", "args", "env", "cwd", "url", "headers", "disabled"];
+
+/// What a server does not need that is started as a process.
+const REMOTE_KEYS: [&str; 2] = ["url", "headers"];
+
+/// What a server does not need that is reached by its address.
+const PROCESS_KEYS: [&str; 4] = ["command", "args", "env", "cwd"];
+
+/// The servers that can be used, and why the others cannot: the first problem of each.
+pub(super) fn read(
+    items: Vec<Node>,
+    environment: &Environment<'_>,
+    notes: &mut Report,
+) -> (Vec<ServerConfig>, Vec<Problem>) {
+    let (mut servers, mut skipped) = (Vec::new(), Vec::new());
+    let mut names: HashSet<ServerName> = HashSet::new();
+    for item in items {
+        let at = item.at;
+        let name = written_name(&item).unwrap_or("(no name)").to_owned();
+        let mut problems = Report::default();
+        let label = format!("server '{name}'");
+        let entry = completed(item, &label, environment, notes, &mut problems);
+        let server = entry.and_then(|entry| {
+            let mut reader = ServerReader::new(environment, &mut problems).expanding(expand_known);
+            reader.server(&entry, None)
+        });
+        if server.as_ref().is_some_and(|server| !names.insert(server.name.clone())) {
+            problems.add(
+                Problem::new(at, "another server has its name").with_help("rename one of them"),
+            );
+        }
+        let shown = |problem: Problem| {
+            let message = format!("server '{name}' is skipped: {}", problem.message);
+            Problem { message, ..problem }
+        };
+        let problems: Vec<Problem> = problems.into_problems().into_iter().map(shown).collect();
+        match problems.first() {
+            Some(first) => skipped.push(first.clone()),
+            None => servers.extend(server),
+        }
+        problems.into_iter().for_each(|problem| notes.add(problem));
+    }
+    (servers, skipped)
+}
+
+/// An entry with what is known, set and of use in it, if it is one.
+fn completed(
+    item: Node,
+    label: &str,
+    environment: &Environment<'_>,
+    notes: &mut Report,
+    problems: &mut Report,
+) -> Option<Node> {
+    let at = item.at;
+    if !matches!(item.value, Value::Mapping(_)) {
+        let message = format!("its entry is {}, not a mapping", item.describe());
+        problems.add(Problem::new(at, message));
+        return None;
+    }
+    let known = Known { what: label, keys: &KEYS, consequence: "" };
+    let mut pairs = entries(item, &known, notes, problems);
+    pairs.retain(|(key, value)| {
+        !matches!(key.as_written(), Some("command" | "url")) || !is_empty(value)
+    });
+    let useless = useless_keys(&pairs);
+    pairs.retain(|(key, value)| {
+        let name = key.as_written().unwrap_or_default();
+        let is_useless = useless.contains(&name);
+        if is_useless && !is_empty(value) {
+            let message = format!("'{name}' of {label} is ignored: its transport does not use it");
+            notes.add(Problem::new(key.at, message));
+        }
+        !is_useless
+    });
+    for (key, value) in &mut pairs {
+        if let (Some("env" | "headers"), Value::Mapping(values)) =
+            (key.as_written(), &mut value.value)
+        {
+            drop_null(values, key.as_written().unwrap_or_default(), label, notes);
+        }
+        note_unset(value, label, environment, notes);
+    }
+    Some(Node { at, value: Value::Mapping(pairs) })
+}
+
+/// The keys that the transport of an entry has no use for. As for ptc-mcp, a command counts where
+/// nothing is said of a transport.
+fn useless_keys(pairs: &[(Node, Node)]) -> &'static [&'static str] {
+    let get = |wanted: &str| {
+        pairs.iter().find(|(key, _)| key.as_written() == Some(wanted)).map(|(_, value)| value)
+    };
+    let transport = get("transport").or_else(|| get("type")).and_then(Node::as_written);
+    match transport {
+        Some("stdio") => &REMOTE_KEYS,
+        Some(_) => &PROCESS_KEYS,
+        None if get("command").is_some() => &REMOTE_KEYS,
+        None => &PROCESS_KEYS,
+    }
+}
+
+/// Takes out what has no value. Names are not shown: someone who writes `TOKEN=abc` as a name has put
+/// the secret there.
+fn drop_null(values: &mut Vec<(Node, Node)>, key: &str, label: &str, notes: &mut Report) {
+    values.retain(|(name, value)| {
+        if value.is_null() {
+            let message = format!("an entry in '{key}' of {label} has no value and is left out");
+            notes.add(Problem::new(name.at, message).with_help("write \"\" for an empty value"));
+        }
+        !value.is_null()
+    });
+}
+
+/// Names the variables in a text that stay as they are written because they are not set.
+fn note_unset(node: &Node, label: &str, environment: &Environment<'_>, notes: &mut Report) {
+    match &node.value {
+        Value::Scalar(Scalar { text, kind: ScalarKind::Text }) => {
+            for name in unset(text, environment) {
+                let message = format!(
+                    "environment variable '{name}' is not set, and its reference stays as it is \
+                     written (in {label})"
+                );
+                notes.add(Problem::new(node.at, message));
+            }
+        }
+        Value::Scalar(_) => {}
+        Value::List(items) => {
+            items.iter().for_each(|item| note_unset(item, label, environment, notes));
+        }
+        Value::Mapping(pairs) => {
+            pairs.iter().for_each(|(_, value)| note_unset(value, label, environment, notes));
+        }
+    }
+}
+
+fn is_empty(node: &Node) -> bool {
+    match &node.value {
+        Value::Scalar(scalar) => scalar.text.is_empty(),
+        Value::List(items) => items.is_empty(),
+        Value::Mapping(pairs) => pairs.is_empty(),
+    }
+}

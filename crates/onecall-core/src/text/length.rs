@@ -1,0 +1,89 @@
+//! How long a text is for a model, and what is done about one that is too long. Counting
+//! exactly takes a tokenizer of forty megabytes; to bound what a server may say, an estimate
+//! is enough that is above the exact count for anything that people write.
+
+use std::borrow::Cow;
+
+/// Tokens that the note about a cut may have.
+const NOTE: usize = 24;
+
+/// Weights are parts of a token.
+const TOKEN: usize = 12;
+
+/// The weight of a character. Prose has about five letters to a token and JSON three
+/// characters; other scripts have one or two tokens to a character.
+fn weight(character: char) -> usize {
+    match character {
+        ' ' | 'a'..='z' => TOKEN / 3,
+        '\0'..='\u{7f}' => TOKEN / 2,
+        '\u{80}'..='\u{7ff}' => TOKEN,
+        '\u{800}'..='\u{ffff}' => TOKEN * 3 / 2,
+        _ => TOKEN * 3,
+    }
+}
+
+/// An estimate of the tokens of a text that is rather too high than too low.
+#[must_use]
+pub fn tokens(text: &str) -> usize {
+    text.chars().map(weight).sum::<usize>().div_ceil(TOKEN)
+}
+
+/// The beginning of a text that is too long, with a note of how much is missing; a text of
+/// at most `max` tokens as it is. `max` has to leave room for the note.
+#[must_use]
+pub fn cut(text: &str, max: usize) -> Cow<'_, str> {
+    let all = tokens(text);
+    if all <= max {
+        return Cow::Borrowed(text);
+    }
+    let room = max.saturating_sub(NOTE);
+    let head = text.get(..end_of_head(text, room)).unwrap_or_default().trim_end();
+    Cow::Owned(format!("{head} {}", note(all.saturating_sub(tokens(head)), all)))
+}
+
+/// What stands in the place of what was cut.
+fn note(missing: usize, all: usize) -> String {
+    format!("… (cut: about {} of {} tokens)", grouped(missing), grouped(all))
+}
+
+/// A number with its thousands apart: `26,000`.
+#[must_use]
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+fn end_of_head(text: &str, tokens: usize) -> usize {
+    let mut left = tokens.saturating_mul(TOKEN);
+    for (index, character) in text.char_indices() {
+        match left.checked_sub(weight(character)) {
+            Some(rest) => left = rest,
+            None => return index,
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_too_long_is_cut() {
+        assert_eq!(cut("short", 100), "short");
+        let long = "word ".repeat(10_000);
+        assert_eq!(cut(&long, 30), "word word word wor … (cut: about 16,661 of 16,667 tokens)");
+        for text in [long, "漢".repeat(1_000), "👍".repeat(1_000), "\"{}[]:".repeat(1_000)] {
+            for max in [30, 100, 999] {
+                assert!(tokens(&cut(&text, max)) <= max);
+            }
+        }
+    }
+}

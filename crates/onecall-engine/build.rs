@@ -1,0 +1,10 @@
+//! Compiles what stands in for libffi; see `src/python/absent_ffi.c`.
+
+fn main() {
+    const SOURCE: &str = "src/python/absent_ffi.c";
+    println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rerun-if-changed=build.rs");
+    // The interpreter, which needs these functions, stands later on the linker's command line than
+    // this crate does: the whole library has to be taken, not what is missing at this point.
+    cc::Build::new().file(SOURCE).link_lib_modifier("+whole-archive").compile("absent_ffi");
+}

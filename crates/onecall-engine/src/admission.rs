@@ -1,0 +1,379 @@
+//! Which programs may run at once, over all engines: so many, and with so much memory
+//! together.
+//!
+//! A program takes its memory limit from the total when it begins and gives it back at its
+//! end. Those that do not fit wait in the order in which they came, so a large one is not kept
+//! waiting by small ones that came later. A worker that is kept for a session keeps its memory.
+//! It is ended when it idles and the first program in the queue needs that memory.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onecall_core::{Failure, TotalLimits};
+use tokio::sync::oneshot;
+
+use crate::machine_memory;
+use crate::worker::Worker;
+
+/// Programs that wait; further ones are refused.
+const MAX_WAITING: usize = 1_000;
+
+const MEBIBYTE: u64 = 1024 * 1024;
+
+/// What to do where too many programs run.
+const REMEDY: &str = "nothing of it was executed; run it again later, or raise 'max_programs' and \
+     'max_total_memory_mb' in execution";
+
+/// How busy the engines are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Programs that run.
+    pub running: usize,
+    /// Programs that wait until others end.
+    pub waiting: usize,
+    /// Bytes of memory that programs and idle sessions have reserved.
+    pub reserved_bytes: u64,
+    /// Bytes of memory that they may reserve together.
+    pub total_bytes: u64,
+}
+
+/// Decides which programs may run.
+#[derive(Debug)]
+pub(crate) struct Admission(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    totals: TotalLimits,
+    /// The total of memory if none is configured.
+    default_total: u64,
+    running: usize,
+    reserved: u64,
+    queue: VecDeque<Waiter>,
+    /// In the order in which they became idle.
+    idle: VecDeque<Arc<IdleWorker>>,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    memory: u64,
+    admitted: oneshot::Sender<Place>,
+}
+
+/// A place among the programs that run, with the memory that was reserved for it.
+#[derive(Debug)]
+pub(crate) struct Place {
+    turn: Turn,
+    /// Absent if the program's worker has its memory already.
+    pub(crate) memory: Option<Reservation>,
+}
+
+/// One of the programs that run at once; the next one begins when this is dropped.
+#[derive(Debug)]
+struct Turn(Arc<Admission>);
+
+/// Memory that no other program can get until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    admission: Arc<Admission>,
+    bytes: u64,
+}
+
+/// A worker that keeps the variables of a session between two programs.
+#[derive(Debug)]
+pub(crate) struct KeptWorker {
+    pub(crate) worker: Worker,
+    pub(crate) memory: Reservation,
+}
+
+/// The place of a kept worker. It is empty once the worker was taken for a program or ended.
+#[derive(Debug)]
+struct IdleWorker {
+    bytes: u64,
+    kept: Mutex<Option<KeptWorker>>,
+}
+
+/// A session's handle to its worker, which ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct IdleHandle(Arc<IdleWorker>);
+
+impl Admission {
+    pub(crate) fn new(totals: TotalLimits) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(State {
+            totals,
+            default_total: machine_memory::default_total(),
+            running: 0,
+            reserved: 0,
+            queue: VecDeque::new(),
+            idle: VecDeque::new(),
+        })))
+    }
+
+    /// Goes on with other limits. Programs that run keep what they have.
+    pub(crate) fn set_totals(self: &Arc<Self>, totals: TotalLimits) {
+        self.state().totals = totals;
+        self.settle();
+    }
+
+    pub(crate) fn load(&self) -> Load {
+        let mut state = self.state();
+        state.forget_cancelled();
+        Load {
+            running: state.running,
+            waiting: state.queue.len(),
+            reserved_bytes: state.reserved,
+            total_bytes: state.total_for(0),
+        }
+    }
+
+    /// Waits until a program may run that needs `memory`, or none if its worker has it already.
+    /// While it waits, for `patience` at most, `waits` gets the number of programs before it.
+    pub(crate) async fn enter(
+        self: &Arc<Self>,
+        memory: Option<u64>,
+        patience: Duration,
+        waits: impl FnOnce(usize),
+    ) -> Result<Place, Failure> {
+        let memory = memory.unwrap_or(0);
+        let (queued, before) = {
+            let mut state = self.state();
+            if memory > state.total_for(memory) {
+                return Err(larger_than_all(memory, state.total_for(memory)));
+            }
+            state.forget_cancelled();
+            if (state.queue.is_empty() || memory == 0) && state.has_room(memory) {
+                return Ok(state.admit(self, memory));
+            }
+            if state.queue.len() >= MAX_WAITING {
+                let (running, waiting) = (state.running, state.queue.len());
+                let reason = format!("{running} run and {waiting} wait already; {REMEDY}");
+                return Err(Failure::TooManyPrograms { reason });
+            }
+            let before = state.queue.len();
+            let (admitted, place) = oneshot::channel();
+            state.queue.push_back(Waiter { memory, admitted });
+            (Queued { admission: Arc::clone(self), place }, before)
+        };
+        self.settle();
+        queued.wait(memory, patience, || waits(before)).await
+    }
+
+    /// Keeps a worker for the next program of its session.
+    pub(crate) fn keep(&self, kept: KeptWorker) -> IdleHandle {
+        let bytes = kept.memory.bytes;
+        let worker = Arc::new(IdleWorker { bytes, kept: Mutex::new(Some(kept)) });
+        let mut state = self.state();
+        state.idle.retain(|idle| idle.is_alive());
+        state.idle.push_back(Arc::clone(&worker));
+        IdleHandle(worker)
+    }
+
+    /// Lets every program begin that can begin now.
+    fn settle(self: &Arc<Self>) {
+        // Whatever is dropped here may call this function again, so the lock is not held.
+        while let Some(step) = self.next_step() {
+            match step {
+                // A place that is not wanted any more is given back.
+                Step::Begin(admitted, place) => drop(admitted.send(place)),
+                Step::End(worker) => drop(worker),
+            }
+        }
+    }
+
+    fn next_step(self: &Arc<Self>) -> Option<Step> {
+        self.state().next_step(self)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One thing to do for the programs that wait.
+enum Step {
+    /// A program can begin.
+    Begin(oneshot::Sender<Place>, Place),
+    /// The memory of an idle session is needed.
+    End(KeptWorker),
+}
+
+impl State {
+    /// What all programs may use. A single one may always use as much as its own limit,
+    /// unless the configuration says otherwise.
+    fn total_for(&self, memory: u64) -> u64 {
+        self.totals.memory_bytes.unwrap_or(self.default_total.max(memory))
+    }
+
+    fn fits(&self, memory: u64, reserved: u64) -> bool {
+        memory == 0 || reserved.saturating_add(memory) <= self.total_for(memory)
+    }
+
+    fn has_room(&self, memory: u64) -> bool {
+        self.running < self.totals.max_programs && self.fits(memory, self.reserved)
+    }
+
+    fn admit(&mut self, admission: &Arc<Admission>, memory: u64) -> Place {
+        self.running += 1;
+        self.reserved = self.reserved.saturating_add(memory);
+        let memory =
+            (memory > 0).then(|| Reservation { admission: Arc::clone(admission), bytes: memory });
+        Place { turn: Turn(Arc::clone(admission)), memory }
+    }
+
+    /// Takes out of the queue what waits no longer, and what can never begin after a change
+    /// of the limits.
+    fn forget_cancelled(&mut self) {
+        let mut queue = std::mem::take(&mut self.queue);
+        queue.retain(|waiter| {
+            !waiter.admitted.is_closed() && waiter.memory <= self.total_for(waiter.memory)
+        });
+        self.queue = queue;
+    }
+
+    fn next_step(&mut self, admission: &Arc<Admission>) -> Option<Step> {
+        self.forget_cancelled();
+        let first = self.queue.front()?.memory;
+        if self.has_room(first) {
+            return self.begin(0, admission);
+        }
+        if self.running >= self.totals.max_programs {
+            return None;
+        }
+        if let Some(worker) = self.end_idle(first) {
+            return Some(Step::End(worker));
+        }
+        // A session's program has its memory already. The first in the queue may get it when
+        // that program has ended.
+        let position = self.queue.iter().position(|waiter| waiter.memory == 0)?;
+        self.begin(position, admission)
+    }
+
+    fn begin(&mut self, position: usize, admission: &Arc<Admission>) -> Option<Step> {
+        let Waiter { memory, admitted } = self.queue.remove(position)?;
+        Some(Step::Begin(admitted, self.admit(admission, memory)))
+    }
+
+    /// The worker that has been idle for longest, if ending idle workers makes room for `memory`.
+    fn end_idle(&mut self, memory: u64) -> Option<KeptWorker> {
+        self.idle.retain(|idle| idle.is_alive());
+        let idle: u64 = self.idle.iter().map(|idle| idle.bytes).sum();
+        if !self.fits(memory, self.reserved.saturating_sub(idle)) {
+            return None;
+        }
+        // One that was taken for a program meanwhile is not idle any more.
+        std::iter::from_fn(|| self.idle.pop_front()).find_map(|idle| idle.take())
+    }
+}
+
+impl Place {
+    /// Whether no other program runs.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.turn.0.state().running == 1
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        {
+            let mut state = self.0.state();
+            state.running = state.running.saturating_sub(1);
+        }
+        self.0.settle();
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        {
+            let mut state = self.admission.state();
+            state.reserved = state.reserved.saturating_sub(self.bytes);
+        }
+        self.admission.settle();
+    }
+}
+
+impl IdleWorker {
+    fn is_alive(&self) -> bool {
+        self.kept().is_some()
+    }
+
+    fn take(&self) -> Option<KeptWorker> {
+        self.kept().take()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Option<KeptWorker>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl IdleHandle {
+    /// Whether the worker was not ended for its memory.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.0.is_alive()
+    }
+
+    /// Takes the worker for a program, if it was not ended for its memory.
+    pub(crate) fn take(&self) -> Option<KeptWorker> {
+        self.0.take()
+    }
+}
+
+impl Drop for IdleHandle {
+    fn drop(&mut self) {
+        drop(self.0.take());
+    }
+}
+
+/// A program in the queue. It leaves the queue when this is dropped.
+struct Queued {
+    admission: Arc<Admission>,
+    place: oneshot::Receiver<Place>,
+}
+
+impl Queued {
+    async fn wait(
+        mut self,
+        memory: u64,
+        patience: Duration,
+        waits: impl FnOnce(),
+    ) -> Result<Place, Failure> {
+        if let Ok(place) = self.place.try_recv() {
+            return Ok(place);
+        }
+        waits();
+        let Load { running, waiting, .. } = self.admission.load();
+        tracing::info!("a program waits: {running} run, {waiting} wait");
+        match tokio::time::timeout(patience, &mut self.place).await {
+            Ok(Ok(place)) => Ok(place),
+            Ok(Err(_)) => Err(larger_than_all(memory, self.admission.state().total_for(memory))),
+            Err(_) => {
+                let seconds = patience.as_secs_f64();
+                let Load { running, .. } = self.admission.load();
+                let reason =
+                    format!("{running} still run after it waited {seconds}s for them; {REMEDY}");
+                Err(Failure::TooManyPrograms { reason })
+            }
+        }
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.place.close();
+        // It may have been admitted in this very moment.
+        drop(self.place.try_recv());
+        self.admission.settle();
+    }
+}
+
+fn larger_than_all(memory: u64, total: u64) -> Failure {
+    let (memory, total) = (memory / MEBIBYTE, total / MEBIBYTE);
+    let message = format!(
+        "the program may use {memory} MB of memory, but all programs together only {total} MB; \
+         raise 'max_total_memory_mb' in execution, or lower 'memory_mb'"
+    );
+    Failure::refused("MemoryLimit", message)
+}
+
+#[cfg(test)]
+mod tests;

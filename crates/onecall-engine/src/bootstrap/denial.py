@@ -1,0 +1,124 @@
+"""What a program tried that the sandbox denies, as far as its exception shows.
+
+The gateway has a sentence for each of these, which tells the author what to do instead. Only
+exceptions that the interpreter or a library raised count; what a program raises by itself says
+nothing of the kind.
+"""
+
+import errno
+import linecache
+import os
+import re
+import socket
+import sys
+
+from _onecall_tools import ToolError
+
+NETWORK, FILES, PROCESSES, INPUT = "network", "files", "processes", "input"
+
+_REFUSALS = {errno.EACCES, errno.EPERM, errno.ENETUNREACH, errno.EAFNOSUPPORT}
+_NO_SUCH_FILE = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS}
+
+# Exceptions that are looked at for the reason of one; a program can make a chain without an end.
+_LONGEST_CHAIN = 100
+
+# Where libraries fail that find nothing to start processes with.
+_CANNOT_START = [
+    ("asyncio.base_events", "_make_subprocess_transport"),
+    ("multiprocessing.util", "spawnv_passfds"),
+]
+
+# Functions of `os` that fail in the line that calls them.
+_STARTS_A_PROCESS = re.compile(r"\b(fork|forkpty|exec[vl]\w*|spawn[vl]\w*|posix_spawnp?)\s*\(")
+
+
+def denied(error, is_own):
+    """What was denied, or `None`. `is_own(file)` says which files are the program's."""
+    try:
+        return _denied(error, is_own)
+    except Exception:
+        # Methods of the program's exceptions run here, and may do anything.
+        return None
+
+
+def _denied(error, is_own):
+    for _ in range(_LONGEST_CHAIN):
+        if error is None or isinstance(error, ToolError):
+            return None
+        if isinstance(error, BaseExceptionGroup):
+            found = (_denied(inner, is_own) for inner in error.exceptions)
+            return next(filter(None, found), None)
+        frame = _Frame(error)
+        is_raised = is_own(frame.file) and frame.line.startswith("raise")
+        if not is_raised and (found := _kind(error, frame)):
+            return found
+        # What happened before something that the program raises need not be its reason.
+        earlier = None if is_own(frame.file) else error.__context__
+        error = error.__cause__ or earlier
+    return None
+
+
+class _Frame:
+    """Where an exception was raised: the last frame that is not ours."""
+
+    def __init__(self, error):
+        self.file = self.name = self.line = ""
+        entry = error.__traceback__
+        while entry is not None:
+            code = entry.tb_frame.f_code
+            if not code.co_filename.startswith("<onecall>"):
+                self.file, self.name = code.co_filename, code.co_name
+                number = entry.tb_lineno
+            entry = entry.tb_next
+        if self.file:
+            self.line = linecache.getline(self.file, number).strip()
+
+    def is_in(self, module):
+        """Whether it is in this module of the standard library. The embedded interpreter calls
+        the file as the module."""
+        path = module.replace(".", "/")
+        return self.file == module or self.file.endswith((f"/{path}.py", f"/{path}/__init__.py"))
+
+
+def _kind(error, frame):
+    if isinstance(error, EOFError):
+        return INPUT if "input(" in frame.line and "EOF" in str(error) else None
+    if any(frame.is_in(module) and frame.name == name for module, name in _CANNOT_START):
+        return PROCESSES
+    if not isinstance(error, OSError):
+        return None
+    if isinstance(error, socket.gaierror) or _is_unknown_scheme(error):
+        return NETWORK
+    if frame.is_in("socket"):
+        return NETWORK if error.errno in _REFUSALS else None
+    if _starts_process(frame):
+        return PROCESSES if error.errno in _REFUSALS else None
+    if error.errno in _NO_SUCH_FILE and isinstance(error.filename, (str, bytes)):
+        return None if _is_seen(os.fsdecode(error.filename)) else FILES
+    return None
+
+
+def _is_unknown_scheme(error):
+    """Whether `urllib` was asked for a page and has no TLS."""
+    urllib = sys.modules.get("urllib.error")
+    return (
+        urllib is not None
+        and isinstance(error, urllib.URLError)
+        and str(error.reason).startswith("unknown url type: http")
+    )
+
+
+def _starts_process(frame):
+    if frame.is_in("subprocess") or "multiprocessing" in frame.file:
+        return True
+    return _STARTS_A_PROCESS.search(frame.line) is not None
+
+
+def _is_seen(path):
+    """Whether a file is where programs have files, so that only it is missing."""
+    try:
+        folder = os.path.dirname(os.path.abspath(path))
+        places = [place for place in (os.getcwd(), "/tmp", "/tools") if place != "/"]
+        return any(f"{folder}/".startswith(f"{place}/") for place in places)
+    except OSError:
+        return False

@@ -1,0 +1,35 @@
+"""What a program that awaits nothing at its top level needs of an event loop.
+
+It runs outside of any loop, so that it can run its own. But it may also start tasks or ask for the
+running loop, as it could if it awaited something, or ask for a loop to run until something is done.
+"""
+
+import asyncio
+
+import _onecall_loop
+
+# How programs run a loop of their own.
+_RUNNERS = {"Runner", "run", "run_forever", "run_until_complete"}
+
+
+def prepare(code):
+    """Whether the program is to run inside of a loop. If not, it finds a loop where it asks for
+    the current one."""
+    if "asyncio" not in code.co_names:
+        return False
+    names = _names(code)
+    if not names & _RUNNERS:
+        return True
+    if "get_event_loop" in names:
+        asyncio.set_event_loop(_onecall_loop.Loop())
+    return False
+
+
+def _names(code):
+    """The names and attributes that a program uses anywhere."""
+    names, rest = set(), [code]
+    while rest:
+        code = rest.pop()
+        names.update(code.co_names)
+        rest += [constant for constant in code.co_consts if isinstance(constant, type(code))]
+    return names

@@ -1,0 +1,28 @@
+"""Whether a program assigns a variable at its top level."""
+
+import ast
+
+# What has variables of its own.
+_SCOPES = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Lambda,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
+
+
+def assigns(tree, name):
+    """Whether `tree`, the syntax tree of a program, assigns `name` outside of its functions and
+    classes; within an `if` or a loop, too."""
+    waiting = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            return True
+        if not isinstance(node, _SCOPES):
+            waiting.extend(ast.iter_child_nodes(node))
+    return False

@@ -1,0 +1,375 @@
+//! What a worker asks about files and what the gateway answers, as packets on the socket
+//! that a worker of the embedded Python has for this.
+//!
+//! A worker waits for the answer to each request before it sends another. Paths are
+//! bytes, relative to one of the folders that its programs may use.
+
+use thiserror::Error;
+
+/// The longest path that is taken; the kernel takes none that is longer.
+pub(crate) const MAX_PATH: usize = 4095;
+
+/// Room for the longest request: a renaming, with two paths.
+pub(crate) const MAX_REQUEST: usize = 16 + 2 * (MAX_PATH + 3);
+
+/// Room for the longest answer.
+pub(crate) const MAX_ANSWER: usize = MAX_PATH + 64;
+
+/// The numbers that are told of a file: mode, inode, device, links, size, then the times
+/// of access, change and change of status in nanoseconds, blocks and their size.
+pub(crate) type Numbers = [i64; 10];
+
+/// A path beneath one of the folders, by the number of the folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place<'a> {
+    pub(crate) folder: u8,
+    pub(crate) path: &'a [u8],
+}
+
+/// What a worker asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request<'a> {
+    /// Open a regular file, with flags and mode as `open` takes them.
+    Open { place: Place<'a>, flags: u32, mode: u32 },
+    /// The numbers of what is there, or of the link that is there.
+    Status { place: Place<'a>, follow: bool },
+    /// Whether access is possible, in the bits of `access`.
+    Access { place: Place<'a>, mode: u32 },
+    /// Where a link leads.
+    ReadLink { place: Place<'a> },
+    /// The real path of a directory, beneath its folder.
+    Enter { place: Place<'a> },
+    /// The first names in a directory.
+    List { place: Place<'a> },
+    /// More names of the directory that was asked for last.
+    ListMore,
+    /// Create a directory.
+    MakeDirectory { place: Place<'a>, mode: u32 },
+    /// Remove a file or link.
+    RemoveFile { place: Place<'a> },
+    /// Remove an empty directory.
+    RemoveDirectory { place: Place<'a> },
+    /// Rename or move something.
+    Rename { from: Place<'a>, to: Place<'a> },
+    /// Set the permissions of a file or directory.
+    SetMode { place: Place<'a>, mode: u32 },
+    /// Set the times of access and of change, in nanoseconds, or both to now.
+    SetTimes { place: Place<'a>, times: Option<[i64; 2]> },
+}
+
+/// What the gateway answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer<'a> {
+    /// It is done; an opened file comes along as a descriptor.
+    Done,
+    /// It was refused with an error number, and a reason where the number does not say it.
+    Failed { errno: i32, reason: &'a str },
+    /// The numbers of a file.
+    Status(Numbers),
+    /// A path.
+    Path(&'a [u8]),
+    /// Names in a directory, see [`names`], and whether these are the last ones.
+    Names { last: bool, names: &'a [u8] },
+}
+
+/// A name in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name<'a> {
+    pub(crate) name: &'a [u8],
+    /// The file type bits of a mode, zero if the file system does not tell.
+    pub(crate) kind: u32,
+    pub(crate) inode: u64,
+}
+
+/// A packet that no honest peer sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a request for a file that cannot be read")]
+pub(crate) struct Malformed;
+
+const OPEN: u8 = b'o';
+const STATUS: u8 = b's';
+const ACCESS: u8 = b'a';
+const READ_LINK: u8 = b'l';
+const ENTER: u8 = b'e';
+const LIST: u8 = b'd';
+const LIST_MORE: u8 = b'm';
+const MAKE_DIRECTORY: u8 = b'k';
+const REMOVE_FILE: u8 = b'r';
+const REMOVE_DIRECTORY: u8 = b'x';
+const RENAME: u8 = b'n';
+const SET_MODE: u8 = b'p';
+const SET_TIMES: u8 = b't';
+const SET_TIMES_NOW: u8 = b'w';
+const DONE: u8 = b'D';
+const FAILED: u8 = b'F';
+const PATH: u8 = b'P';
+const NAMES: u8 = b'N';
+const NUMBERS: u8 = b'S';
+
+impl<'a> Request<'a> {
+    /// Reads a packet.
+    pub(crate) fn decode(packet: &'a [u8]) -> Result<Self, Malformed> {
+        let mut rest = packet;
+        let [kind] = take(&mut rest)?;
+        let request = match kind {
+            OPEN => Self::Open {
+                flags: number(&mut rest)?,
+                mode: number(&mut rest)?,
+                place: place(&mut rest)?,
+            },
+            STATUS => Self::Status { follow: number(&mut rest)? != 0, place: place(&mut rest)? },
+            ACCESS => Self::Access { mode: number(&mut rest)?, place: place(&mut rest)? },
+            READ_LINK => Self::ReadLink { place: place(&mut rest)? },
+            ENTER => Self::Enter { place: place(&mut rest)? },
+            LIST => Self::List { place: place(&mut rest)? },
+            LIST_MORE => Self::ListMore,
+            MAKE_DIRECTORY => {
+                Self::MakeDirectory { mode: number(&mut rest)?, place: place(&mut rest)? }
+            }
+            REMOVE_FILE => Self::RemoveFile { place: place(&mut rest)? },
+            REMOVE_DIRECTORY => Self::RemoveDirectory { place: place(&mut rest)? },
+            RENAME => Self::Rename { from: place(&mut rest)?, to: place(&mut rest)? },
+            SET_MODE => Self::SetMode { mode: number(&mut rest)?, place: place(&mut rest)? },
+            SET_TIMES => {
+                let times = [take(&mut rest)?, take(&mut rest)?].map(i64::from_le_bytes);
+                Self::SetTimes { times: Some(times), place: place(&mut rest)? }
+            }
+            SET_TIMES_NOW => Self::SetTimes { times: None, place: place(&mut rest)? },
+            _ => return Err(Malformed),
+        };
+        if rest.is_empty() { Ok(request) } else { Err(Malformed) }
+    }
+
+    /// Whether this has to do with the folder of this number.
+    pub(crate) fn concerns(&self, folder: u8) -> bool {
+        match *self {
+            Self::Open { place, .. }
+            | Self::Status { place, .. }
+            | Self::Access { place, .. }
+            | Self::ReadLink { place }
+            | Self::Enter { place }
+            | Self::List { place }
+            | Self::MakeDirectory { place, .. }
+            | Self::RemoveFile { place }
+            | Self::RemoveDirectory { place }
+            | Self::SetMode { place, .. }
+            | Self::SetTimes { place, .. } => place.folder == folder,
+            Self::Rename { from, to } => from.folder == folder || to.folder == folder,
+            Self::ListMore => false,
+        }
+    }
+
+    /// Writes a packet.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        match *self {
+            Self::Open { place, flags, mode } => {
+                packet(OPEN, &[flags, mode].map(u32::to_le_bytes), &[place])
+            }
+            Self::Status { place, follow } => {
+                packet(STATUS, &[u32::from(follow).to_le_bytes()], &[place])
+            }
+            Self::Access { place, mode } => packet(ACCESS, &[mode.to_le_bytes()], &[place]),
+            Self::ReadLink { place } => packet(READ_LINK, NO_NUMBERS, &[place]),
+            Self::Enter { place } => packet(ENTER, NO_NUMBERS, &[place]),
+            Self::List { place } => packet(LIST, NO_NUMBERS, &[place]),
+            Self::ListMore => packet(LIST_MORE, NO_NUMBERS, &[]),
+            Self::MakeDirectory { place, mode } => {
+                packet(MAKE_DIRECTORY, &[mode.to_le_bytes()], &[place])
+            }
+            Self::RemoveFile { place } => packet(REMOVE_FILE, NO_NUMBERS, &[place]),
+            Self::RemoveDirectory { place } => packet(REMOVE_DIRECTORY, NO_NUMBERS, &[place]),
+            Self::Rename { from, to } => packet(RENAME, NO_NUMBERS, &[from, to]),
+            Self::SetMode { place, mode } => packet(SET_MODE, &[mode.to_le_bytes()], &[place]),
+            Self::SetTimes { place, times: Some(times) } => {
+                packet(SET_TIMES, &times.map(i64::to_le_bytes), &[place])
+            }
+            Self::SetTimes { place, times: None } => packet(SET_TIMES_NOW, NO_NUMBERS, &[place]),
+        }
+    }
+}
+
+impl<'a> Answer<'a> {
+    /// Reads a packet.
+    pub(crate) fn decode(packet: &'a [u8]) -> Result<Self, Malformed> {
+        let mut rest = packet;
+        let [kind] = take(&mut rest)?;
+        Ok(match kind {
+            DONE => Self::Done,
+            FAILED => {
+                let errno = number(&mut rest)?.cast_signed();
+                Self::Failed { errno, reason: str::from_utf8(rest).map_err(|_| Malformed)? }
+            }
+            NUMBERS => {
+                let mut numbers = Numbers::default();
+                for number in &mut numbers {
+                    *number = i64::from_le_bytes(take(&mut rest)?);
+                }
+                Self::Status(numbers)
+            }
+            PATH => Self::Path(rest),
+            NAMES => Self::Names { last: number(&mut rest)? != 0, names: rest },
+            _ => return Err(Malformed),
+        })
+    }
+
+    /// Writes a packet.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Done => vec![DONE],
+            Self::Failed { errno, reason } => {
+                [&[FAILED][..], &errno.to_le_bytes(), reason.as_bytes()].concat()
+            }
+            Self::Status(numbers) => {
+                [&[NUMBERS][..], numbers.map(i64::to_le_bytes).as_flattened()].concat()
+            }
+            Self::Path(path) => [&[PATH][..], path].concat(),
+            Self::Names { last, names } => {
+                [&[NAMES][..], &u32::from(*last).to_le_bytes(), names].concat()
+            }
+        }
+    }
+}
+
+impl Name<'_> {
+    /// How much a name takes at most.
+    pub(crate) const LONGEST: usize = 14 + 255;
+
+    /// Appends this to the names of an answer.
+    pub(crate) fn encode(&self, names: &mut Vec<u8>) {
+        names.extend(self.inode.to_le_bytes());
+        names.extend(self.kind.to_le_bytes());
+        put_bytes(names, self.name);
+    }
+}
+
+/// The names of an answer; they end at the first that cannot be read.
+pub(crate) fn names(mut rest: &[u8]) -> impl Iterator<Item = Name<'_>> {
+    std::iter::from_fn(move || {
+        let inode = u64::from_le_bytes(take(&mut rest).ok()?);
+        let kind = number(&mut rest).ok()?;
+        Some(Name { name: bytes(&mut rest).ok()?, kind, inode })
+    })
+}
+
+const NO_NUMBERS: &[[u8; 0]] = &[];
+
+fn packet<const N: usize>(kind: u8, numbers: &[[u8; N]], places: &[Place<'_>]) -> Vec<u8> {
+    let mut packet = vec![kind];
+    packet.extend(numbers.as_flattened());
+    for place in places {
+        packet.push(place.folder);
+        put_bytes(&mut packet, place.path);
+    }
+    packet
+}
+
+/// What is longer than any path or name is cut off, and refused as too long by the other side.
+fn put_bytes(packet: &mut Vec<u8>, bytes: &[u8]) {
+    let length = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
+    packet.extend(length.to_le_bytes());
+    packet.extend(bytes.get(..usize::from(length)).unwrap_or_default());
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], Malformed> {
+    let (taken, after) = rest.split_first_chunk().ok_or(Malformed)?;
+    *rest = after;
+    Ok(*taken)
+}
+
+fn number(rest: &mut &[u8]) -> Result<u32, Malformed> {
+    take(rest).map(u32::from_le_bytes)
+}
+
+fn bytes<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Malformed> {
+    let length = usize::from(u16::from_le_bytes(take(rest)?));
+    let (taken, after) = rest.split_at_checked(length).ok_or(Malformed)?;
+    *rest = after;
+    Ok(taken)
+}
+
+fn place<'a>(rest: &mut &'a [u8]) -> Result<Place<'a>, Malformed> {
+    let [folder] = take(rest)?;
+    let path = bytes(rest)?;
+    // An honest worker has refused both in the words of Python.
+    if path.len() > MAX_PATH || path.contains(&0) {
+        return Err(Malformed);
+    }
+    Ok(Place { folder, path })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn packets_survive_the_way() {
+        let place = Place { folder: 1, path: b"a/\xff" };
+        for request in [
+            Request::Open { place, flags: 0o2101, mode: 0o600 },
+            Request::Status { place, follow: true },
+            Request::Access { place, mode: 4 },
+            Request::ReadLink { place },
+            Request::Enter { place },
+            Request::List { place },
+            Request::ListMore,
+            Request::MakeDirectory { place, mode: 0o777 },
+            Request::RemoveFile { place },
+            Request::RemoveDirectory { place },
+            Request::Rename { from: place, to: Place { folder: 0, path: b"" } },
+            Request::SetMode { place, mode: 0o644 },
+            Request::SetTimes { place, times: Some([i64::MIN, 7]) },
+            Request::SetTimes { place, times: None },
+        ] {
+            let packet = request.encode();
+            assert_eq!(Request::decode(&packet), Ok(request));
+            assert!(packet.len() <= MAX_REQUEST);
+            for end in 0..packet.len() {
+                assert_eq!(Request::decode(&packet[..end]), Err(Malformed), "{request:?}");
+            }
+        }
+        let mut listed = Vec::new();
+        let name = Name { name: b"\xff", kind: 0o100_000, inode: u64::MAX };
+        name.encode(&mut listed);
+        assert_eq!(names(&listed).collect::<Vec<_>>(), [name]);
+        for answer in [
+            Answer::Done,
+            Answer::Failed { errno: 13, reason: "no" },
+            Answer::Status([1, -2, 3, 4, 5, 6, 7, 8, 9, i64::MAX]),
+            Answer::Path(b"x/\xfe"),
+            Answer::Names { last: false, names: &listed },
+        ] {
+            let packet = answer.encode();
+            assert_eq!(Answer::decode(&packet), Ok(answer));
+        }
+    }
+
+    #[test]
+    fn paths_that_no_kernel_takes_are_refused() {
+        for path in [vec![b'x'; MAX_PATH + 1], b"a\0b".to_vec()] {
+            let request = Request::Enter { place: Place { folder: 0, path: &path } };
+            let packet = request.encode();
+            assert_eq!(Request::decode(&packet), Err(Malformed));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_bytes_are_a_request_or_an_error(
+            kind in prop_oneof![Just(OPEN), Just(RENAME), Just(LIST), any::<u8>()],
+            rest in vec(any::<u8>(), 0..60),
+        ) {
+            let bytes = [&[kind][..], &rest].concat();
+            if let Ok(request) = Request::decode(&bytes) {
+                let again = request.encode();
+                prop_assert_eq!(Request::decode(&again), Ok(request));
+            }
+            let _ = Answer::decode(&bytes);
+            let _ = names(&bytes).count();
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What a program did to protected files where the kernel opens files for it, and nothing
+//! but that can be known: the ones there are before it runs are compared with those after.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::protected::{is_protected, is_protected_name};
+
+/// How many names are looked at. Others go unseen, which is said.
+const MAX_NAMES: usize = 100_000;
+
+/// How many files are named.
+const NAMED: usize = 10;
+
+/// Below these there is nothing that is run, and a lot of it.
+const IGNORED: [&str; 2] = ["objects", "lfs"];
+
+/// The protected files of a workspace at one moment.
+#[derive(Debug, Default)]
+pub(crate) struct Witness {
+    files: BTreeMap<PathBuf, Mark>,
+    is_complete: bool,
+}
+
+/// The facts about a file that differ after it was changed.
+#[derive(Debug, PartialEq, Eq)]
+struct Mark {
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Witness {
+    /// Looks at the workspace.
+    pub(crate) fn look(workspace: &Path) -> Self {
+        let mut witness = Self { is_complete: true, ..Self::default() };
+        let mut seen = 0;
+        let mut rest = vec![PathBuf::new()];
+        while let Some(folder) = rest.pop() {
+            // What was removed meanwhile is not there.
+            let Ok(entries) = fs::read_dir(workspace.join(&folder)) else { continue };
+            let is_protected_folder = is_protected(&folder);
+            for entry in entries.flatten() {
+                seen += 1;
+                if seen > MAX_NAMES {
+                    witness.is_complete = false;
+                    return witness;
+                }
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                let path = folder.join(entry.file_name());
+                let Ok(metadata) = entry.metadata() else { continue };
+                if metadata.is_dir() && !(is_protected_folder && IGNORED.contains(&&*name)) {
+                    rest.push(path.clone());
+                }
+                if is_protected_folder || is_protected_name(&name) {
+                    witness.files.insert(path, Mark::of(&metadata));
+                }
+            }
+        }
+        witness
+    }
+
+    /// Says what became of the files since then, if anything did.
+    pub(crate) fn compare(&self, now: &Self) -> Option<String> {
+        // Of a new directory, its name says enough.
+        let is_new = |path: &Path| now.files.contains_key(path) && !self.files.contains_key(path);
+        let mut changes: Vec<String> = Vec::new();
+        for (path, mark) in &now.files {
+            match self.files.get(path) {
+                Some(before) if before == mark => {}
+                Some(_) => changes.push(format!("{path:?} (changed)")),
+                None if path.parent().is_some_and(is_new) => {}
+                None => changes.push(format!("{path:?} (created)")),
+            }
+        }
+        let gone = self.files.keys().filter(|path| !now.files.contains_key(*path));
+        changes.extend(gone.map(|path| format!("{path:?} (removed)")));
+        if changes.is_empty() {
+            return None;
+        }
+        let more = changes.len().saturating_sub(NAMED);
+        changes.truncate(NAMED);
+        let mut text = format!(
+            "Files in the workspace that other programs run were touched while this program \
+             ran: {}",
+            changes.join(", ")
+        );
+        if more > 0 {
+            text.push_str(&format!(" and {more} more"));
+        }
+        text.push_str("; look at them before anything is run there");
+        if !(self.is_complete && now.is_complete) {
+            text.push_str(". There are too many files to look at all of them");
+        }
+        Some(text)
+    }
+}
+
+impl Mark {
+    /// A directory is the same as long as it is not another: what is in it is looked at itself.
+    fn of(metadata: &Metadata) -> Self {
+        let inode = metadata.ino();
+        if metadata.is_dir() {
+            return Self { inode, size: 0, modified: (0, 0), changed: (0, 0) };
+        }
+        Self {
+            inode,
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The interpreter's `_ctypes`, replaced by a module that cannot be imported.
+//!
+//! There is no libffi behind it (`absent_ffi.c`), and it reads and writes any address of the worker.
+//! A program that imports `ctypes` gets the error that a Python built without libffi gives.
+
+use rustpython_vm::builtins::{PyModule, PyModuleDef, PyModuleSlots};
+use rustpython_vm::{AsObject, Context, PyObject, PyRef, PyResult, VirtualMachine};
+
+/// Defines the module. Added to the interpreter, it takes the place of the one that is built in.
+pub(super) fn module_def(context: &Context) -> &'static PyModuleDef {
+    Box::leak(Box::new(PyModuleDef {
+        name: context.intern_str("_ctypes"),
+        doc: None,
+        methods: &[],
+        slots: PyModuleSlots { create: Some(refuse), exec: None },
+    }))
+}
+
+fn refuse(
+    vm: &VirtualMachine,
+    _spec: &PyObject,
+    definition: &'static PyModuleDef,
+) -> PyResult<PyRef<PyModule>> {
+    let name = definition.name.as_str();
+    let message = vm.ctx.new_str(format!("No module named '{name}'"));
+    let class = vm.ctx.exceptions.module_not_found_error;
+    let error = vm.invoke_exception(class, vec![message.into()])?;
+    error.as_object().set_attr("name", vm.ctx.new_str(name), vm)?;
+    Err(error)
+}

@@ -1,0 +1,489 @@
+"""Files as Python programs know them, asked of the gateway: this process makes no file call.
+
+A program sees its workspace where it is, the tools below `/tools`, a scratch folder at `/tmp`
+if it has one, the directories that lead there, and nothing else. What it opens comes as a descriptor.
+"""
+
+import _frozen_importlib
+import _io
+import builtins
+import errno
+import io
+import os
+import posix
+import pwd
+import stat as modes
+import sys
+
+import _onecall_folders as folders
+
+# Where the folders are: the parts of the path, and the number.
+_FOLDERS = [(os.fsencode(path).strip(b"/").split(b"/"), number) for path, number in folders.folders()]
+
+# The number of the scratch folder, which some programs have.
+_SCRATCH = folders.scratch()
+
+# Longer ones are refused by every file system.
+_MAX_PATH = 4095
+
+_CHANGING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_O_PATH = 0o10000000
+_O_TMPFILE = 0o20000000
+
+# The program begins in its workspace.
+_working_directory = b"/" + b"/".join(_FOLDERS[0][0]) if _FOLDERS and _FOLDERS[0][1] == 0 else b"/"
+
+_native_open, _native_stat = _io.open, posix.stat
+_native_truncate, _native_chmod = posix.truncate, posix.chmod
+_NativeFileIO = _io.FileIO
+
+
+class _Place:
+    """Where a path leads: to a folder of ours, or to `parts` outside of all."""
+
+    def __init__(self, path):
+        self.given = path
+        path = os.fspath(path)
+        name = path if isinstance(path, bytes) else os.fsencode(path)
+        if b"\0" in name:
+            raise ValueError("embedded null byte")
+        if not name:
+            raise self.problem(errno.ENOENT)
+        if len(name) > _MAX_PATH:
+            raise self.problem(errno.ENAMETOOLONG)
+        self.folder = None
+        self.parts = []
+        whole = name if name.startswith(b"/") else _working_directory + b"/" + name
+        for part in whole.split(b"/"):
+            self._step(part)
+        if self.folder is not None:
+            # The kernel has its own mind about what ends with a slash.
+            self.path = b"/".join(self.rest or [b"."]) + (b"/" if name.endswith(b"/") else b"")
+
+    def _step(self, part):
+        if part in (b"", b"."):
+            return
+        if self.folder == _SCRATCH:
+            self._step_in_scratch(part)
+            return
+        if self.folder is not None:
+            self.depth += -1 if part == b".." else 1
+            if self.depth >= 0:
+                # Links are the kernel's to follow, so nothing is shortened here.
+                self.rest.append(part)
+                return
+            self._step_out()
+            return
+        if part == b"..":
+            del self.parts[-1:]
+        else:
+            self.parts.append(part)
+        self._enter()
+
+    def _step_out(self):
+        # The folder may be inside of another.
+        outside = self.parts[:-1]
+        self.folder, self.parts = None, []
+        for part in outside:
+            self._step(part)
+
+    def _enter(self):
+        for parts, number in _FOLDERS:
+            if parts == self.parts:
+                self.folder, self.rest, self.depth = number, [], 0
+
+    def _step_in_scratch(self, part):
+        # There are no links, and a workspace, which comes first, may be inside.
+        if part != b"..":
+            self.rest.append(part)
+        elif self.rest:
+            self.rest.pop()
+        else:
+            self._step_out()
+            return
+        for parts, _ in _FOLDERS[:1]:
+            if len(parts) == 1 + len(self.rest) and parts == self.parts + self.rest:
+                self.parts = parts[:]
+                self._enter()
+
+    def leads_to_folder(self):
+        """Whether it is a directory on the way to one of the folders."""
+        return any(parts[: len(self.parts)] == self.parts for parts, _ in _FOLDERS) or not self.parts
+
+    def problem(self, number, reason=None, other=None):
+        """The exception that says what is wrong with the path as it was given."""
+        names = (self.given,) if other is None else (self.given, None, other)
+        return OSError(number, reason or os.strerror(number), *names)
+
+    def ask(self, function, *arguments, other=None):
+        """Has the gateway do something."""
+        try:
+            return function(self.folder, self.path, *arguments)
+        except OSError as error:
+            problem = error
+        raise self.problem(problem.errno, problem.strerror, other)
+
+    def found(self):
+        """Whether the gateway is to be asked; raises if there is nothing."""
+        if self.folder is None and not self.leads_to_folder():
+            raise self.problem(errno.ENOENT)
+        return self.folder is not None
+
+    def changed(self, other=None):
+        """Raises unless the gateway is to be asked to change something here."""
+        if self.folder is None:
+            raise self.problem(errno.EACCES, other=other)
+
+
+def show_scratch():
+    """Shows a program its scratch folder."""
+    _FOLDERS.append(([b"tmp"], _SCRATCH))
+
+
+def _without_descriptor(path, *descriptors):
+    """Programs have no descriptors of directories."""
+    if any(it is not None for it in descriptors):
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+
+
+def open_descriptor(path, flags, mode=0o777, *, dir_fd=None):
+    """Opens a file and returns its descriptor."""
+    _without_descriptor(path, dir_fd)
+    place = _Place(path)
+    if flags & _CHANGING:
+        place.changed()
+    if flags & _O_PATH:
+        raise place.problem(errno.EACCES)
+    if flags & _O_TMPFILE:
+        raise place.problem(errno.EOPNOTSUPP)
+    if not place.found():
+        raise place.problem(errno.EACCES)
+    return place.ask(folders.open, flags, mode)
+
+
+def open_file(
+    file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None
+):
+    """Opens a file."""
+    if not isinstance(file, int):
+        file = os.fspath(file)
+        opener = opener or _opener
+    return _native_open(file, mode, buffering, encoding, errors, newline, closefd, opener)
+
+
+def _opener(path, flags):
+    return open_descriptor(path, flags, 0o666)
+
+
+def open_code(path):
+    """Opens a file with code in it."""
+    return open_file(path, "rb")
+
+
+class _FileIOType(type(_NativeFileIO)):
+    def __instancecheck__(cls, thing):
+        return isinstance(thing, _NativeFileIO)
+
+
+class FileIO(_NativeFileIO, metaclass=_FileIOType):
+    """A file without a buffer."""
+
+    def __init__(self, file, mode="r", closefd=True, opener=None):
+        if not isinstance(file, int):
+            opener = opener or _opener
+        super().__init__(file, mode, closefd, opener)
+
+
+def stat(path, *, dir_fd=None, follow_symlinks=True):
+    """What is known about a file."""
+    if isinstance(path, int):
+        return _native_stat(path)
+    _without_descriptor(path, dir_fd)
+    place = _Place(path)
+    if not place.found():
+        return os.stat_result((modes.S_IFDIR | 0o555, 0, 0, 2, os.getuid(), os.getgid(), 0, 0, 0, 0))
+    mode, inode, device, links, size, *times, blocks, block = place.ask(
+        folders.status, bool(follow_symlinks)
+    )
+    seconds = [time // 10**9 for time in times]
+    exact = [time / 10**9 for time in times]
+    # Whose a file is on the machine is none of a program's business.
+    owner = os.getuid(), os.getgid()
+    return os.stat_result(
+        (mode, inode % 2**64, device % 2**64, links, *owner, size, *seconds, *exact, *times, block, blocks)
+    )
+
+
+def lstat(path, *, dir_fd=None):
+    """What is known about a file or a link."""
+    return stat(path, dir_fd=dir_fd, follow_symlinks=False)
+
+
+def access(path, mode, *, dir_fd=None, effective_ids=False, follow_symlinks=True):
+    """Whether a file can be used in some way."""
+    try:
+        _without_descriptor(path, dir_fd)
+        place = _Place(path)
+        if not place.found():
+            return not mode & os.W_OK
+        place.ask(folders.access, mode & 7)
+        return True
+    except OSError:
+        return False
+
+
+def readlink(path, *, dir_fd=None):
+    """Where a link leads."""
+    _without_descriptor(path, dir_fd)
+    place = _Place(path)
+    if not place.found():
+        raise place.problem(errno.EINVAL)
+    return _like(place.given, place.ask(folders.read_link))
+
+
+def _like(path, name):
+    """Text for those who speak text."""
+    return name if isinstance(os.fspath(path), bytes) else os.fsdecode(name)
+
+
+def _entries(path):
+    if isinstance(path, int):
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    place = _Place(path)
+    if not place.found():
+        raise place.problem(errno.EACCES)
+    return place.ask(folders.list)
+
+
+def listdir(path=None):
+    """The names in a directory."""
+    path = "." if path is None else path
+    return [_like(path, name) for name, _, _ in _entries(path)]
+
+
+class DirEntry:
+    """A name in a directory, and what the directory says about it."""
+
+    __slots__ = ("name", "path", "_kind", "_inode", "_followed", "_itself")
+
+    def __init__(self, directory, name, kind, inode):
+        self.name, self.path = name, os.path.join(directory, name)
+        self._kind, self._inode = kind, inode
+        self._followed = self._itself = None
+
+    def __fspath__(self):
+        return self.path
+
+    def __repr__(self):
+        return f"<DirEntry {self.name!r}>"
+
+    def inode(self):
+        return self._inode
+
+    def stat(self, *, follow_symlinks=True):
+        if follow_symlinks and self.is_symlink():
+            self._followed = self._followed or stat(self.path)
+            return self._followed
+        self._itself = self._itself or lstat(self.path)
+        return self._itself
+
+    def _is(self, kind, follow_symlinks):
+        if self._kind and not (follow_symlinks and self._kind == modes.S_IFLNK):
+            return self._kind == kind
+        try:
+            return modes.S_IFMT(self.stat(follow_symlinks=follow_symlinks).st_mode) == kind
+        except FileNotFoundError:
+            return False
+
+    def is_dir(self, *, follow_symlinks=True):
+        return self._is(modes.S_IFDIR, follow_symlinks)
+
+    def is_file(self, *, follow_symlinks=True):
+        return self._is(modes.S_IFREG, follow_symlinks)
+
+    def is_symlink(self):
+        return self._is(modes.S_IFLNK, False)
+
+    def is_junction(self):
+        return False
+
+
+class _Scan:
+    """What `scandir` returns."""
+
+    def __init__(self, entries):
+        self._entries = entries
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self._entries)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self._entries = iter(())
+
+
+def scandir(path=None):
+    """The entries of a directory."""
+    path = "." if path is None else path
+    shown = os.fspath(path) if not isinstance(path, int) else path
+    entries = _entries(path)
+    return _Scan(DirEntry(shown, _like(shown, name), kind, inode) for name, kind, inode in entries)
+
+
+def mkdir(path, mode=0o777, *, dir_fd=None):
+    """Creates a directory."""
+    _without_descriptor(path, dir_fd)
+    place = _Place(path)
+    place.changed()
+    place.ask(folders.mkdir, mode & 0o777)
+
+
+def remove(path, *, dir_fd=None):
+    """Removes a file."""
+    _without_descriptor(path, dir_fd)
+    place = _Place(path)
+    place.changed()
+    place.ask(folders.remove)
+
+
+def unlink(path, *, dir_fd=None):
+    """Removes a file."""
+    remove(path, dir_fd=dir_fd)
+
+
+def rmdir(path, *, dir_fd=None):
+    """Removes an empty directory."""
+    _without_descriptor(path, dir_fd)
+    place = _Place(path)
+    place.changed()
+    place.ask(folders.rmdir)
+
+
+def rename(src, dst, *, src_dir_fd=None, dst_dir_fd=None):
+    """Renames a file or directory."""
+    _without_descriptor(src, src_dir_fd, dst_dir_fd)
+    source, target = _Place(src), _Place(dst)
+    source.changed(dst)
+    if target.folder is None:
+        raise source.problem(errno.EACCES, other=dst)
+    source.ask(folders.rename, target.folder, target.path, other=dst)
+
+
+def replace(src, dst, *, src_dir_fd=None, dst_dir_fd=None):
+    """Renames a file or directory, and overwrites what is there."""
+    rename(src, dst, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+
+def truncate(path, length):
+    """Cuts a file off, or makes it longer."""
+    if isinstance(path, int):
+        return _native_truncate(path, length)
+    descriptor = open_descriptor(path, os.O_WRONLY)
+    try:
+        os.ftruncate(descriptor, length)
+    finally:
+        os.close(descriptor)
+
+
+def chmod(path, mode, *, dir_fd=None, follow_symlinks=True):
+    """Changes the mode of a file, which outside of a scratch folder is refused unless it has that
+    mode already."""
+    if isinstance(path, int):
+        return _native_chmod(path, mode)
+    _without_descriptor(path, dir_fd)
+    place = _Place(path)
+    if place.folder == _SCRATCH:
+        return place.ask(folders.set_mode, mode & 0o777)
+    found = stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
+    if modes.S_IMODE(found.st_mode) != mode & 0o7777:
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+
+def utime(path, times=None, *, ns=None, dir_fd=None, follow_symlinks=True):
+    """Sets the times of access and of change, or both to now."""
+    _without_descriptor(path, dir_fd)
+    if times is not None and ns is not None:
+        raise ValueError("utime: you may specify either 'times' or 'ns' but not both")
+    place = _Place(path)
+    place.changed()
+    if times is not None:
+        ns = [time * 10**9 if isinstance(time, int) else round(time * 10**9) for time in times]
+    place.ask(folders.set_times, *(ns or ()))
+
+
+def chdir(path):
+    """Changes the working directory."""
+    global _working_directory
+    if isinstance(path, int):
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    place = _Place(path)
+    parts = place.parts
+    if place.found():
+        inside = place.ask(folders.enter)
+        parts = parts + [inside] if inside else parts
+    _working_directory = b"/" + b"/".join(parts)
+
+
+def fchdir(fd):
+    """Programs have no descriptors of directories."""
+    raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+
+
+def getcwd():
+    """The working directory."""
+    return os.fsdecode(_working_directory)
+
+
+def getcwdb():
+    """The working directory as bytes."""
+    return _working_directory
+
+
+def getpwuid(uid):
+    """There is no list of users."""
+    raise KeyError(f"getpwuid(): uid not found: {uid}")
+
+
+def getpwnam(name):
+    """There is no list of users."""
+    raise KeyError(f"getpwnam(): name not found: {name!r}")
+
+
+def install():
+    """Puts these in the place of the functions that would call the kernel."""
+    here = globals()
+    names = (
+        "stat lstat access readlink listdir scandir mkdir remove unlink rmdir rename replace "
+        "truncate chmod utime chdir fchdir getcwd getcwdb DirEntry"
+    )
+    replaced = {name: here[name] for name in names.split()} | {"open": open_descriptor}
+    open_descriptor.__name__ = open_descriptor.__qualname__ = "open"
+    open_file.__name__ = open_file.__qualname__ = "open"
+    for name, function in replaced.items():
+        function.__module__ = "posix"
+        setattr(posix, name, function)
+        setattr(os, name, function)
+    os.supports_dir_fd = set()
+    os.supports_effective_ids = set()
+    os.supports_fd = {stat, truncate}
+    os.supports_follow_symlinks = {stat}
+    for module in _io, io:
+        module.open, module.open_code, module.FileIO = open_file, open_code, FileIO
+    for thing in open_file, open_code, FileIO:
+        thing.__module__ = "_io"
+    builtins.open = open_file
+    pwd.getpwuid, pwd.getpwnam, pwd.getpwall = getpwuid, getpwnam, list
+    # Modules in the workspace, for programs that put it there.
+    _frozen_importlib._install_external_importers()
+    sys.path.clear()
+
+
+install()

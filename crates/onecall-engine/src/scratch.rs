@@ -1,0 +1,175 @@
+//! The folder in memory that a Python program has at `/tmp` if its text names it. Other programs
+//! run as if there were no such thing.
+//!
+//! For the embedded Python, the gateway holds the folder and opens files in it, as it does in a
+//! workspace; the zygote makes it when the program first asks for a file there. The system's Python
+//! opens files itself: such a program gets a zygote of its own, with the folder in its root.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use onecall_core::Failure;
+pub(crate) use onecall_jail::Scratch;
+
+use crate::files::Folder;
+use crate::pool::Engine;
+use crate::worker::{Run, Worker};
+use crate::zygote::Zygote;
+
+/// The wall that a scratch folder needs: it is mounted where that root is.
+pub(crate) const WALL: &str = "empty root";
+
+/// Exceptions of programs that could not use the folder.
+const CONSEQUENCES: [&str; 4] =
+    ["FileNotFoundError", "PermissionError", "OSError", "OperationalError"];
+
+/// Whether the text of a program names the folder, or the module that works in it.
+pub(crate) fn is_named(code: &str) -> bool {
+    code.contains("tempfile") || code.contains(Scratch::PLACE)
+}
+
+/// How programs of an engine come to a scratch folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Provision {
+    /// Not at all.
+    Never,
+    /// The gateway opens files in it for them.
+    Opened,
+    /// It is in the root of their zygote, which has only one program or session.
+    Mounted(Scratch),
+    /// They have to begin in a zygote that has one; this one has none.
+    Elsewhere,
+}
+
+const BEGAN_WITHOUT: &str = "the session began with a program whose text names neither `tempfile` \
+     nor `/tmp`; reset it and begin with one that does";
+
+impl Engine {
+    /// Decides what a program has at `/tmp` that runs in `worker`. A session keeps its folder.
+    pub(crate) fn grant_scratch(&self, worker: &Worker, run: Run<'_>) -> Granted {
+        let slot = worker.slot();
+        if let Some(scratch) = slot.granted() {
+            return Granted::Folder(scratch);
+        }
+        let scratch = match self.provision {
+            Provision::Never => return Granted::Nothing,
+            _ if !is_named(&run.program.code) => return Granted::Nothing,
+            Provision::Elsewhere => return Granted::Refused(BEGAN_WITHOUT.to_owned()),
+            Provision::Opened => Scratch::of(run.limits.memory_bytes),
+            Provision::Mounted(scratch) => scratch,
+        };
+        match worker.missing_wall(WALL) {
+            Some(reason) => Granted::Refused(reason),
+            None => {
+                slot.grant(scratch);
+                Granted::Folder(scratch)
+            }
+        }
+    }
+}
+
+/// What a program has at `/tmp`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Granted {
+    /// A folder of its own.
+    Folder(Scratch),
+    /// Nothing, as most programs.
+    Nothing,
+    /// Nothing, though its text names the folder, for this reason.
+    Refused(String),
+}
+
+impl Granted {
+    /// How much memory the folder takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Self::Folder(scratch) => scratch.bytes,
+            Self::Nothing | Self::Refused(_) => 0,
+        }
+    }
+
+    /// Why a program that names the folder has none.
+    pub(crate) fn refused(&self) -> Option<&str> {
+        match self {
+            Self::Refused(reason) => Some(reason),
+            Self::Folder(_) | Self::Nothing => None,
+        }
+    }
+}
+
+/// A line for the author of a program that failed for want of the folder.
+pub(crate) fn explain(failure: &Failure, reason: &str) -> Option<String> {
+    let Failure::Raised { error, .. } = failure else { return None };
+    let place = Scratch::PLACE;
+    CONSEQUENCES
+        .contains(&error.kind.as_str())
+        .then(|| format!("this program has no scratch folder at {place}: {reason}"))
+}
+
+/// The scratch folder of one worker of the embedded Python, whose programs are not known when the
+/// worker is forked.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    zygote: Arc<Zygote>,
+    /// How much memory the folder may take; none yet if zero.
+    granted: AtomicU64,
+    folder: OnceLock<Result<Folder, String>>,
+}
+
+impl Slot {
+    /// The slot of a worker that this zygote forks.
+    pub(crate) fn new(zygote: &Arc<Zygote>) -> Arc<Self> {
+        let (zygote, granted) = (Arc::clone(zygote), AtomicU64::new(0));
+        Arc::new(Self { zygote, granted, folder: OnceLock::new() })
+    }
+
+    /// Lets the worker's programs use the folder from now on.
+    pub(crate) fn grant(&self, scratch: Scratch) {
+        self.granted.store(scratch.bytes, Ordering::Release);
+    }
+
+    /// What the worker's programs may use, if anything.
+    pub(crate) fn granted(&self) -> Option<Scratch> {
+        let bytes = self.granted.load(Ordering::Acquire);
+        (bytes > 0).then_some(Scratch { bytes })
+    }
+
+    /// The folder, which is made when it is first asked for and then prepared by `arrange`; or
+    /// why it could not be made. None if no program may use it. Blocks.
+    pub(crate) fn folder(&self, arrange: impl FnOnce(&Folder)) -> Option<Result<&Folder, &str>> {
+        let scratch = self.granted()?;
+        let made = self.folder.get_or_init(|| {
+            let descriptor = self.zygote.make_scratch(scratch)?;
+            let folder = Folder::scratch(descriptor);
+            arrange(&folder);
+            Ok(folder)
+        });
+        Some(made.as_ref().map_err(String::as_str))
+    }
+
+    /// Why the folder could not be made, if that was tried.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.folder.get()?.as_ref().err().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_named;
+
+    #[test]
+    fn a_text_names_it_in_plain_words_only() {
+        for code in [
+            "import tempfile",
+            "from tempfile import mkdtemp",
+            "open('/tmp/x', 'w')",
+            "Path(\"/tmp\") / 'x'",
+            "# /tmp",
+        ] {
+            assert!(is_named(code), "{code}");
+        }
+        for code in ["", "import temp", "open('tmp/x')", "'/t' + 'mp'", "open('/TMP/x')"] {
+            assert!(!is_named(code), "{code}");
+        }
+    }
+}

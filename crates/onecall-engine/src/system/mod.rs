@@ -1,0 +1,19 @@
+//! What the engines ask of the operating system that not every Unix answers in the same way.
+//!
+//! Both files have the same functions. `other.rs` asks for nothing but what every Unix has, so that
+//! its tests run on Linux, too.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(any(test, not(target_os = "linux")))]
+#[cfg_attr(target_os = "linux", allow(dead_code, reason = "compiled for its tests"))]
+mod other;
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{
+    ExitWatch, RECEIVE, SEND, Wakeup, enlarge_pipe, open_own_size, packet_sockets,
+};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use other::{
+    ExitWatch, RECEIVE, SEND, Wakeup, enlarge_pipe, open_own_size, packet_sockets,
+};

@@ -1,0 +1,98 @@
+//! What a program names in an import: the folders that `onecall generate` makes, whether or
+//! not there are any.
+
+/// The names of the folder with all servers.
+const ROOTS: [&str; 2] = ["servers", "mcp-apis"];
+
+/// What an import is a request for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Requested<'a> {
+    /// The functions that call tools by name.
+    Client,
+    /// The folder of all servers, from which nothing can be imported.
+    Root,
+    /// All tools of a server.
+    Server(&'a str),
+    /// Something below a server: one of its categories, or a tool of it.
+    Part { server: &'a str, part: &'a str },
+    /// One tool in a category of a server.
+    InCategory { server: &'a str, category: &'a str, tool: &'a str },
+}
+
+impl<'a> Requested<'a> {
+    /// Reads the path of an import; `None` if it is none of ours.
+    pub(super) fn of(specifier: &'a str) -> Option<Self> {
+        let is_leading = |part: &&str| matches!(*part, "" | "." | ".." | "@" | "~");
+        let mut parts: Vec<&str> = specifier.split('/').skip_while(is_leading).collect();
+        if let Some(last) = parts.last_mut() {
+            *last = without_extension(last);
+        }
+        // The index of a folder is the folder, and so is a path that ends with a slash.
+        if let [_, .., "" | "index"] = parts.as_slice() {
+            parts.pop();
+        }
+        match parts.as_slice() {
+            // The client, as the files of tools name it.
+            ["client"] if specifier.starts_with('.') => Some(Self::Client),
+            [root, rest @ ..] if ROOTS.contains(root) => match rest {
+                [] => Some(Self::Root),
+                ["client"] => Some(Self::Client),
+                [server] => Some(Self::Server(server)),
+                [server, part] => Some(Self::Part { server, part }),
+                [server, category, tool] => Some(Self::InCategory { server, category, tool }),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn without_extension(part: &str) -> &str {
+    let extensions = [".d.ts", ".ts", ".js", ".mts", ".mjs"];
+    extensions.iter().find_map(|it| part.strip_suffix(it)).unwrap_or(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_named_in_many_ways() {
+        let sales = Some(Requested::Server("sales"));
+        let query = Some(Requested::Part { server: "sales", part: "query" });
+        let (server, tool) = ("sales", "list_orders");
+        let one = Requested::InCategory { server, category: "query", tool };
+        let odd = Requested::InCategory { server, category: "queries", tool };
+        let cases = [
+            ("./servers/financial-data", Some(Requested::Server("financial-data"))),
+            ("./servers/sales/index.ts", sales),
+            ("../servers/sales.js", sales),
+            ("../../mcp-apis/sales", sales),
+            ("mcp-apis/sales", sales),
+            ("@/servers/sales/", sales),
+            ("~/mcp-apis/sales", sales),
+            ("./mcp-apis/sales/query", query),
+            ("./mcp-apis/sales/query/", query),
+            ("./mcp-apis/sales/query/index", query),
+            ("../mcp-apis/sales/query/index.js", query),
+            ("mcp-apis/sales/query.ts", query),
+            ("./servers/sales/query/list_orders", Some(one)),
+            ("./mcp-apis/sales/query/list_orders.js", Some(one)),
+            ("./mcp-apis/sales/queries/list_orders.js", Some(odd)),
+            ("./mcp-apis/sales/query/deep/er", None),
+            ("./mcp-apis/client.js", Some(Requested::Client)),
+            ("../../client.js", Some(Requested::Client)),
+            ("client", None),
+            ("./servers", Some(Requested::Root)),
+            ("./mcp-apis/index.js", Some(Requested::Root)),
+            ("./other/sales", None),
+            ("fs", None),
+            ("node:fs", None),
+            ("index", None),
+            ("", None),
+        ];
+        for (specifier, expected) in cases {
+            assert_eq!(Requested::of(specifier), expected, "{specifier}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The walls that the Linux kernel provides, one file each.
+
+mod canaries;
+mod counted;
+mod descriptors;
+mod filesystem;
+mod inheritance;
+mod keeper;
+mod lifetime;
+mod namespaces;
+mod oom;
+mod privileges;
+mod report;
+mod resources;
+mod root;
+mod scratch;
+mod syscalls;
+mod walls;
+
+pub(crate) use walls::Linux;

@@ -1,0 +1,122 @@
+//! A root directory with nothing in it but what a program may reach.
+//!
+//! Landlock refuses to open files but not to ask whether they exist; here there is
+//! nothing to ask about. The zygote lays the root out once, each worker moves in.
+#![expect(unsafe_code, reason = "the attributes of a mount have no safe form")]
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use rustix::fs::CWD;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
+    mount_remount, move_mount, open_tree,
+};
+use rustix::process::{chdir, chroot};
+
+use super::scratch;
+use crate::Jail;
+
+/// Where the root is mounted, in the zygote's own view: the first that exists.
+/// Interpreters do not live there, so hiding what is below does no harm.
+const PLACES: [&str; 3] = ["/sys", "/mnt", "/tmp"];
+
+const HARMLESS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV).union(MountFlags::NOEXEC);
+
+/// Lays the root out. The caller has just entered its own mount namespace.
+pub(crate) fn build(jail: &Jail) -> io::Result<PathBuf> {
+    // Nothing mounted here may appear on the host.
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    // Taken before the mount, which may hide them.
+    let visible = visible_trees(jail)?;
+    let root = PLACES
+        .iter()
+        .map(PathBuf::from)
+        .find(|place| place.is_dir())
+        .ok_or_else(|| io::Error::other(format!("none of {PLACES:?} exists")))?;
+    mount("onecall", &root, "tmpfs", HARMLESS, c"size=64k,nr_inodes=1024,mode=0755")?;
+    // First, because a folder of the program's may lie inside.
+    if let Some(scratch) = jail.scratch {
+        scratch::show_in(scratch, &root)?;
+    }
+    for (path, tree) in visible {
+        show(&root, path, &tree)?;
+    }
+    mount_remount(&root, MountFlags::BIND | MountFlags::RDONLY | HARMLESS, c"")?;
+    Ok(root)
+}
+
+/// Makes `root` the root of this process, for good: it has no descriptor outside,
+/// and the capability to do this again is dropped next.
+pub(crate) fn enter(root: &Path) -> io::Result<()> {
+    chdir(root)?;
+    chroot(".")?;
+    Ok(())
+}
+
+/// All that a program may see of the disk and where, as trees that are not mounted yet.
+fn visible_trees(jail: &Jail) -> io::Result<Vec<(&Path, OwnedFd)>> {
+    let readable = jail.readable.iter().map(|path| (path, READ_ONLY | NO_CODE));
+    let loadable = jail.loadable.iter().map(|path| (path, READ_ONLY));
+    let writable = jail.writable.iter().map(|path| (path, NO_CODE));
+    let mut paths: Vec<(&PathBuf, u64)> = readable.chain(loadable).chain(writable).collect();
+    paths.retain(|(path, _)| path.exists());
+    // An outer directory comes before what is mounted inside it, and brings along what
+    // is there in the same way.
+    paths.sort_unstable();
+    paths.dedup_by(|(inner, inner_access), (outer, access)| {
+        inner == outer || (inner_access == access && inner.starts_with(&**outer))
+    });
+    let in_place = paths.into_iter().map(|(path, access)| (path.as_path(), path, access));
+    let presented = jail.presented.iter().filter(|(path, _)| path.exists());
+    let presented = presented.map(|(path, place)| (place.as_path(), path, READ_ONLY | NO_CODE));
+    let all = in_place.chain(presented);
+    all.map(|(place, path, access)| Ok((place, tree(path, access)?))).collect()
+}
+
+const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+const NO_CODE: u64 = libc::MOUNT_ATTR_NOEXEC;
+
+fn tree(path: &Path, access: u64) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    let tree = open_tree(CWD, path, flags)?;
+    let attributes = libc::mount_attr {
+        attr_set: access | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    // SAFETY: the kernel reads the empty path and the attributes, both alive here and
+    // of the sizes given.
+    let set = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | libc::AT_RECURSIVE,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if set == 0 { Ok(tree) } else { Err(io::Error::last_os_error()) }
+}
+
+fn show(root: &Path, path: &Path, tree: &OwnedFd) -> io::Result<()> {
+    let inside = path
+        .strip_prefix("/")
+        .map_err(|_| io::Error::other(format!("{} is not absolute", path.display())))?;
+    let place = root.join(inside);
+    if fs::metadata(format!("/proc/self/fd/{}", tree.as_raw_fd()))?.is_dir() {
+        fs::create_dir_all(&place)?;
+    } else {
+        place.parent().map_or(Ok(()), fs::create_dir_all)?;
+        if !place.exists() {
+            fs::File::create(&place)?;
+        }
+    }
+    move_mount(tree, c"", CWD, &place, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    Ok(())
+}

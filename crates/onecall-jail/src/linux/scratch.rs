@@ -1,0 +1,55 @@
+//! The file system in memory that a scratch folder is on Linux.
+
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::{fs, io};
+
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, fsconfig_create, fsconfig_set_string,
+    fsmount, fsopen, mount,
+};
+
+use crate::Scratch;
+
+/// What the kernel keeps of a file, a folder or a name that is as long as it may be.
+const KEPT_PER_FILE: u64 = 2048;
+
+/// One file for so many bytes of the folder.
+const BYTES_PER_FILE: u64 = 16 * 1024;
+
+/// More files than that are no longer a scratch folder.
+const MOST_FILES: u64 = 10_000;
+
+/// How many files and folders it can have.
+fn files(scratch: Scratch) -> u64 {
+    (scratch.bytes / BYTES_PER_FILE).min(MOST_FILES)
+}
+
+fn options(scratch: Scratch) -> [(&'static str, String); 3] {
+    let files = files(scratch);
+    let contents = scratch.bytes.saturating_sub(files.saturating_mul(KEPT_PER_FILE));
+    [("size", contents.to_string()), ("nr_inodes", files.to_string()), ("mode", "1777".to_owned())]
+}
+
+/// Makes the folder below a root that is being laid out.
+pub(crate) fn show_in(scratch: Scratch, root: &Path) -> io::Result<()> {
+    let place = root.join(Scratch::PLACE.trim_start_matches('/'));
+    fs::create_dir_all(&place)?;
+    let options = options(scratch).map(|(key, value)| format!("{key}={value}")).join(",");
+    let harmless = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    Ok(mount("onecall", &place, "tmpfs", harmless, CString::new(options)?.as_c_str())?)
+}
+
+/// Makes the folder as [`Scratch::make`] says.
+pub(crate) fn make(scratch: Scratch) -> io::Result<OwnedFd> {
+    let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, value) in options(scratch) {
+        fsconfig_set_string(&context, key, value)?;
+    }
+    fsconfig_create(&context)?;
+    let harmless = MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    Ok(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, harmless)?)
+}

@@ -1,0 +1,156 @@
+//! The system calls a program may make: an allowlist, and for what is not on it the
+//! answer that fits.
+//!
+//! Several filters, because one of seccompiler's gives one answer. The kernel runs all
+//! and takes the strictest: killing beats an error, an error beats allowing, and of
+//! two errors the later filter's wins. So the allowlist with its general answer comes
+//! first, which also spares the kernel most of the work for the later ones; the last
+//! one takes away the call that installs them.
+
+mod allowed;
+mod conditions;
+mod denied;
+mod fatal;
+mod files;
+mod identity;
+
+use std::collections::BTreeMap;
+use std::io;
+
+use rustix::io::Errno;
+use rustix::process::getpid;
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
+
+use crate::FileCalls;
+
+/// System calls by number; each with alternatives of conditions, or none.
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// How much of the disk a program may ask the kernel for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Files {
+    /// No call that takes a path is allowed.
+    None,
+    /// Calls that read are allowed.
+    Readable,
+    /// Calls that change files are allowed as well.
+    Writable,
+    /// Calls that change modes and times are allowed, too: the only files that any call can change
+    /// are in a folder that the program has for itself.
+    Private,
+}
+
+impl From<Files> for FileCalls {
+    fn from(files: Files) -> Self {
+        match files {
+            Files::None => Self::Refused,
+            Files::Readable | Files::Writable | Files::Private => Self::Allowed,
+        }
+    }
+}
+
+/// What a program would learn by asking for names and numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Surroundings {
+    /// Those of its own namespaces, which say nothing.
+    Own,
+    /// Those of the machine, so such questions are not answered truthfully.
+    Shared,
+}
+
+/// Where code may come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// All there is has been loaded.
+    Sealed,
+    /// Files may be mapped as code; memory that was written may not become it.
+    Files,
+}
+
+/// One of the filters. Compiled once, by the zygote, for all its workers; one that is
+/// another program than this installs them itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Filter(BpfProgram);
+
+/// Installs the filters for this process and every thread it starts.
+pub(crate) fn restrict(filters: &[Filter]) -> io::Result<()> {
+    let own_process = getpid().as_raw_nonzero().get().unsigned_abs();
+    for filter in filters {
+        seccompiler::apply_filter(&filter.of(own_process)).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+impl Filter {
+    /// See [`Filters::own_process`](crate::Filters::own_process).
+    pub(crate) const OWN_PROCESS: u32 = 0x7fff_fffe;
+
+    /// The system call that installs a filter.
+    pub(crate) const INSTALLED_BY: i64 = libc::SYS_seccomp;
+
+    /// The filter for one process.
+    fn of(&self, process: u32) -> BpfProgram {
+        let mut program = self.0.clone();
+        for instruction in program.iter_mut().filter(|it| it.k == Self::OWN_PROCESS) {
+            instruction.k = process;
+        }
+        program
+    }
+
+    /// The instructions as the kernel reads them.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let instruction = |it: &seccompiler::sock_filter| {
+            let mut bytes = it.code.to_ne_bytes().to_vec();
+            bytes.extend([it.jt, it.jf]);
+            bytes.extend(it.k.to_ne_bytes());
+            bytes
+        };
+        self.0.iter().flat_map(instruction).collect()
+    }
+}
+
+/// All filters, to be installed in this order.
+pub(crate) fn filters(
+    files: Files,
+    code: Code,
+    surroundings: Surroundings,
+) -> io::Result<Vec<Filter>> {
+    let mut allowed = allowed::rules(files, code)?;
+    let mut denied = unconditional(denied::CALLS);
+    denied.retain(|call, _| !allowed.contains_key(call));
+    denied.extend(files::denied(files));
+    allowed.extend(identity::rules(surroundings)?);
+    allowed.insert(libc::SYS_seccomp, Vec::new());
+    // glibc starts a thread by clone3, whose flags a filter cannot see; told that it
+    // does not exist, it takes clone.
+    let mut absent = unconditional(&[libc::SYS_clone3]);
+    absent.extend(identity::absent(surroundings)?);
+    let fatal = unconditional(fatal::CALLS);
+
+    let mut filters = vec![
+        filter(allowed, error(Errno::PERM), SeccompAction::Allow)?,
+        filter(denied, SeccompAction::Allow, error(Errno::ACCESS))?,
+        filter(absent, SeccompAction::Allow, error(Errno::NOSYS))?,
+    ];
+    if surroundings == Surroundings::Shared {
+        let zero = unconditional(identity::CALLS);
+        filters.push(filter(zero, SeccompAction::Allow, SeccompAction::Errno(0))?);
+    }
+    filters.push(filter(fatal, SeccompAction::Allow, SeccompAction::KillProcess)?);
+    Ok(filters)
+}
+
+fn unconditional(calls: &[i64]) -> Rules {
+    calls.iter().map(|call| (*call, Vec::new())).collect()
+}
+
+fn error(errno: Errno) -> SeccompAction {
+    SeccompAction::Errno(errno.raw_os_error().unsigned_abs())
+}
+
+fn filter(rules: Rules, otherwise: SeccompAction, matching: SeccompAction) -> io::Result<Filter> {
+    let architecture = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
+    let filter =
+        SeccompFilter::new(rules, otherwise, matching, architecture).map_err(io::Error::other)?;
+    Ok(Filter(BpfProgram::try_from(filter).map_err(io::Error::other)?))
+}

@@ -1,0 +1,187 @@
+//! What an interpreter needs once it is warm: memory, threads, time, and the
+//! descriptors it has. Everything else is answered by `EPERM`: new processes and
+//! programs (`execve`, `fork`), identities, clocks, queues, and what kernels to come
+//! will add.
+
+use std::io;
+
+use libc::*;
+use seccompiler::SeccompRule;
+
+use super::conditions::{equal, masked, null, one_of, rule};
+use super::{Code, Files, Filter, Rules};
+
+/// Allowed whatever the arguments.
+const CALLS: &[i64] = &[
+    // Descriptors the process has; with conditions below for its socket.
+    SYS_read,
+    SYS_write,
+    SYS_readv,
+    SYS_writev,
+    SYS_pread64,
+    SYS_pwrite64,
+    SYS_lseek,
+    SYS_shutdown,
+    SYS_getsockname,
+    SYS_getpeername,
+    SYS_fstat,
+    SYS_ftruncate,
+    SYS_fsync,
+    SYS_fdatasync,
+    SYS_close,
+    SYS_dup,
+    SYS_dup3,
+    SYS_pipe2,
+    SYS_eventfd2,
+    SYS_ppoll,
+    SYS_pselect6,
+    SYS_epoll_create1,
+    SYS_epoll_ctl,
+    SYS_epoll_pwait,
+    SYS_epoll_pwait2,
+    // Memory; with conditions below where it could become executable.
+    SYS_munmap,
+    SYS_mremap,
+    SYS_madvise,
+    SYS_brk,
+    // Threads and their locks.
+    SYS_futex,
+    SYS_set_robust_list,
+    SYS_rseq,
+    SYS_sched_yield,
+    SYS_sched_getaffinity,
+    SYS_getcpu,
+    SYS_membarrier,
+    SYS_exit,
+    SYS_exit_group,
+    // Handling signals; sending has conditions below.
+    SYS_rt_sigaction,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_rt_sigpending,
+    SYS_rt_sigsuspend,
+    SYS_rt_sigtimedwait,
+    SYS_sigaltstack,
+    SYS_restart_syscall,
+    // Time. The process's own timers only ever signal itself.
+    SYS_nanosleep,
+    SYS_gettimeofday,
+    SYS_getitimer,
+    SYS_setitimer,
+    SYS_times,
+    SYS_getrusage,
+    SYS_getrandom,
+    // Where it is: in an empty root, or where its workspace is.
+    SYS_getcwd,
+];
+
+/// The same by older names, which aarch64 never had.
+#[cfg(target_arch = "x86_64")]
+const OLDER_CALLS: &[i64] = &[
+    SYS_poll,
+    SYS_select,
+    SYS_epoll_create,
+    SYS_epoll_wait,
+    SYS_eventfd,
+    SYS_pipe,
+    SYS_dup2,
+    SYS_time,
+    SYS_alarm,
+    SYS_pause,
+    SYS_getrlimit,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER_CALLS: &[i64] = &[];
+
+/// The allowlist for this process.
+pub(super) fn rules(files: Files, code: Code) -> io::Result<Rules> {
+    let mut rules = super::unconditional(CALLS);
+    rules.extend(super::unconditional(OLDER_CALLS));
+    rules.extend(super::files::rules(files)?);
+    rules.extend(conditional()?);
+    rules.insert(SYS_mmap, mappings(code)?);
+    Ok(rules)
+}
+
+/// Memory is either written or executed, and what is executed comes from a file.
+fn mappings(code: Code) -> io::Result<Vec<SeccompRule>> {
+    let data = rule(vec![masked(2, flags(PROT_EXEC), 0)?])?;
+    match code {
+        Code::Sealed => Ok(vec![data]),
+        Code::Files => {
+            let read_only = masked(2, flags(PROT_EXEC | PROT_WRITE), flags(PROT_EXEC))?;
+            let of_a_file = masked(3, flags(MAP_ANONYMOUS), 0)?;
+            Ok(vec![data, rule(vec![read_only, of_a_file])?])
+        }
+    }
+}
+
+fn conditional() -> io::Result<[(i64, Vec<SeccompRule>); 16]> {
+    let own_process = u64::from(Filter::OWN_PROCESS);
+    let masked = |argument, mask, value| rule(vec![masked(argument, mask, value)?]);
+    let equal = |argument, value| rule(vec![equal(argument, value)?]);
+    let not_negative = |argument| masked(argument, SIGN, 0);
+    Ok([
+        (SYS_mprotect, vec![masked(2, flags(PROT_EXEC), 0)?]),
+        // Sockets are connected, so addresses are of no use. Urgent bytes are of none either, and
+        // in the kernel they have let programs out of other sandboxes.
+        (SYS_sendto, vec![to_its_peer()?]),
+        (SYS_recvfrom, vec![masked(3, flags(MSG_OOB), 0)?]),
+        (SYS_sendmsg, vec![masked(2, flags(MSG_OOB), 0)?]),
+        (SYS_recvmsg, vec![masked(2, flags(MSG_OOB), 0)?]),
+        (SYS_clone, vec![masked(0, flags(THREAD | ELSEWHERE), flags(THREAD))?]),
+        // `abort` and timers of threads; nobody else is there to be signalled.
+        (SYS_kill, vec![equal(0, own_process)?]),
+        (SYS_tgkill, vec![equal(0, own_process)?]),
+        // Not the clocks that count the processor time of another process: they have negative
+        // numbers, and asking for one says whether the process exists.
+        (SYS_clock_gettime, vec![not_negative(0)?]),
+        (SYS_clock_getres, vec![not_negative(0)?]),
+        (SYS_clock_nanosleep, vec![not_negative(0)?]),
+        // What Python and Rust ask about the one socket. Above all not who is at its other end.
+        (SYS_getsockopt, one_of(2, &[SO_TYPE, SO_ERROR, SO_DOMAIN, SO_PROTOCOL].map(flags))?),
+        // Of itself only. A limit can be lowered, as ours are when the program is
+        // known, but not raised again.
+        (SYS_prlimit64, vec![equal(0, 0)?]),
+        // Threads have names; the last is asked for again with every filter.
+        (
+            SYS_prctl,
+            one_of(0, &[flags(PR_SET_NAME), flags(PR_GET_NAME), flags(PR_SET_NO_NEW_PRIVS)])?,
+        ),
+        // Not F_SETOWN, which has the kernel signal any process, nor F_SETPIPE_SZ,
+        // which is memory outside the address space.
+        (SYS_fcntl, one_of(1, &DESCRIPTOR_COMMANDS.map(flags))?),
+        // How Rust makes a descriptor non-blocking, and how much there is to read.
+        // Above all not TIOCSTI, which types into the user's terminal.
+        (SYS_ioctl, one_of(1, &[FIONBIO, FIONREAD, FIOCLEX, FIONCLEX])?),
+    ])
+}
+
+/// How a socket is written to without an address and urgent bytes.
+fn to_its_peer() -> io::Result<SeccompRule> {
+    rule(vec![masked(3, flags(MSG_OOB), 0)?, null(4)?])
+}
+
+/// The bit that makes an `int` negative.
+const SIGN: u64 = 1 << 31;
+
+/// What makes a new task a thread of this process.
+const THREAD: c_int = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND;
+
+/// What would put it somewhere else, or have another process trace it.
+const ELSEWHERE: c_int = CLONE_NEWUSER
+    | CLONE_NEWPID
+    | CLONE_NEWNET
+    | CLONE_NEWIPC
+    | CLONE_NEWUTS
+    | CLONE_NEWCGROUP
+    | CLONE_NEWNS
+    | CLONE_PTRACE;
+
+const DESCRIPTOR_COMMANDS: [c_int; 6] =
+    [F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC];
+
+/// The bits of an argument as a filter sees them.
+fn flags(bits: c_int) -> u64 {
+    u64::from(bits.cast_unsigned())
+}

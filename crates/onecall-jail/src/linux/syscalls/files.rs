@@ -1,0 +1,101 @@
+//! What a program may ask about files, depending on what it was given.
+//!
+//! Which files is landlock's to say; a filter cannot read a path.
+
+use std::io;
+
+use libc::*;
+
+use super::conditions::{masked, rule};
+use super::{Files, Rules, unconditional};
+
+const READING: &[i64] = &[
+    SYS_newfstatat,
+    SYS_statx,
+    SYS_faccessat,
+    SYS_faccessat2,
+    SYS_readlinkat,
+    SYS_getdents64,
+    #[cfg(target_arch = "x86_64")]
+    SYS_stat,
+    #[cfg(target_arch = "x86_64")]
+    SYS_lstat,
+    #[cfg(target_arch = "x86_64")]
+    SYS_access,
+    #[cfg(target_arch = "x86_64")]
+    SYS_readlink,
+];
+
+/// Not links, which could lead the host's user astray, nor modes, owners and times,
+/// which landlock does not guard: the readable files would be theirs to change.
+const WRITING: &[i64] = &[
+    SYS_openat,
+    SYS_mkdirat,
+    SYS_unlinkat,
+    SYS_renameat,
+    SYS_renameat2,
+    SYS_copy_file_range,
+    SYS_sendfile,
+    #[cfg(target_arch = "x86_64")]
+    SYS_open,
+    #[cfg(target_arch = "x86_64")]
+    SYS_mkdir,
+    #[cfg(target_arch = "x86_64")]
+    SYS_rmdir,
+    #[cfg(target_arch = "x86_64")]
+    SYS_unlink,
+    #[cfg(target_arch = "x86_64")]
+    SYS_rename,
+];
+
+/// For a program that has nothing to change but files of its own.
+const OWNING: &[i64] = &[
+    SYS_fchmod,
+    SYS_fchmodat,
+    SYS_utimensat,
+    SYS_truncate,
+    // Asked when a file is copied with its times.
+    SYS_listxattr,
+    SYS_llistxattr,
+    #[cfg(target_arch = "x86_64")]
+    SYS_chmod,
+];
+
+/// Opening for writing, and opening without reading, which landlock does not guard.
+const NOT_READING: u64 = (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | O_PATH).cast_unsigned() as u64;
+
+/// Calls that take a descriptor or a path, which a filter cannot tell apart: even with
+/// `AT_EMPTY_PATH`, a path that is there is followed. `fstat` takes descriptors only.
+const ASKING: &[i64] = &[SYS_newfstatat, SYS_statx];
+
+/// The part of what is denied that depends on the files there are.
+pub(super) fn denied(files: Files) -> Rules {
+    match files {
+        Files::None => unconditional(ASKING),
+        Files::Readable | Files::Writable | Files::Private => Rules::new(),
+    }
+}
+
+/// The part of the allowlist that has to do with files.
+pub(super) fn rules(files: Files) -> io::Result<Rules> {
+    let mut rules = Rules::new();
+    match files {
+        Files::None => {}
+        Files::Readable => {
+            rules.extend(unconditional(READING));
+            rules.insert(SYS_openat, vec![rule(vec![masked(2, NOT_READING, 0)?])?]);
+            #[cfg(target_arch = "x86_64")]
+            rules.insert(SYS_open, vec![rule(vec![masked(1, NOT_READING, 0)?])?]);
+        }
+        Files::Writable => {
+            rules.extend(unconditional(READING));
+            rules.extend(unconditional(WRITING));
+        }
+        Files::Private => {
+            rules.extend(unconditional(READING));
+            rules.extend(unconditional(WRITING));
+            rules.extend(unconditional(OWNING));
+        }
+    }
+    Ok(rules)
+}

@@ -1,0 +1,205 @@
+//! The order in which the walls go up.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::{fs, io};
+
+use super::counted::{self, CountedUser};
+use super::syscalls::{self, Code, Files, Filter, Surroundings};
+use super::{
+    canaries, descriptors, filesystem, inheritance, keeper, lifetime, namespaces, oom, privileges,
+    resources, root, scratch,
+};
+use crate::confinement::Confinement;
+use crate::report::{Report, State, Wall};
+use crate::{
+    Canary, Enclosed, Filters, Jail, JailError, Mode, Prepared, ProgramLimits, Requirement,
+    Scratch, environment, signals,
+};
+
+const ALLOW_NAMESPACES: &str = "allow unprivileged user namespaces \
+     (sysctl user.max_user_namespaces > 0, kernel.unprivileged_userns_clone=1, \
+     kernel.apparmor_restrict_unprivileged_userns=0; in a container, a seccomp profile \
+     that allows unshare)";
+const NEWER_KERNEL: &str = "use a kernel from 5.13 on with landlock and seccomp enabled";
+const OUR_FAULT: &str = "report this as a bug of onecall";
+
+/// The walls of the Linux kernel.
+pub struct Linux;
+
+/// Where a zygote has brought itself and all it forks.
+#[derive(Clone, Debug)]
+pub struct Isolation {
+    walls: Vec<Wall>,
+    /// The root for workers, or why there is none.
+    root: Result<PathBuf, String>,
+    /// What they may ask of the kernel, or why that could not be written down.
+    filters: Result<Vec<Filter>, String>,
+    /// What of the disk those filters let them ask for.
+    files: Files,
+    /// The user whose threads the kernel counts, where it would not count those of root.
+    counted: Option<CountedUser>,
+}
+
+impl Confinement for Linux {
+    type Isolation = Isolation;
+
+    /// Every kernel has some wall; which ones stand, each worker's report says.
+    fn check(_requirement: &Requirement) -> Result<(), JailError> {
+        Ok(())
+    }
+
+    fn isolate(jail: &Jail) -> Result<Isolation, JailError> {
+        environment::forget_allocator_setting();
+        signals::reset();
+        oom::go_first();
+        if jail.requirement.mode == Mode::Off {
+            return Ok(Isolation {
+                walls: Vec::new(),
+                root: Err(String::new()),
+                filters: Ok(Vec::new()),
+                files: Files::Writable,
+                counted: None,
+            });
+        }
+        let mut kept = Ok(());
+        let mut counted = None;
+        let namespaces = Wall::build("namespaces", ALLOW_NAMESPACES, || {
+            let scribe = counted::Scribe::start();
+            let identity = namespaces::leave();
+            // It has to end in any case.
+            counted = scribe.and_then(counted::Scribe::map);
+            let identity = identity?;
+            kept = keeper::start();
+            namespaces::settle(identity, counted.is_some())
+        });
+        kept.map_err(JailError::Keeper)?;
+        let root = match &namespaces.state {
+            State::Holds => root::build(jail).map_err(|error| error.to_string()),
+            State::Missing { reason, .. } => {
+                counted = counted::without_namespaces();
+                Err(format!("it needs namespaces: {reason}"))
+            }
+        };
+        let files = accessible_files(jail, root.is_ok(), filesystem::is_supported());
+        let code = if jail.loadable.is_empty() { Code::Sealed } else { Code::Files };
+        let surroundings =
+            if namespaces.holds() { Surroundings::Own } else { Surroundings::Shared };
+        let filters =
+            syscalls::filters(files, code, surroundings).map_err(|error| error.to_string());
+        Ok(Isolation { walls: vec![namespaces], root, filters, files, counted })
+    }
+
+    fn prepare(
+        jail: &Jail,
+        isolation: &Isolation,
+        keep: &[BorrowedFd<'_>],
+    ) -> Result<Prepared, JailError> {
+        let baseline = resources::virtual_memory().map_err(JailError::Size)?;
+        let mut walls = enclosing_walls(jail, isolation, keep, privileges::drop_all)?;
+        if jail.requirement.mode != Mode::Off {
+            walls.push(Wall::build("system calls", NEWER_KERNEL, || match &isolation.filters {
+                Ok(filters) => syscalls::restrict(filters),
+                Err(reason) => Err(io::Error::other(reason.clone())),
+            }));
+        }
+        let report = Report { walls, file_calls: isolation.files.into() };
+        report.satisfies(&jail.requirement, &[])?;
+        Ok(Prepared { report, baseline })
+    }
+
+    fn enclose(
+        jail: &Jail,
+        isolation: &Isolation,
+        keep: &[BorrowedFd<'_>],
+    ) -> Result<Enclosed, JailError> {
+        let walls = enclosing_walls(jail, isolation, keep, privileges::keep_for_workers)?;
+        let report = Report { walls, file_calls: isolation.files.into() };
+        report.satisfies(&jail.requirement, &["system calls"])?;
+        let filters = isolation.filters.as_deref().map_err(|it| JailError::Filters(it.clone()))?;
+        let filters = Filters {
+            programs: filters.iter().map(Filter::bytes).collect(),
+            own_process: Filter::OWN_PROCESS,
+            installed_by: Filter::INSTALLED_BY,
+        };
+        Ok(Enclosed { report, filters, counted_user: isolation.counted.map(CountedUser::number) })
+    }
+
+    fn limit(baseline: u64, limits: ProgramLimits) -> io::Result<()> {
+        resources::limit_program(baseline, limits)
+    }
+
+    fn canaries<'a>(keep: &'a [BorrowedFd<'a>]) -> Vec<Canary<'a>> {
+        canaries::all(keep)
+    }
+
+    fn deadly_canary() {
+        canaries::deadly();
+    }
+
+    fn make_scratch(scratch: Scratch) -> io::Result<OwnedFd> {
+        scratch::make(scratch)
+    }
+
+    fn die_with_parent() -> io::Result<()> {
+        lifetime::die_with_parent()
+    }
+
+    fn check_single_thread() -> io::Result<()> {
+        match fs::read_dir("/proc/self/task")?.count() {
+            1 => Ok(()),
+            _ => Err(io::Error::other("a process with several threads cannot be forked")),
+        }
+    }
+}
+
+/// How much of the disk programs may ask for. Where neither their `own_root` nor landlock
+/// guards which files those are, `best-effort` lets them ask for none; an interpreter can hardly load a module then, so
+/// `required` rather says that a property is missing.
+fn accessible_files(jail: &Jail, own_root: bool, landlock: bool) -> Files {
+    let paths = jail.readable.len() + jail.loadable.len() + jail.presented.len();
+    match jail {
+        _ if !own_root && !landlock && jail.requirement.mode == Mode::BestEffort => Files::None,
+        Jail { writable: Some(_), .. } => Files::Writable,
+        Jail { scratch: Some(_), .. } if own_root => Files::Private,
+        _ if paths > 0 => Files::Readable,
+        _ => Files::None,
+    }
+}
+
+/// Each wall may need what the next one takes away.
+fn enclosing_walls(
+    jail: &Jail,
+    isolation: &Isolation,
+    keep: &[BorrowedFd<'_>],
+    give_up: fn(Option<CountedUser>) -> io::Result<()>,
+) -> Result<Vec<Wall>, JailError> {
+    let mut walls = isolation.walls.clone();
+    if jail.requirement.mode == Mode::Off {
+        jail.enter_folder()?;
+        return Ok(walls);
+    }
+    walls.extend([
+        Wall::build("environment", OUR_FAULT, inheritance::check_environment),
+        Wall::build("descriptors", NEWER_KERNEL, || descriptors::close_all_but(keep)),
+        Wall::build("resources", OUR_FAULT, resources::limit),
+        Wall::build("empty root", ALLOW_NAMESPACES, || match &isolation.root {
+            Ok(root) => root::enter(root),
+            Err(reason) => Err(io::Error::other(reason.clone())),
+        }),
+    ]);
+    // Elsewhere, something of the host could be at those places.
+    let own_root = walls.last().is_some_and(Wall::holds);
+    let presented = if own_root { jail.presented.as_slice() } else { &[] };
+    // The filters of a jail with a scratch folder rely on the mounts of its root.
+    if jail.scratch.is_some() && isolation.root.is_ok() && !own_root {
+        return Err(JailError::Root);
+    }
+    let scratch = if own_root { jail.scratch } else { None };
+    jail.enter_folder()?;
+    walls.extend([
+        Wall::build("privileges", OUR_FAULT, || give_up(isolation.counted)),
+        Wall::build("filesystem", NEWER_KERNEL, || filesystem::restrict(jail, presented, scratch)),
+    ]);
+    Ok(walls)
+}

@@ -1,0 +1,155 @@
+//! A system without walls: every one but Linux.
+//!
+//! Programs run only where the configuration demands no property of the sandbox, and then as the
+//! user's own processes. Nothing here asks for more than a Unix has, so that its tests run on Linux.
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::process::Resource;
+
+use crate::confinement::Confinement;
+use crate::resources::{limit_cpu, lower};
+use crate::{
+    Canary, Enclosed, FileCalls, Filters, Jail, JailError, Prepared, ProgramLimits, Property,
+    Report, Requirement, Scratch, environment, signals,
+};
+
+/// A system on which onecall has no walls.
+pub struct Unconfined;
+
+/// No program is guarded, so a report of this system names no wall.
+const NO_WALLS: Report = Report { walls: Vec::new(), file_calls: FileCalls::Allowed };
+
+impl Confinement for Unconfined {
+    type Isolation = ();
+
+    fn check(requirement: &Requirement) -> Result<(), JailError> {
+        let demanded: Vec<&str> = Property::ALL
+            .into_iter()
+            .filter(|property| requirement.demands(*property))
+            .map(Property::kept_from)
+            .collect();
+        match demanded.is_empty() {
+            true => Ok(()),
+            false => Err(JailError::NoWalls {
+                system: std::env::consts::OS,
+                kept_from: demanded.join(", "),
+            }),
+        }
+    }
+
+    fn isolate(jail: &Jail) -> Result<(), JailError> {
+        Self::check(&jail.requirement)?;
+        environment::forget_allocator_setting();
+        signals::reset();
+        Ok(())
+    }
+
+    fn prepare(jail: &Jail, _: &(), _: &[BorrowedFd<'_>]) -> Result<Prepared, JailError> {
+        Self::check(&jail.requirement)?;
+        jail.enter_folder()?;
+        Ok(Prepared { report: NO_WALLS, baseline: 0 })
+    }
+
+    fn enclose(jail: &Jail, _: &(), _: &[BorrowedFd<'_>]) -> Result<Enclosed, JailError> {
+        Self::check(&jail.requirement)?;
+        jail.enter_folder()?;
+        Ok(Enclosed { report: NO_WALLS, filters: Filters::default(), counted_user: None })
+    }
+
+    /// Limits computing time and the size of files. The address space is not limited: not every
+    /// system says how much of it is in use.
+    fn limit(_baseline: u64, limits: ProgramLimits) -> io::Result<()> {
+        lower(Resource::Fsize, limits.file_bytes)?;
+        limit_cpu(limits.cpu_seconds)
+    }
+
+    /// There is nothing to break out of.
+    fn canaries<'a>(_: &'a [BorrowedFd<'a>]) -> Vec<Canary<'a>> {
+        Vec::new()
+    }
+
+    fn deadly_canary() {}
+
+    fn make_scratch(_: Scratch) -> io::Result<OwnedFd> {
+        let reason = "a scratch folder needs the sandbox, and onecall has none on this system";
+        Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+    }
+
+    /// Does nothing: a worker whose zygote was killed ends when its program does.
+    fn die_with_parent() -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Does nothing: the caller keeps its promise to have one thread.
+    fn check_single_thread() -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mode;
+
+    fn jail(mode: Mode, without: &[Property]) -> Jail {
+        let requirement = Requirement { mode, without: without.to_vec() };
+        Jail { requirement, ..Jail::default() }
+    }
+
+    fn refusal(jail: &Jail) -> String {
+        let isolated = Unconfined::isolate(jail).map_err(|error| error.to_string());
+        let prepared = Unconfined::prepare(jail, &(), &[]).map_err(|error| error.to_string());
+        let enclosed = Unconfined::enclose(jail, &(), &[]).map_err(|error| error.to_string());
+        let refusal = isolated.unwrap_err();
+        assert_eq!(prepared.unwrap_err(), refusal);
+        assert_eq!(enclosed.unwrap_err(), refusal);
+        refusal
+    }
+
+    #[test]
+    fn whoever_demands_walls_is_refused_with_the_ways_out() {
+        let ways_out = "; run onecall in WSL 2, in a Linux container or on a Linux machine, or run \
+                        programs without any wall with `sandbox: off`";
+        assert_eq!(
+            refusal(&jail(Mode::Required, &[])),
+            format!(
+                "onecall has no sandbox on linux: nothing would keep programs from reading and \
+                 writing files, learning which files exist, reaching a network, seeing and \
+                 signalling other processes, learning the names of this machine and its user, \
+                 gaining privileges, seeing what the gateway has open and in its environment, \
+                 exceeding their limits{ways_out}"
+            )
+        );
+        assert_eq!(
+            refusal(&jail(Mode::BestEffort, &[])),
+            format!(
+                "onecall has no sandbox on linux: nothing would keep programs from reading and \
+                 writing files, reaching a network, seeing and signalling other processes{ways_out}"
+            )
+        );
+    }
+
+    #[test]
+    fn doing_without_some_properties_is_not_enough() {
+        for property in Property::ALL {
+            let all_but_one: Vec<Property> =
+                Property::ALL.into_iter().filter(|other| *other != property).collect();
+            let refusal = refusal(&jail(Mode::Required, &all_but_one));
+            assert!(refusal.contains(property.kept_from()), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn without_demands_programs_run_behind_no_wall() {
+        let off = jail(Mode::Off, &[]);
+        let prepared = Unconfined::prepare(&off, &(), &[]).unwrap();
+        assert_eq!(prepared.report, NO_WALLS);
+        let enclosed = Unconfined::enclose(&off, &(), &[]).unwrap();
+        assert_eq!((enclosed.report, enclosed.filters), (NO_WALLS, Filters::default()));
+        assert_eq!(enclosed.counted_user, None);
+        assert!(Unconfined::canaries(&[]).is_empty());
+        assert!(Unconfined::make_scratch(Scratch::of(1 << 20)).is_err());
+    }
+}

@@ -1,0 +1,348 @@
+//! The entries of a call log: one for each call, with as much of its texts as readers need.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onecall_core::{
+    AnswerOrigin, CallEnd, CallRecord, CallResult, CallableName, Calls, Detail, Observation,
+    ResolvedCall, ToolError, ToolSpec, ToolValue,
+};
+use sha2::{Digest, Sha256};
+
+use super::texts::{Excerpt, Place, Texts};
+
+/// Bytes of a result that its tokens are estimated from.
+const RESULT_SAMPLE: usize = 4 * 1024;
+
+/// Bytes of an answer likewise.
+const ANSWER_SAMPLE: usize = 64 * 1024;
+
+/// Bytes of arguments that are kept for a record until there is time to hash them.
+const ARGUMENTS: usize = 16 * 1024;
+
+/// Bytes of arguments that are kept in any case, for the outcome of a run that fails.
+const BRIEF_ARGUMENTS: usize = 200;
+
+/// Bytes of arguments and results that the samples of one run may take.
+const SAMPLES: usize = 512 * 1024;
+
+/// Bytes of arguments and results that a full record may take.
+const FULL: usize = 32 * 1024 * 1024;
+
+/// Bytes of arguments and answers that a whole outcome may take.
+const WHOLE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Bytes of output that a full record keeps.
+const FULL_OUTPUT: usize = 4 * 1024 * 1024;
+
+/// Bytes of an error that are kept even if there is no more room: more than is recorded, so
+/// that a secret in it is whole when it is looked for.
+const SHORTEST_ERROR: usize = 4 * 1024;
+
+/// Calls of one run that are logged; later ones are counted.
+const MAX_CALLS: usize = 10_000;
+
+/// One call: what was asked, and how it ended.
+#[derive(Debug)]
+pub(crate) struct LoggedCall {
+    pub(crate) id: u64,
+    pub(crate) name: CallableName,
+    /// The tool that the name meant, if it meant one.
+    pub(crate) tool: Option<Arc<ToolSpec>>,
+    pub(crate) arguments: Place,
+    /// Of arguments that are not kept whole, for a record.
+    pub(crate) hash: Option<Box<[u8; 32]>>,
+    pub(crate) started: Duration,
+    pub(crate) end: Option<LoggedEnd>,
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub(crate) struct LoggedEnd {
+    pub(crate) duration: Duration,
+    /// The kind of its result and the text of it, or why there is none.
+    pub(crate) result: Result<(&'static str, Place), Place>,
+    /// Whether the answer comes from the cache.
+    pub(crate) is_cached: bool,
+    /// Whether the call got as far as the tool.
+    was_sent: bool,
+    /// The answer, for a whole outcome.
+    value: Option<ToolValue>,
+}
+
+/// How much of each call a record needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Nothing: the run is not recorded.
+    None,
+    /// What metadata and the count of tokens need.
+    Sample,
+    /// Everything.
+    Full,
+}
+
+/// What one run called and said.
+#[derive(Debug)]
+pub(crate) struct LoggedCalls {
+    detail: Detail,
+    depth: Depth,
+    texts: Texts,
+    /// Bytes of values that are kept beside the texts.
+    value_bytes: usize,
+    completed: u64,
+    pub(crate) calls: Vec<LoggedCall>,
+    /// How many began after those.
+    pub(crate) more: u64,
+    /// What it printed, and the answer as its agent reads it.
+    pub(crate) output: Place,
+    pub(crate) answer: Place,
+}
+
+impl LoggedCalls {
+    pub(super) fn new(detail: Detail, depth: Depth) -> Self {
+        Self {
+            detail,
+            depth,
+            texts: Texts::default(),
+            value_bytes: 0,
+            completed: 0,
+            calls: Vec::new(),
+            more: 0,
+            output: Place::default(),
+            answer: Place::default(),
+        }
+    }
+
+    /// Takes all entries out; later ones are lost.
+    pub(super) fn take(&mut self) -> Self {
+        let empty = Self::new(self.detail, self.depth);
+        std::mem::replace(self, empty)
+    }
+
+    /// Begins the entry of a call; where it is, if there is room for it.
+    pub(super) fn begin(&mut self, call: &ResolvedCall, started: Duration) -> Option<usize> {
+        if self.calls.len() == MAX_CALLS {
+            self.more += 1;
+            return None;
+        }
+        let room = self.room(ARGUMENTS).max(self.whole_room()).max(BRIEF_ARGUMENTS);
+        let arguments = Excerpt::whole(call.arguments.get()).within(room);
+        let is_hashed = self.depth != Depth::None && !arguments.is_whole();
+        let hash = is_hashed.then(|| Box::new(Sha256::digest(call.arguments.get()).into()));
+        self.calls.push(LoggedCall {
+            id: call.id,
+            name: call.name.clone(),
+            tool: call.tool.as_ref().ok().cloned(),
+            arguments: self.texts.keep(arguments, usize::MAX),
+            hash,
+            started,
+            end: None,
+        });
+        Some(self.calls.len() - 1)
+    }
+
+    /// Logs how a call ended. One that there was no room for is only counted.
+    pub(super) fn end(&mut self, entry: Option<usize>, now: Duration, result: &CallResult) {
+        self.completed += u64::from(result.is_ok());
+        let Some(entry) = entry else { return };
+        let room = self.room(RESULT_SAMPLE);
+        let whole_room = self.whole_room();
+        let mut keep = |text, room| self.texts.keep(Excerpt::whole(text), room);
+        let mut kept = None;
+        let logged = match result.as_ref().map(|answer| &answer.value) {
+            Ok(value) => {
+                kept = (value.size() <= whole_room).then(|| value.clone());
+                match value {
+                    ToolValue::Nothing => Ok(("nothing", Place::default())),
+                    _ if room == 0 => Ok((value.kind(), Place::of_size(value.size()))),
+                    value => {
+                        let (kind, text) = value.written();
+                        Ok((kind, keep(&text, room)))
+                    }
+                }
+            }
+            Err(error) => {
+                let room = room.max(whole_room).max(SHORTEST_ERROR);
+                Err(keep(&error.to_string(), room))
+            }
+        };
+        self.value_bytes += kept.as_ref().map_or(0, ToolValue::size);
+        if let Some(call) = self.calls.get_mut(entry) {
+            call.end = Some(LoggedEnd {
+                duration: now.saturating_sub(call.started),
+                result: logged,
+                is_cached: result.as_ref().is_ok_and(|it| it.origin == AnswerOrigin::Cache),
+                was_sent: matches!(result, Ok(_) | Err(ToolError::Failed { .. })),
+                value: kept,
+            });
+        }
+    }
+
+    /// The calls as the outcome of a run tells them. Of a run that succeeded, only a whole outcome
+    /// has more than their number.
+    pub(super) fn told(&self, has_failed: bool) -> Calls {
+        let is_listed = has_failed || self.detail == Detail::Whole;
+        let listed = self.calls.iter().filter(|_| is_listed);
+        Calls {
+            completed: self.completed,
+            records: listed.map(|call| self.record(call)).collect(),
+            unrecorded: if is_listed { self.more } else { 0 },
+        }
+    }
+
+    fn record(&self, call: &LoggedCall) -> CallRecord {
+        let mut arguments = self.text(call.arguments);
+        if self.detail == Detail::Brief {
+            arguments = arguments.within(BRIEF_ARGUMENTS);
+        }
+        let is_read_only = |spec: &Arc<ToolSpec>| spec.annotations.read_only_hint == Some(true);
+        CallRecord {
+            id: call.id,
+            name: call.name.clone(),
+            arguments: arguments.text.to_owned(),
+            is_whole: arguments.is_whole(),
+            harmless: call.tool.as_ref().is_some_and(is_read_only),
+            started: call.started,
+            cached: call.end.as_ref().is_some_and(|end| end.is_cached),
+            end: call.end.as_ref().map(|end| CallEnd {
+                duration: end.duration,
+                answer: match end.result {
+                    Ok(_) => Ok(end.value.clone().map_or(Observation::NotKept, Observation::Value)),
+                    Err(error) => Err(self.text(error).text.to_owned()),
+                },
+                sent: end.was_sent,
+            }),
+        }
+    }
+
+    /// Adds what the run printed, and the answer to its agent.
+    pub(crate) fn conclude(&mut self, output: &str, answer: &str) {
+        let room = if self.depth == Depth::Full { FULL_OUTPUT } else { 0 };
+        self.output = self.texts.keep(Excerpt::whole(output), room);
+        self.answer = self.texts.keep(Excerpt::whole(answer), ANSWER_SAMPLE);
+    }
+
+    pub(crate) fn text(&self, place: Place) -> Excerpt<'_> {
+        self.texts.get(place)
+    }
+
+    /// Leaves only what tokens are counted from.
+    pub(crate) fn thin(&mut self) {
+        if self.depth == Depth::Sample && self.detail == Detail::Brief {
+            return;
+        }
+        (self.depth, self.detail) = (Depth::Sample, Detail::Brief);
+        let all = std::mem::take(&mut self.texts);
+        for number in 0..self.calls.len() {
+            let room = (self.room(ARGUMENTS), self.room(RESULT_SAMPLE));
+            let Some(call) = self.calls.get_mut(number) else { break };
+            call.arguments = self.texts.keep(all.get(call.arguments), room.0);
+            if let Some(end) = &mut call.end {
+                end.value = None;
+                let (Ok((_, place)) | Err(place)) = &mut end.result;
+                *place = self.texts.keep(all.get(*place), room.1);
+            }
+        }
+        self.output = self.texts.keep(all.get(self.output), 0);
+        self.answer = self.texts.keep(all.get(self.answer), ANSWER_SAMPLE);
+    }
+
+    /// How much of the next text may be kept for the record.
+    fn room(&self, sample: usize) -> usize {
+        match self.depth {
+            Depth::None => 0,
+            Depth::Sample => sample.min(SAMPLES.saturating_sub(self.texts.bytes)),
+            Depth::Full => FULL.saturating_sub(self.texts.bytes),
+        }
+    }
+
+    /// How much of the next text may be kept for a whole outcome.
+    fn whole_room(&self) -> usize {
+        match self.detail {
+            Detail::Brief => 0,
+            Detail::Whole => WHOLE_BYTES.saturating_sub(self.texts.bytes + self.value_bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::{Answer, AnswerForm, Freshness, RunContext, RunId, RunKind, ToolError};
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    fn noted(log: &mut LoggedCalls, arguments: &str, result: Result<ToolValue, ToolError>) {
+        let name = CallableName::new("mcp__s__t");
+        let call = ResolvedCall {
+            id: 1,
+            tool: Err(ToolError::NotAvailable { name: name.clone() }),
+            name,
+            revision: 0,
+            arguments: RawValue::from_string(arguments.to_owned()).unwrap(),
+            form: AnswerForm::Value,
+            freshness: Freshness::default(),
+            run: Arc::new(RunContext {
+                id: RunId::known("run"),
+                kind: RunKind::Program,
+                caller: None,
+            }),
+        };
+        let entry = log.begin(&call, Duration::ZERO).unwrap();
+        log.end(Some(entry), Duration::from_millis(1), &result.map(Answer::live));
+    }
+
+    fn kept(log: &LoggedCalls, place: Place) -> (usize, usize) {
+        let text = log.text(place);
+        (text.text.len(), text.bytes)
+    }
+
+    /// What is kept of each call's arguments and result, and what there was.
+    fn all_kept(log: &LoggedCalls) -> Vec<[(usize, usize); 2]> {
+        let result = |call: &LoggedCall| match call.end.as_ref().unwrap().result {
+            Ok((_, place)) | Err(place) => kept(log, place),
+        };
+        log.calls.iter().map(|call| [kept(log, call.arguments), result(call)]).collect()
+    }
+
+    #[test]
+    fn a_full_record_is_thinned_to_samples() {
+        let mut log = LoggedCalls::new(Detail::Brief, Depth::Full);
+        let arguments = format!("{{\"a\":\"{}\"}}", "x".repeat(20_000));
+        for _ in 0..100 {
+            noted(&mut log, &arguments, Ok(ToolValue::Text("y".repeat(10_000))));
+        }
+        noted(&mut log, "{}", Ok(ToolValue::Nothing));
+        log.conclude("printed", "answered");
+        assert!(log.calls.iter().all(|call| call.hash.is_none()));
+        let mut whole = vec![[(20_008, 20_008), (10_000, 10_000)]; 100];
+        whole.push([(2, 2), (0, 0)]);
+        assert_eq!(all_kept(&log), whole);
+        assert_eq!(log.text(log.output).text, "printed");
+
+        log.thin();
+        let thinned = all_kept(&log);
+        assert_eq!(thinned[0], [(16 * 1024, 20_008), (4 * 1024, 10_000)]);
+        assert_eq!(thinned[99], [(0, 20_008), (0, 10_000)]);
+        assert_eq!(kept(&log, log.output), (0, 7));
+        assert_eq!(log.text(log.answer).text, "answered");
+    }
+
+    #[test]
+    fn errors_are_kept_where_results_no_longer_are() {
+        let mut log = LoggedCalls::new(Detail::Brief, Depth::Sample);
+        let failure = || ToolError::failed(&CallableName::new("mcp__s__t"), "no ".repeat(2_000));
+        let written = failure().to_string().len();
+        for _ in 0..200 {
+            noted(&mut log, "{}", Ok(ToolValue::Text("y".repeat(10_000))));
+        }
+        noted(&mut log, "{}", Err(failure()));
+        let all = all_kept(&log);
+        assert_eq!(all[199], [(2, 2), (0, 10_000)]);
+        assert_eq!(all[200], [(2, 2), (SHORTEST_ERROR, written)]);
+        // Of arguments that are not kept whole, the hash is there.
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(1_000));
+        noted(&mut log, &long, Ok(ToolValue::Nothing));
+        assert!(log.calls[0].hash.is_none() && log.calls[201].hash.is_some());
+    }
+}

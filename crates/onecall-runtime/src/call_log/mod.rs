@@ -1,0 +1,58 @@
+//! The one log of a run: each call is an intent when it begins, then an end. The outcome of the run and
+//! its record are read from it. The layer that writes it (`layers/log.rs`) also tells the observer of
+//! the run and measures the call, at the same two moments. Bounded in memory.
+
+mod entries;
+mod texts;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use onecall_core::{CallResult, Calls, Detail, ResolvedCall};
+
+pub(crate) use entries::{Depth, LoggedCall, LoggedCalls};
+pub(crate) use texts::Excerpt;
+
+/// The calls of one run, in the order in which they began.
+pub(crate) struct CallLog {
+    begun: Instant,
+    calls: Mutex<LoggedCalls>,
+}
+
+impl CallLog {
+    /// A log of a run that begins now, with as much as its outcome and its record need.
+    pub(crate) fn new(detail: Detail, depth: Depth) -> Self {
+        Self { begun: Instant::now(), calls: Mutex::new(LoggedCalls::new(detail, depth)) }
+    }
+
+    /// When the run began.
+    pub(crate) fn begun(&self) -> Instant {
+        self.begun
+    }
+
+    /// Logs that a call begins. The end of the call goes with the entry that comes back.
+    pub(crate) fn begin(&self, call: &ResolvedCall, now: Instant) -> Option<usize> {
+        let started = now.saturating_duration_since(self.begun);
+        self.lock().begin(call, started)
+    }
+
+    /// Logs how the call of an entry ended.
+    pub(crate) fn end(&self, entry: Option<usize>, result: &CallResult, now: Instant) {
+        let ended = now.saturating_duration_since(self.begun);
+        self.lock().end(entry, ended, result);
+    }
+
+    /// The calls as the outcome of the run tells them.
+    pub(crate) fn told(&self, has_failed: bool) -> Calls {
+        self.lock().told(has_failed)
+    }
+
+    /// Takes all entries out, for the record of the run.
+    pub(crate) fn take(&self) -> LoggedCalls {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LoggedCalls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,115 @@
+//! What to do instead, in a line, for a program that failed because it tried what programs
+//! cannot do. The words are ours; of servers only callable names appear in them.
+
+use onecall_core::{Denied, Language, ToolSpec};
+
+use crate::directory::Directory;
+
+/// Tools that are named.
+const MOST_NAMED: usize = 3;
+
+/// Characters of a description that are looked at.
+const LONGEST_DESCRIPTION: usize = 1_000;
+
+/// How tools are recognised that do what a program cannot: each of these lists has one word of
+/// theirs.
+struct Signs {
+    /// In the name or the description.
+    purpose: &'static [&'static str],
+    /// In the name; any name will do if there are none.
+    verbs: &'static [&'static str],
+    /// As a parameter.
+    parameters: &'static [&'static str],
+}
+
+const WEB_PAGES: Signs = Signs {
+    purpose: &[
+        "browse", "browser", "crawl", "download", "fetch", "fetches", "http", "https", "navigate",
+        "page", "pages", "scrape", "url", "urls", "web", "webpage", "website",
+    ],
+    verbs: &[],
+    parameters: &["url", "urls", "uri", "link", "href"],
+};
+
+const FILES: Signs = Signs {
+    purpose: &["file", "files", "filesystem", "document", "documents"],
+    verbs: &["cat", "get", "load", "open", "read", "view"],
+    parameters: &["path", "paths", "file", "file_path", "filepath", "filename", "file_name"],
+};
+
+const COMMANDS: Signs = Signs {
+    purpose: &["bash", "command", "commands", "shell", "terminal", "process"],
+    verbs: &["bash", "command", "exec", "execute", "run", "shell", "spawn", "start", "terminal"],
+    parameters: &["command", "cmd", "commands", "script"],
+};
+
+/// Says what programs cannot do, and which of the tools that this one may call can.
+pub(crate) fn hint(denied: Denied, language: Language, directory: &dyn Directory) -> String {
+    let (sentence, tools) = match denied {
+        Denied::Network => {
+            ("Programs have no network", Some(("Tools that fetch web pages", WEB_PAGES)))
+        }
+        Denied::Files => (files(language), Some(("Tools that read files", FILES))),
+        Denied::Processes => {
+            ("Programs cannot start processes", Some(("Tools that run commands", COMMANDS)))
+        }
+        Denied::Input => ("Programs have no input: write the values into the program", None),
+    };
+    let Some((label, signs)) = tools else { return sentence.to_owned() };
+    let known = directory.known();
+    let fits = known.iter().filter(|spec| signs.fit(spec));
+    let names: Vec<&str> = fits.map(|spec| spec.callable.as_str()).take(MOST_NAMED).collect();
+    if names.is_empty() {
+        return sentence.to_owned();
+    }
+    format!("{sentence}. {label}: {}", names.join(", "))
+}
+
+fn files(language: Language) -> &'static str {
+    match language {
+        Language::Python => {
+            "Programs see no files but those of a workspace, which `workspace` in the \
+             configuration gives them"
+        }
+        Language::TypeScript => "Programs in TypeScript see no files",
+    }
+}
+
+impl Signs {
+    fn fit(&self, spec: &ToolSpec) -> bool {
+        let name = words(spec.tool.as_str());
+        let has = |words: &[String], signs: &[&str]| {
+            words.iter().any(|word| signs.contains(&word.as_str()))
+        };
+        let is_named = self.verbs.is_empty() || has(&name, self.verbs);
+        is_named
+            && (has(&name, self.purpose) || has(&words_of_description(spec), self.purpose))
+            && spec
+                .parameters()
+                .iter()
+                .any(|it| self.parameters.contains(&it.to_lowercase().as_str()))
+    }
+}
+
+fn words_of_description(spec: &ToolSpec) -> Vec<String> {
+    let text = spec.description.as_deref().unwrap_or_default();
+    words(text.get(..text.floor_char_boundary(LONGEST_DESCRIPTION)).unwrap_or_default())
+}
+
+/// The words of a text in lower case; `readFile` is two.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for character in text.chars() {
+        let is_new = !character.is_alphanumeric() || (was_lower && character.is_uppercase());
+        if is_new {
+            words.push(String::new());
+        }
+        was_lower = character.is_lowercase();
+        if let (true, Some(word)) = (character.is_alphanumeric(), words.last_mut()) {
+            word.extend(character.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}

@@ -1,0 +1,51 @@
+//! Choosing kept answers by a part of a tool's name, as code that came with a cache of its own
+//! does.
+
+use onecall_config::{PatternError, ToolPattern};
+
+/// Where the name ends in a cache key such as `list_orders:{"region":"EU"}`.
+const END_OF_NAME: [char; 3] = [':', '{', '"'];
+
+/// How callable names begin, written with single underscores.
+const CLIENT_PREFIX: &str = "mcp_";
+
+/// The pattern of all names that contain `text`, in which `*` stands for anything. What follows the name in a cache key is left
+/// out: rather too many answers are forgotten than too few.
+pub(crate) fn names_containing(text: &str) -> Result<ToolPattern, PatternError> {
+    let name = text.split(END_OF_NAME).next().unwrap_or_default();
+    let plain = |it: char| if it.is_ascii_alphanumeric() || it == '*' { it } else { '_' };
+    let mut name: String = name.chars().map(plain).collect();
+    if name.starts_with(CLIENT_PREFIX) {
+        name = name.replace('_', "_*");
+    }
+    ToolPattern::parse(&format!("*{name}*"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_names_and_of_keys() {
+        let tool = "mcp__aiknow_sys__query_sessions";
+        let cases = [
+            ("", true),
+            ("query_sessions", true),
+            ("query-sessions", true),
+            ("sessions", true),
+            ("query_sessions:{\"topic\"", true),
+            ("{\"topic\"", true),
+            ("mcp__aiknow_sys__query", true),
+            ("mcp_aiknow_sys_query_sessions", true),
+            ("query_plans", false),
+            ("*", true),
+            ("mcp__aiknow_sys__*", true),
+            ("mcp__other__*", false),
+            ("mcp_other_query_sessions", false),
+        ];
+        for (text, expected) in cases {
+            let pattern = names_containing(text).map(|pattern| pattern.matches(tool));
+            assert_eq!(pattern, Ok(expected), "{text}");
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Lets programs use what servers have besides tools: their resources and prompts, as
+//! functions beside the tools.
+//!
+//! Policy knows them by the names `mcp__<server>__resources` and
+//! `mcp__<server>__prompts`, so a list of tools that are allowed opens nothing else.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use onecall_bridge::{Bridge, Shelf};
+use onecall_catalog::{Strictness, check_arguments, name_prefix, python_signature};
+use onecall_config::ToolPolicy;
+use onecall_core::{
+    Answer, BoxFuture, CallHandler, CallResult, CallableName, ResolvedCall, ServerName,
+    ToolAnnotations, ToolError, ToolName, ToolSpec, ToolValue,
+};
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+
+use super::arguments::told;
+use super::template;
+
+/// How long a list is good enough to find out which server has a resource.
+const FRESH: Duration = Duration::from_secs(10);
+
+/// A function that is no tool of any server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Function {
+    List(Shelf),
+    ReadResource,
+    GetPrompt,
+}
+
+/// Answers calls of these functions; everything else goes to the tools.
+pub(crate) struct ResourceFunctions {
+    inner: Arc<dyn CallHandler>,
+    bridge: Arc<Bridge>,
+    policy: ToolPolicy,
+    /// What was listed last, by shelf and server.
+    seen: Mutex<HashMap<(Shelf, ServerName), Seen>>,
+}
+
+#[derive(Clone)]
+struct Seen {
+    at: Instant,
+    entries: Arc<Vec<Map<String, Value>>>,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    server: Option<String>,
+    uri: Option<String>,
+    name: Option<String>,
+    arguments: Option<Box<RawValue>>,
+}
+
+static FUNCTIONS: LazyLock<[(Function, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
+    let server = json!({ "type": "string", "description": "Only this server" });
+    let list = json!({ "type": "object", "properties": { "server": server }, "additionalProperties": false });
+    let text = json!({ "type": "string" });
+    let read = json!({
+        "type": "object",
+        "properties": { "uri": text, "server": server },
+        "required": ["uri"],
+        "additionalProperties": false,
+    });
+    let prompt = json!({
+        "type": "object",
+        "properties": {
+            "server": text,
+            "name": text,
+            "arguments": { "type": "object", "additionalProperties": { "type": "string" } },
+        },
+        "required": ["server", "name"],
+        "additionalProperties": false,
+    });
+    let spec = |name: &str, description: &str, input_schema: &Value| {
+        Arc::new(ToolSpec {
+            callable: CallableName::new(name),
+            server: ServerName::new("onecall"),
+            tool: ToolName::new(name),
+            description: Some(description.into()),
+            input_schema: input_schema.clone().into(),
+            output_schema: None,
+            annotations: ToolAnnotations::default(),
+        })
+    };
+    [
+        (
+            Function::List(Shelf::Resources),
+            spec(
+                "list_resources",
+                "The resources of all servers or one: dicts with server, uri, name.",
+                &list,
+            ),
+        ),
+        (
+            Function::List(Shelf::ResourceTemplates),
+            spec(
+                "list_resource_templates",
+                "Patterns of further resources: dicts with server, uriTemplate, name.",
+                &list,
+            ),
+        ),
+        (
+            Function::ReadResource,
+            spec(
+                "read_resource",
+                "A resource: its text, or a dict with mimeType and base64 blob.",
+                &read,
+            ),
+        ),
+        (
+            Function::List(Shelf::Prompts),
+            spec(
+                "list_prompts",
+                "The prompts of all servers or one: dicts with server, name, arguments.",
+                &list,
+            ),
+        ),
+        (Function::GetPrompt, spec("get_prompt", "A prompt: a dict with its messages.", &prompt)),
+    ]
+});
+
+/// The function with this name, described like a tool.
+pub(crate) fn function(name: &str) -> Option<&'static Arc<ToolSpec>> {
+    find(name).map(|(_, spec)| spec)
+}
+
+fn find(name: &str) -> Option<&'static (Function, Arc<ToolSpec>)> {
+    // Every call comes by here, and no tool of a server can be one of these.
+    if name.starts_with("mcp__") {
+        return None;
+    }
+    FUNCTIONS.iter().find(|(_, spec)| spec.callable.as_str() == name)
+}
+
+impl ResourceFunctions {
+    /// What `bridge` has and `policy` permits; calls of tools go to `inner`.
+    pub(crate) fn new(
+        inner: Arc<dyn CallHandler>,
+        bridge: Arc<Bridge>,
+        policy: ToolPolicy,
+    ) -> Self {
+        Self { inner, bridge, policy, seen: Mutex::default() }
+    }
+
+    async fn answer(
+        &self,
+        function: Function,
+        spec: &ToolSpec,
+        call: &ResolvedCall,
+    ) -> Result<ToolValue, ToolError> {
+        let failed = |message: String| ToolError::failed(&call.name, message);
+        let checked =
+            check_arguments(&spec.input_schema.value(), &call.arguments, Strictness::Strict)
+                .map_err(|misfits| failed(told(spec, &misfits)))?;
+        let arguments = checked.arguments.as_ref().unwrap_or(&call.arguments);
+        let arguments: Arguments = serde_json::from_str(arguments.get())
+            .map_err(|error| failed(format!("{error}\n  {}", python_signature(spec))))?;
+        let Arguments { server, uri, name, arguments } = arguments;
+        let server = match &server {
+            Some(server) => Some(self.server(server, function, call)?),
+            None => None,
+        };
+        match function {
+            Function::List(shelf) => {
+                let entries = self.entries(shelf, server, call).await.map_err(failed)?;
+                let entries = to_raw_value(&entries).map_err(|error| failed(error.to_string()))?;
+                Ok(ToolValue::Json(entries))
+            }
+            Function::ReadResource => {
+                let uri = uri.unwrap_or_default();
+                let server = match server {
+                    Some(server) => server,
+                    None => self.server_of(&uri, call).await.map_err(failed)?,
+                };
+                self.bridge.read_resource(&server, &uri, call).await.map_err(failed)
+            }
+            Function::GetPrompt => {
+                // The schema requires both.
+                let (Some(server), Some(name)) = (server, name) else {
+                    return Err(failed("'server' and 'name' are missing".to_owned()));
+                };
+                let arguments = arguments.as_deref();
+                self.bridge.get_prompt(&server, &name, arguments, call).await.map_err(failed)
+            }
+        }
+    }
+
+    /// The server that a program names, if it may be used.
+    fn server(
+        &self,
+        name: &str,
+        function: Function,
+        call: &ResolvedCall,
+    ) -> Result<ServerName, ToolError> {
+        let Some(server) = self.bridge.server_named(name) else {
+            let known: Vec<String> =
+                self.servers(function).iter().map(|server| format!("'{server}'")).collect();
+            let message = format!("there is no server '{name}'; there are {}", known.join(", "));
+            return Err(ToolError::failed(&call.name, message));
+        };
+        let name = policy_name(&server, function);
+        if self.policy.permits(name.as_str()) {
+            return Ok(server);
+        }
+        Err(ToolError::NotAvailable { name })
+    }
+
+    /// Every server that may be used.
+    fn servers(&self, function: Function) -> Vec<ServerName> {
+        let names = self.bridge.status().into_iter().map(|status| status.name);
+        names.filter(|it| self.policy.permits(policy_name(it, function).as_str())).collect()
+    }
+
+    /// What one server lists, or all of them; each entry says which. Of all servers, one
+    /// that does not answer lists nothing.
+    async fn entries(
+        &self,
+        shelf: Shelf,
+        server: Option<ServerName>,
+        call: &ResolvedCall,
+    ) -> Result<Vec<Value>, String> {
+        let lists = match server {
+            Some(server) => vec![(server.clone(), self.list(shelf, &server, call).await?)],
+            None => self.all_lists(shelf, call, Duration::ZERO).await,
+        };
+        let entries = lists.into_iter().flat_map(|(server, entries)| {
+            let named = move |entry: &Map<String, Value>| {
+                let mut entry = entry.clone();
+                entry.insert("server".to_owned(), server.as_str().into());
+                Value::Object(entry)
+            };
+            entries.iter().map(named).collect::<Vec<_>>()
+        });
+        Ok(entries.collect())
+    }
+
+    async fn all_lists(
+        &self,
+        shelf: Shelf,
+        call: &ResolvedCall,
+        fresh: Duration,
+    ) -> Vec<(ServerName, Arc<Vec<Map<String, Value>>>)> {
+        let servers = self.servers(Function::List(shelf));
+        let lists = servers.into_iter().map(|server| async move {
+            if let Some(entries) = self.seen(shelf, &server, fresh) {
+                return Some((server, entries));
+            }
+            match self.list(shelf, &server, call).await {
+                Ok(entries) => Some((server, entries)),
+                Err(error) => {
+                    tracing::warn!(%server, "{shelf:?} could not be listed: {error}");
+                    None
+                }
+            }
+        });
+        join_all(lists).await.into_iter().flatten().collect()
+    }
+
+    async fn list(
+        &self,
+        shelf: Shelf,
+        server: &ServerName,
+        call: &ResolvedCall,
+    ) -> Result<Arc<Vec<Map<String, Value>>>, String> {
+        let entries = Arc::new(self.bridge.list(server, shelf, call).await?);
+        let seen = Seen { at: Instant::now(), entries: Arc::clone(&entries) };
+        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert((shelf, server.clone()), seen);
+        Ok(entries)
+    }
+
+    fn seen(
+        &self,
+        shelf: Shelf,
+        server: &ServerName,
+        fresh: Duration,
+    ) -> Option<Arc<Vec<Map<String, Value>>>> {
+        let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = all.get(&(shelf, server.clone()))?;
+        (seen.at.elapsed() < fresh).then(|| Arc::clone(&seen.entries))
+    }
+
+    /// The one server that has a resource: by its lists, else by its templates.
+    async fn server_of(&self, uri: &str, call: &ResolvedCall) -> Result<ServerName, String> {
+        for (shelf, key) in [(Shelf::Resources, "uri"), (Shelf::ResourceTemplates, "uriTemplate")] {
+            let lists = self.all_lists(shelf, call, FRESH).await;
+            let has = |entry: &Map<String, Value>| match entry.get(key).and_then(Value::as_str) {
+                Some(own) if shelf == Shelf::Resources => own == uri,
+                Some(pattern) => template::matches(pattern, uri),
+                None => false,
+            };
+            let mut offering: Vec<ServerName> = lists
+                .into_iter()
+                .filter(|(_, all)| all.iter().any(has))
+                .map(|(it, _)| it)
+                .collect();
+            if offering.len() > 1 {
+                let names: Vec<String> = offering.iter().map(|it| format!("'{it}'")).collect();
+                let message = "several servers have it; say which with server=, one of";
+                return Err(format!("{message} {}", names.join(", ")));
+            }
+            if let Some(only) = offering.pop() {
+                return Ok(only);
+            }
+        }
+        let servers = self.servers(Function::ReadResource);
+        match servers.as_slice() {
+            [only] => Ok(only.clone()),
+            _ => Err("no server lists it; say which one has it with server=".to_owned()),
+        }
+    }
+}
+
+/// What policy calls the resources or prompts of a server.
+fn policy_name(server: &ServerName, function: Function) -> CallableName {
+    let shelf = match function {
+        Function::List(Shelf::Prompts) | Function::GetPrompt => "prompts",
+        Function::List(_) | Function::ReadResource => "resources",
+    };
+    CallableName::new(format!("{}{shelf}", name_prefix(server)))
+}
+
+impl CallHandler for ResourceFunctions {
+    fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
+        match find(call.name.as_str()) {
+            Some((function, spec)) => {
+                Box::pin(async move { self.answer(*function, spec, &call).await.map(Answer::live) })
+            }
+            None => self.inner.call(call),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Whether a list of the configuration means a tool, whatever the tool is called at the moment.
+//!
+//! Where the names of two tools meet, each gets a suffix, and a server can bring that about at any
+//! time by listing one more tool. What a user has written about the plain name still holds then.
+
+use onecall_catalog::{aliases, name_prefix, natural_name};
+use onecall_config::{ToolPattern, ToolPolicy};
+use onecall_core::ToolSpec;
+
+/// Whether programs may call this tool.
+pub(crate) fn permits(policy: &ToolPolicy, spec: &ToolSpec) -> bool {
+    policy.permits_any_name(spec.callable.as_str(), || other_names(spec))
+}
+
+/// Whether a pattern means this tool by any of its names. For lists that take something away.
+pub(crate) fn is_meant(pattern: &ToolPattern, spec: &ToolSpec) -> bool {
+    pattern.matches(spec.callable.as_str())
+        || other_names(spec).iter().any(|name| pattern.matches(name))
+}
+
+/// What the tool would be called if its name met no other, with and without its server, and what its
+/// server calls it, and how a program may write that.
+fn other_names(spec: &ToolSpec) -> Vec<String> {
+    let plain = natural_name(&spec.server, &spec.tool);
+    let without_server =
+        plain.get(name_prefix(&spec.server).len()..).unwrap_or_default().to_owned();
+    let mut names = aliases(spec);
+    names.extend([plain, without_server, spec.tool.as_str().to_owned()]);
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_catalog::{Catalog, ToolDefinition};
+    use onecall_config::{Environment, Found, Origin};
+    use onecall_core::{ServerName, ToolAnnotations, ToolName};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn catalog(names: &[String]) -> Catalog {
+        let define = |name: &String| ToolDefinition {
+            tool: ToolName::new(name.as_str()),
+            description: None,
+            input_schema: json!({}).into(),
+            output_schema: None,
+            annotations: ToolAnnotations::default(),
+        };
+        Catalog::build([(ServerName::new("s"), names.iter().map(define).collect())])
+    }
+
+    fn pattern(text: &str) -> ToolPattern {
+        ToolPattern::parse(text).unwrap()
+    }
+
+    /// The policy of a configuration of ptc-mcp that blocks this name.
+    fn blocked_by_ptc_mcp(name: &str) -> ToolPolicy {
+        let (path, origin) = ("config.yaml".into(), Origin::Named("PTC_MCP_CONFIG"));
+        let bytes = json!({ "servers": [], "tools": { "block": [name] } }).to_string().into_bytes();
+        Found { path, bytes, origin }.parse(&Environment::new(&|_| None)).unwrap().config.tools
+    }
+
+    proptest! {
+        #[test]
+        fn ptc_mcp_blocks_a_tool_by_each_way_to_write_its_name(
+            names in prop::collection::vec(r"[abä][-_. *?\[\]!/ab]{0,5}", 1..5),
+            chosen: prop::sample::Index,
+        ) {
+            let name = chosen.get(&names);
+            let plain = natural_name(&ServerName::new("s"), &ToolName::new(name.as_str()));
+            let half = format!("mcp__s__{}", name.replace('-', "_"));
+            let catalog = catalog(&names);
+            for written in [format!("mcp__s__{name}"), plain.clone(), half, name.clone()] {
+                let policy = blocked_by_ptc_mcp(&written);
+                for spec in catalog.tools().filter(|spec| spec.tool.as_str() == name) {
+                    prop_assert!(!permits(&policy, spec), "{written:?} on {:?}", spec.callable);
+                }
+            }
+        }
+
+        #[test]
+        fn what_a_server_adds_unblocks_nothing_and_opens_nothing(
+            names in prop::collection::vec("[ab][-_.ab]{0,4}", 1..6),
+            more in prop::collection::vec("[ab][-_.ab]{0,4}", 0..6),
+            chosen: prop::sample::Index,
+        ) {
+            let plain = natural_name(&ServerName::new("s"), &ToolName::new(chosen.get(&names).as_str()));
+            let block = ToolPolicy::Block(vec![pattern(&plain)]);
+            let allow = ToolPolicy::Allow(vec![pattern(&plain)]);
+            let later = catalog(&[names, more].concat());
+            for spec in later.tools() {
+                let is_it = natural_name(&spec.server, &spec.tool) == plain;
+                prop_assert_eq!(permits(&block, spec), !is_it, "{:?}", spec.tool);
+                let is_called_so = spec.callable.as_str() == plain;
+                prop_assert_eq!(permits(&allow, spec), is_called_so, "{:?}", spec.tool);
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Keeps the tools that servers listed in the store, so that a later process knows them before it
+//! has started a server.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use onecall_bridge::{Bridge, Identity};
+use onecall_catalog::ToolDefinition;
+use onecall_config::ServerConfig;
+use onecall_core::{ServerName, ToolAnnotations, ToolName};
+use onecall_store::{ListingKey, MAX_LISTING_BYTES, StoreError, StoredListing, Timestamp, Writer};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::Redactor;
+
+type Definitions = Arc<Vec<ToolDefinition>>;
+
+/// What servers listed, in this process and in earlier ones.
+pub struct SeenTools {
+    writer: Arc<Writer>,
+    /// What the writer has got of each server.
+    kept: Mutex<HashMap<ServerName, Definitions>>,
+    /// What the store had when it was first asked.
+    read: Mutex<HashMap<ListingKey, Option<SeenListing>>>,
+}
+
+/// What a server listed at some time.
+#[derive(Clone, Debug)]
+pub(crate) struct SeenListing {
+    pub(crate) listed: Definitions,
+    pub(crate) seen: Timestamp,
+}
+
+impl SeenListing {
+    /// Reads what the store has; nothing if that is no listing.
+    pub(crate) fn read(stored: StoredListing) -> Option<Self> {
+        let tools: Vec<WrittenTool> = serde_json::from_str(&stored.tools).ok()?;
+        let listed = Arc::new(tools.into_iter().map(ToolDefinition::from).collect());
+        Some(Self { listed, seen: stored.seen })
+    }
+}
+
+impl SeenTools {
+    /// Keeps listings where `writer` writes.
+    #[must_use]
+    pub fn new(writer: Arc<Writer>) -> Self {
+        Self { writer, kept: Mutex::default(), read: Mutex::default() }
+    }
+
+    /// Hands what servers have listed since the last time to the thread that writes. A listing
+    /// that shows a secret or is too large is not kept, nor is an earlier one of its server.
+    pub fn keep(&self, bridge: &Bridge, secrets: impl Fn() -> Redactor) {
+        let mut kept = lock(&self.kept);
+        let mut redactor = None;
+        bridge.each_listing(|server, listed| {
+            if kept.get(&server.name).is_some_and(|known| Arc::ptr_eq(known, listed)) {
+                return;
+            }
+            kept.insert(server.name.clone(), Arc::clone(listed));
+            let redactor = Arc::clone(redactor.get_or_insert_with(|| Arc::new(secrets())));
+            let (key, name) = (Identity::of_entry(server), server.name.clone());
+            let (listed, seen) = (Arc::clone(listed), Timestamp::now());
+            self.writer.submit(size(&listed), move |store| {
+                let tools = written(&listed);
+                if tools.len() > MAX_LISTING_BYTES || redactor.finds_in(&tools) {
+                    tracing::debug!(server = %name, "the list of its tools is not kept");
+                    return store.forget_listing(&key);
+                }
+                store.put_listing(&key, name.as_str(), &StoredListing { tools, seen })
+            });
+        });
+    }
+
+    /// Forgets what servers of these names have listed.
+    pub fn forget<'a>(&self, servers: impl IntoIterator<Item = &'a ServerName>) {
+        for server in servers {
+            lock(&self.kept).remove(server);
+            let name = server.clone();
+            self.writer.submit(name.as_str().len(), move |store| -> Result<(), StoreError> {
+                store.forget_listings_of(name.as_str())
+            });
+        }
+    }
+
+    /// What the server of this entry listed when it was last seen, before this process. Waits for
+    /// the disk the first time.
+    pub(crate) fn last(&self, server: &ServerConfig) -> Option<SeenListing> {
+        let key = Identity::of_entry(server);
+        let look = || {
+            let stored = self.writer.store().listing(&key, Timestamp::now());
+            stored.ok().flatten().and_then(SeenListing::read)
+        };
+        lock(&self.read).entry(key).or_insert_with(look).clone()
+    }
+}
+
+fn lock<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a listing takes while it waits to be written, about.
+fn size(listed: &[ToolDefinition]) -> usize {
+    let size = |tool: &ToolDefinition| {
+        let output = tool.output_schema.as_ref().map_or(0, |schema| schema.text().len());
+        let description = tool.description.as_deref().map_or(0, str::len);
+        tool.tool.as_str().len() + description + tool.input_schema.text().len() + output
+    };
+    listed.iter().map(size).sum()
+}
+
+/// A definition as it is stored.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenTool {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    input_schema: Box<RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<Box<RawValue>>,
+    #[serde(default)]
+    annotations: ToolAnnotations,
+}
+
+fn written(listed: &[ToolDefinition]) -> String {
+    let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap_or_default();
+    let tool = |tool: &ToolDefinition| WrittenTool {
+        name: tool.tool.as_str().to_owned(),
+        description: tool.description.as_deref().map(str::to_owned),
+        input_schema: raw(tool.input_schema.text()),
+        output_schema: tool.output_schema.as_ref().map(|schema| raw(schema.text())),
+        annotations: tool.annotations.clone(),
+    };
+    let tools: Vec<WrittenTool> = listed.iter().map(tool).collect();
+    serde_json::to_string(&tools).unwrap_or_default()
+}
+
+impl From<WrittenTool> for ToolDefinition {
+    fn from(tool: WrittenTool) -> Self {
+        let schema = |raw: Box<RawValue>| -> Value {
+            // One that cannot be read takes anything.
+            serde_json::from_str(raw.get()).unwrap_or_default()
+        };
+        Self {
+            tool: ToolName::new(tool.name.as_str()),
+            description: tool.description.map(Into::into),
+            input_schema: schema(tool.input_schema).into(),
+            output_schema: tool.output_schema.map(|raw| schema(raw).into()),
+            annotations: tool.annotations,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_definition_comes_back_as_it_was() {
+        let plain = ToolDefinition {
+            tool: ToolName::new("plain"),
+            description: None,
+            input_schema: json!({ "type": "object" }).into(),
+            output_schema: None,
+            annotations: ToolAnnotations::default(),
+        };
+        let properties = json!({ "z": { "type": "string" }, "a": { "enum": ["ä", "\"", 1.50] } });
+        let whole = ToolDefinition {
+            tool: ToolName::new("whöle tool"),
+            description: Some("first\nsecond".into()),
+            input_schema: json!({ "type": "object", "properties": properties }).into(),
+            output_schema: Some(json!({ "type": "object" }).into()),
+            annotations: ToolAnnotations {
+                read_only_hint: Some(true),
+                title: Some("Whole".to_owned()),
+                ..ToolAnnotations::default()
+            },
+        };
+        let listed = vec![plain, whole];
+        let stored = StoredListing { tools: written(&listed), seen: Timestamp(5) };
+        let seen = SeenListing::read(stored).unwrap();
+        assert_eq!((*seen.listed).clone(), listed);
+        assert_eq!(seen.seen, Timestamp(5));
+    }
+
+    #[test]
+    fn what_is_no_listing_is_not_read() {
+        for tools in ["", "{}", "[1]", r#"[{"name": "x"}]"#, "[{\"name\": 1, \"inputSchema\": {}}]"]
+        {
+            let stored = StoredListing { tools: tools.to_owned(), seen: Timestamp(0) };
+            assert!(SeenListing::read(stored).is_none(), "{tools}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Every layer that a call passes on its way to a tool, in one place. Programs, plans, exposed tools,
+//! generated clients and `onecall exec` all call through here; nothing reaches a server past it.
+//!
+//! Outermost first, the layers are: the log (with metrics and spans), quota, the limit of
+//! calls at once, the decision, the cache, resource functions, the check of arguments, learning, and
+//! the host that executes the call.
+
+use std::sync::Arc;
+
+use onecall_bridge::Bridge;
+use onecall_config::ToolPolicy;
+use onecall_core::{CallHandler, Limits};
+
+use crate::Observer;
+use crate::account::Account;
+use crate::call_log::CallLog;
+use crate::layers::{
+    ArgumentCheck, ConcurrencyLimit, Decide, Learning, Logged, Quota, ResourceFunctions,
+};
+use crate::learned::Learned;
+
+/// What the layers of one run need.
+#[derive(Clone, Copy)]
+pub(crate) struct RunLayers<'a> {
+    pub(crate) account: &'a Account<'a>,
+    pub(crate) observer: &'a dyn Observer,
+    pub(crate) log: &'a CallLog,
+    pub(crate) limits: &'a Limits,
+}
+
+impl RunLayers<'_> {
+    /// The layers that each run has for itself, around those that runs share.
+    pub(crate) fn around<'a>(self, shared: impl CallHandler + 'a) -> impl CallHandler + 'a
+    where
+        Self: 'a,
+    {
+        let decided = Decide::new(shared);
+        let limited = ConcurrencyLimit::new(decided, self.limits.max_parallel_calls);
+        let counted = Quota::new(limited, self.limits.max_tool_calls);
+        Logged::new(counted, self.log, self.account, self.observer)
+    }
+}
+
+/// The layers below the cache for the calls of programs. Runs share them.
+pub(crate) fn program_layers(
+    bridge: &Arc<Bridge>,
+    policy: &ToolPolicy,
+    learned: Option<&Arc<Learned>>,
+) -> Arc<dyn CallHandler> {
+    let host: Arc<dyn CallHandler> = match learned {
+        Some(learned) => Arc::new(Learning::new(bridge.clone(), Arc::clone(learned))),
+        None => bridge.clone(),
+    };
+    let checked = Arc::new(ArgumentCheck::new(host));
+    Arc::new(ResourceFunctions::new(checked, Arc::clone(bridge), policy.clone()))
+}
+
+/// The layers below the cache for calls of exposed tools: none. What is passed on is between the
+/// client and the server.
+pub(crate) fn exposed_layers(bridge: &Arc<Bridge>) -> Arc<dyn CallHandler> {
+    bridge.clone()
+}
+
+/// The layers below the cache for tools of servers that a plan brings along.
+pub(crate) fn plan_server_layers(bridge: &Arc<Bridge>) -> Arc<dyn CallHandler> {
+    Arc::new(ArgumentCheck::new(Arc::clone(bridge)))
+}
+
+/// The layers below the cache for tools that a program brings along, as those of `onecall exec`.
+pub(crate) fn own_tool_layers<'a>(host: &'a dyn CallHandler) -> impl CallHandler + 'a {
+    ArgumentCheck::new(host)
+}

@@ -1,0 +1,285 @@
+//! The requests of every session that are under way, and the connections that wait for
+//! their answers.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use futures_util::Stream;
+use rmcp::model::{RequestId, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
+use tokio::sync::Notify;
+
+/// How many sessions there are at most. Beyond that, the one that was not used for
+/// the longest time has to go.
+const MAX_SESSIONS: usize = 1_000;
+
+/// A session that is not used for this long is closed; its client will open another.
+const IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// How soon a client whose connection broke is asked to come back.
+pub(super) const RETRY: Duration = Duration::from_secs(1);
+
+/// How long an answer is kept for a client that lost its connection and can resume it. A
+/// connection that breaks is not a cancellation, but a program whose answer is not fetched
+/// does not run on.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// All sessions are in use, and there are as many as there may be.
+pub(super) struct Full;
+
+/// All sessions.
+#[derive(Default)]
+pub(super) struct Open {
+    sessions: Mutex<HashMap<SessionId, Session>>,
+    /// A connection was closed before the answer came.
+    left: Notify,
+}
+
+struct Session {
+    last_used: Instant,
+    streams: usize,
+    next_holder: u64,
+    /// Whether the client has opened a stream with GET: one that never does cannot come back
+    /// for an answer.
+    can_resume: bool,
+    running: Vec<Running>,
+}
+
+/// A request that was not answered yet.
+struct Running {
+    request: RequestId,
+    /// The second half of its events' ids, by which a client asks for it again.
+    stream: Option<String>,
+    /// The connection that waits for it.
+    holder: u64,
+    left: Option<Instant>,
+}
+
+impl Session {
+    fn is_in_use(&self) -> bool {
+        self.streams > 0 || !self.running.is_empty()
+    }
+
+    fn find(&mut self, request: &RequestId) -> Option<&mut Running> {
+        self.running.iter_mut().find(|running| running.request == *request)
+    }
+}
+
+impl Open {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Session>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn begin(&self, id: &SessionId) {
+        let session = Session {
+            last_used: Instant::now(),
+            streams: 0,
+            next_holder: 0,
+            can_resume: false,
+            running: Vec::new(),
+        };
+        self.lock().insert(Arc::clone(id), session);
+    }
+
+    /// Forgets a session; its requests that are not answered yet.
+    pub fn end(&self, id: &SessionId) -> Vec<RequestId> {
+        let closed = self.lock().remove(id);
+        let running = closed.into_iter().flat_map(|session| session.running);
+        running.map(|running| running.request).collect()
+    }
+
+    pub fn touch(&self, id: &SessionId) {
+        if let Some(session) = self.lock().get_mut(id) {
+            session.last_used = Instant::now();
+        }
+    }
+
+    /// The session that has to go before another one can come, if there is no place.
+    pub fn crowded_out(&self) -> Result<Option<SessionId>, Full> {
+        let sessions = self.lock();
+        if sessions.len() < MAX_SESSIONS {
+            return Ok(None);
+        }
+        let unused = sessions.iter().filter(|(_, session)| !session.is_in_use());
+        let longest = unused.min_by_key(|(_, session)| session.last_used);
+        longest.map(|(id, _)| Some(Arc::clone(id))).ok_or(Full)
+    }
+
+    pub fn idle(&self) -> Vec<SessionId> {
+        let is_idle =
+            |session: &Session| !session.is_in_use() && session.last_used.elapsed() >= IDLE;
+        let sessions = self.lock();
+        sessions.iter().filter(|(_, it)| is_idle(it)).map(|(id, _)| Arc::clone(id)).collect()
+    }
+
+    /// Returns when a connection was closed before the answer came.
+    pub async fn client_left(&self) {
+        self.left.notified().await;
+    }
+
+    /// Takes out the requests whose clients have left and are not expected back.
+    pub fn forsaken(&self) -> Vec<(SessionId, RequestId)> {
+        let mut found = Vec::new();
+        for (id, session) in self.lock().iter_mut() {
+            let grace = if session.can_resume { GRACE } else { Duration::ZERO };
+            for running in &mut session.running {
+                if running.left.is_some_and(|left| left.elapsed() >= grace) {
+                    running.left = None;
+                    found.push((Arc::clone(id), running.request.clone()));
+                }
+            }
+        }
+        found
+    }
+
+    /// A request could not be cancelled yet.
+    pub fn put_back(&self, id: &SessionId, request: &RequestId) {
+        let mut sessions = self.lock();
+        if let Some(running) = sessions.get_mut(id).and_then(|session| session.find(request)) {
+            running.left.get_or_insert_with(Instant::now);
+        }
+    }
+
+    pub fn forget(&self, id: &SessionId, request: &RequestId) {
+        if let Some(session) = self.lock().get_mut(id) {
+            session.running.retain(|running| running.request != *request);
+        }
+    }
+
+    /// The request whose answer comes on the stream of this event.
+    pub fn request(&self, id: &SessionId, event_id: &str) -> Option<RequestId> {
+        let stream = stream_of(event_id)?;
+        let sessions = self.lock();
+        let mut running = sessions.get(id)?.running.iter();
+        let found = running.find(|running| running.stream.as_deref() == Some(stream))?;
+        Some(found.request.clone())
+    }
+}
+
+/// Event ids of answers are `<number>/<stream>`.
+fn stream_of(event_id: &str) -> Option<&str> {
+    event_id.split_once('/').map(|(_, stream)| stream)
+}
+
+/// A connection that waits for a session's events.
+pub(super) struct Held {
+    open: Arc<Open>,
+    session: SessionId,
+    request: Option<RequestId>,
+    number: u64,
+}
+
+impl Held {
+    /// Waits for the answer to a new request; `None` if the session has one with this id
+    /// that is not answered yet.
+    pub fn asking(open: &Arc<Open>, id: &SessionId, request: &RequestId) -> Option<Self> {
+        let mut sessions = open.lock();
+        let mut number = 0;
+        if let Some(session) = sessions.get_mut(id) {
+            if session.find(request).is_some() {
+                return None;
+            }
+            number = session.hold();
+            let running =
+                Running { request: request.clone(), stream: None, holder: number, left: None };
+            session.running.push(running);
+        }
+        let (session, request) = (Arc::clone(id), Some(request.clone()));
+        Some(Self { open: Arc::clone(open), session, request, number })
+    }
+
+    /// Listens with GET: to what belongs to no request, or to the answer of a request that
+    /// another connection has waited for before.
+    pub fn listening(open: &Arc<Open>, id: &SessionId, request: Option<RequestId>) -> Self {
+        let mut number = 0;
+        if let Some(session) = open.lock().get_mut(id) {
+            session.can_resume = true;
+            number = session.hold();
+            if let Some(running) = request.as_ref().and_then(|request| session.find(request)) {
+                running.holder = number;
+                running.left = None;
+            }
+        }
+        Self { open: Arc::clone(open), session: Arc::clone(id), request, number }
+    }
+
+    fn saw(&mut self, event: &ServerSseMessage) {
+        let is_answer = event.message.as_deref().is_some_and(|message| {
+            matches!(message, ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))
+        });
+        if is_answer {
+            return self.answered();
+        }
+        let stream = event.event_id.as_deref().and_then(stream_of);
+        let (Some(stream), Some(request)) = (stream, &self.request) else { return };
+        let mut sessions = self.open.lock();
+        let session = sessions.get_mut(&self.session);
+        if let Some(running) = session.and_then(|session| session.find(request)) {
+            running.stream.get_or_insert_with(|| stream.to_owned());
+        }
+    }
+
+    pub fn answered(&mut self) {
+        if let Some(request) = self.request.take() {
+            self.open.forget(&self.session, &request);
+        }
+    }
+}
+
+impl Session {
+    /// The number of another connection that waits for this session's events.
+    fn hold(&mut self) -> u64 {
+        self.streams += 1;
+        self.next_holder += 1;
+        self.next_holder
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut sessions = self.open.lock();
+        let Some(session) = sessions.get_mut(&self.session) else { return };
+        session.streams = session.streams.saturating_sub(1);
+        session.last_used = Instant::now();
+        let running = self.request.as_ref().and_then(|request| session.find(request));
+        if let Some(running) = running.filter(|running| running.holder == self.number) {
+            running.left = Some(Instant::now());
+            self.open.left.notify_one();
+        }
+    }
+}
+
+/// A session's events on their way to a client.
+pub(super) struct Followed {
+    held: Held,
+    stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
+}
+
+impl Followed {
+    pub fn new(
+        held: Held,
+        stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+    ) -> Self {
+        Self { held, stream: Box::pin(stream) }
+    }
+}
+
+impl Stream for Followed {
+    type Item = ServerSseMessage;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<ServerSseMessage>> {
+        let next = self.stream.as_mut().poll_next(context);
+        match &next {
+            Poll::Ready(Some(event)) => self.held.saw(event),
+            Poll::Ready(None) => self.held.answered(),
+            Poll::Pending => {}
+        }
+        next
+    }
+}

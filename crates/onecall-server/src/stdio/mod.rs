@@ -1,0 +1,66 @@
+//! Serves one client on this process's standard streams.
+
+mod transport;
+
+use std::sync::Arc;
+
+use onecall_runtime::Gateway;
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::io::stdio_pipes;
+use thiserror::Error;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::handler::Handler;
+use crate::unread::Unread;
+use transport::Bounded;
+
+/// The longest request read from a client: the largest program a worker takes,
+/// escaped. A longer line is dropped and logged.
+const MAX_REQUEST: usize = 128 * 1024 * 1024;
+
+/// Why serving ended other than by the client's leave.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The client said something else than hello.
+    #[error("the client did not begin with the MCP handshake: {0}")]
+    Handshake(Box<ServerInitializeError>),
+    /// The operating system refused us its signals.
+    #[error("cannot listen for signals: {0}")]
+    Signals(#[from] std::io::Error),
+    /// The service ended by a defect of its own.
+    #[error("the server ended unexpectedly: {0}")]
+    Crashed(#[from] tokio::task::JoinError),
+}
+
+/// Serves until the client closes stdin, or SIGINT or SIGTERM arrives; then stops
+/// every bridged server.
+pub async fn serve_stdio(gateway: Arc<Gateway>) -> Result<(), ServeError> {
+    gateway.audience().expect_one();
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let served = tokio::select! {
+        served = serve(Arc::clone(&gateway)) => served,
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
+    };
+    gateway.shutdown().await;
+    served
+}
+
+async fn serve(gateway: Arc<Gateway>) -> Result<(), ServeError> {
+    let (reader, writer) = stdio_pipes();
+    let transport = AsyncRwTransport::new(reader, writer).with_max_line_length(MAX_REQUEST);
+    let unread = Unread::new();
+    let transport = Bounded::new(transport, Arc::clone(&unread));
+    match Handler::for_only_client(gateway, unread).serve(transport).await {
+        Ok(service) => {
+            service.waiting().await?;
+            Ok(())
+        }
+        // A client that leaves before the handshake has done nothing wrong.
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(ServeError::Handshake(Box::new(error))),
+    }
+}

@@ -1,0 +1,122 @@
+//! What a client on the standard streams cannot do to us: use an id for two requests at a
+//! time, or have answers pile up that it does not read.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::Arc;
+
+use onecall_core::BoxFuture;
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, RequestId, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+
+use crate::request_id;
+use crate::unread::Unread;
+
+/// A transport to one client. While answers wait for room, nothing more is read.
+pub(super) struct Bounded<T> {
+    inner: T,
+    unread: Arc<Unread>,
+    /// The requests that are not answered yet.
+    open: HashSet<RequestId>,
+    /// A message on its way that no request waits for.
+    refusal: Option<BoxFuture<'static, io::Result<()>>>,
+}
+
+impl<T: Transport<RoleServer, Error = io::Error>> Bounded<T> {
+    pub fn new(inner: T, unread: Arc<Unread>) -> Self {
+        Self { inner, unread, open: HashSet::new(), refusal: None }
+    }
+
+    fn charge_and_send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> BoxFuture<'static, io::Result<()>> {
+        let charge = Arc::clone(&self.unread).charge(length(&message));
+        let send = self.inner.send(message);
+        Box::pin(async move {
+            let _charge = charge.await;
+            send.await
+        })
+    }
+
+    /// Whether the client may send this.
+    fn accepts(&mut self, message: &ClientJsonRpcMessage) -> Result<(), RequestId> {
+        match message {
+            ClientJsonRpcMessage::Request(request) if !self.open.insert(request.id.clone()) => {
+                return Err(request.id.clone());
+            }
+            ClientJsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(it) = &notification.notification
+                    && let Some(id) = &it.params.request_id
+                {
+                    // It will not be answered.
+                    self.open.remove(id);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl<T: Transport<RoleServer, Error = io::Error>> Transport<RoleServer> for Bounded<T> {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let answered = match &message {
+            ServerJsonRpcMessage::Response(response) => Some(&response.id),
+            ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        if let Some(id) = answered {
+            self.open.remove(id);
+        }
+        self.charge_and_send(message)
+    }
+
+    // rmcp may drop the future at any time and ask again: what is not done then is kept.
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            if let Some(refusal) = &mut self.refusal {
+                // A client that cannot be written to is found out when it is read from.
+                let _ = refusal.await;
+                self.refusal = None;
+            }
+            self.unread.settled().await;
+            let message = self.inner.receive().await?;
+            match self.accepts(&message) {
+                Ok(()) => return Some(message),
+                Err(id) => {
+                    self.refusal = Some(self.charge_and_send(request_id::in_use(id)));
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.inner.close().await
+    }
+}
+
+/// How long a message is on the wire.
+fn length(message: &ServerJsonRpcMessage) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // What cannot be written is not sent either.
+    let _ = serde_json::to_writer(&mut count, message);
+    count.0
+}

@@ -1,0 +1,34 @@
+# Completes the names of servers and tools where a command takes some: servers as the configuration
+# has them, tools as they were seen last.
+_onecall() {
+    local at names
+    local -a before found
+    if [[ "$PREFIX" != -* ]]; then
+        # What stands before the current word and is neither an option nor its value.
+        for ((at = 2; at < CURRENT; at++)); do
+            case "$words[at]" in
+                -c|--config|--log|--log-format|--color|--server|--tool|--detail|--limit|--lang|--out|--args)
+                    ((at++)) ;;
+                -*) ;;
+                *) before+=("$words[at]") ;;
+            esac
+        done
+        case "$before" in
+            remove|remove\ *|enable|enable\ *|disable|disable\ *|pin|login|logout|logs) names=server-names ;;
+            call|tools\ show|tools\ forget) names=tool-names ;;
+        esac
+        case "$words[CURRENT-1]" in
+            --server) names=server-names ;;
+            --tool) names=tool-names ;;
+        esac
+    fi
+    if [[ -z "$names" ]]; then
+        _onecall_options "$@"
+        return
+    fi
+    # Names are never evaluated, whatever is in them.
+    found=("${(@f)$(command "${(Q)words[1]}" "$names" 2>/dev/null)}")
+    found=(${found:#})
+    compadd -a found
+}
+

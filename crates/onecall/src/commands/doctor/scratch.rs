@@ -1,0 +1,54 @@
+//! The scratch folder: whether a program that names it can write to it, on each Python engine.
+
+use std::path::Path;
+use std::time::Instant;
+
+use onecall_config::{Config, Sandbox};
+use onecall_core::{EngineChoice, Program};
+use onecall_runtime::{Runtime, Silent};
+use serde_json::{Map, Value, json};
+
+use super::engines::{PATIENCE, Tested};
+use super::finding::Finding;
+
+const PROGRAM: &str = "import os\nopen('/tmp/x', 'w').close()\nprint(os.listdir('/tmp'))";
+const PRINTED: &str = "['x']\n";
+
+/// Nothing where programs have no folder of their own at `/tmp`, but that of the host or their
+/// workspace.
+pub(super) async fn look(runtime: &Runtime, tested: &[Tested], config: &Config) -> Option<Finding> {
+    let workspace = config.workspace.as_ref();
+    let is_workspace = workspace.is_some_and(|it| Path::new("/tmp").starts_with(&it.path));
+    if config.sandbox == Sandbox::Off || is_workspace {
+        return None;
+    }
+    let started = Instant::now();
+    let (mut able, mut troubles) = (Vec::new(), Vec::new());
+    let mut engines = Map::new();
+    let runs_python = |it: &&Tested| it.choice != EngineChoice::TypeScript && it.examined.is_ok();
+    for engine in tested.iter().filter(runs_python) {
+        let choice = Some(engine.choice);
+        let program = Program { engine: choice, timeout: Some(PATIENCE), ..Program::new(PROGRAM) };
+        let outcome = runtime.run(&program, &Silent).await;
+        let works = outcome.result.is_ok() && outcome.stdout.text == PRINTED;
+        engines.insert(engine.title.to_owned(), json!(works));
+        if works {
+            able.push(engine.title);
+        } else {
+            let reason = outcome.remarks.join("; ");
+            let failure = || outcome.result.err().map(|failure| failure.to_string());
+            let reason = (!reason.is_empty()).then_some(reason).or_else(failure);
+            troubles.push(format!("not on {}: {}", engine.title, reason.unwrap_or_default()));
+        }
+    }
+    if engines.is_empty() {
+        return None;
+    }
+    let what = "programs that name /tmp have a folder in memory there";
+    let finding = match troubles.is_empty() {
+        true => Finding::green("scratch", format!("{what}, on {}", able.join(" and "))),
+        false => Finding::yellow("scratch", format!("not all {what}")),
+    };
+    let finding = troubles.into_iter().fold(finding, Finding::note);
+    Some(finding.took(started.elapsed()).fact("engines", Value::Object(engines)))
+}

@@ -1,0 +1,153 @@
+//! `onecall secrets`: values for the references in configurations. Values are taken from a
+//! terminal or from stdin, never from arguments, and are never shown.
+
+use std::io::{self, IsTerminal, Read};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Subcommand;
+use dialoguer::console::Term;
+use onecall_config::{MAX_SECRET_BYTES, Secret, Secrets, SecretsFile, Surroundings};
+use serde_json::{Value, json};
+
+use crate::commands::note;
+use crate::table::table;
+use crate::terminal;
+
+/// What `onecall secrets` takes.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SecretsCommand {
+    /// Store a secret, or replace its value
+    #[command(after_help = "\
+Asks for the value without showing it. If stdin is not a terminal, reads the value from stdin,
+without a newline at its end. The value cannot be an argument, because other users and the shell's
+history would see it.
+
+Examples:
+  onecall secrets set GITHUB_TOKEN
+  onecall secrets set GITHUB_TOKEN < token.txt")]
+    Set {
+        /// The name that configurations refer to, as in ${NAME}
+        name: String,
+        /// A value given as an argument, which is refused
+        #[arg(hide = true, num_args = 0..)]
+        misplaced: Vec<String>,
+    },
+    /// List the names of secrets, and which of them the environment overrides
+    #[command(after_help = "Example:\n  onecall secrets list --json | jq -r '.secrets[].name'")]
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove secrets
+    #[command(after_help = "Example:\n  onecall secrets remove GITHUB_TOKEN")]
+    Remove {
+        /// The names of the secrets
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+}
+
+/// Changes or lists the user's secrets.
+pub(crate) fn secrets(command: SecretsCommand) -> anyhow::Result<ExitCode> {
+    let file = file()?;
+    match command {
+        SecretsCommand::Set { misplaced, .. } if !misplaced.is_empty() => bail!(
+            "a secret cannot be an argument, because other users and the shell's history would see it; \
+             leave it out to be asked for it, or write it to stdin"
+        ),
+        SecretsCommand::Set { name, .. } => set(&file, &name)?,
+        SecretsCommand::List { json } => list(&file.read()?, json)?,
+        SecretsCommand::Remove { names } => {
+            file.change(|secrets| names.iter().try_for_each(|name| secrets.remove(name)))?;
+            note(&format!("Removed {}", names.join(", ")));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The file of the user's secrets.
+pub(crate) fn file() -> anyhow::Result<SecretsFile> {
+    let file = Surroundings::of_process().directories.secrets();
+    file.context("there is no place for secrets: set HOME or XDG_STATE_HOME")
+}
+
+/// Whether the environment has a variable of this name, which comes before a secret.
+fn is_overridden(name: &str) -> bool {
+    std::env::var(name).is_ok()
+}
+
+fn set(file: &SecretsFile, name: &str) -> anyhow::Result<()> {
+    // A wrong name is refused before anything is typed.
+    Secrets::default().set(name, "-")?;
+    let value = match io::stdin().is_terminal() {
+        true => typed(name)?,
+        false => piped()?,
+    };
+    let before = file.change(|secrets| {
+        let before = secrets.get(name).cloned();
+        secrets.set(name, value.reveal())?;
+        Ok(before)
+    })?;
+    let done = if before.is_some() { "Replaced" } else { "Stored" };
+    note(&format!(
+        "{done} {name} in {}; configurations refer to it as ${{{name}}}",
+        file.path().display()
+    ));
+    if is_overridden(name) {
+        note(&format!(
+            "Note: the environment variable {name} is set here, and is used instead of the secret"
+        ));
+    }
+    Ok(())
+}
+
+/// The value as a person types it, without showing it.
+fn typed(name: &str) -> anyhow::Result<Secret> {
+    let terminal = Term::stderr();
+    terminal.write_str(&format!("Value of {name} (not shown): ")).context("cannot ask")?;
+    let value = terminal.read_secure_line().context("cannot read the value")?;
+    Ok(Secret::new(value))
+}
+
+/// The value as stdin holds it, without a newline at its end.
+fn piped() -> anyhow::Result<Secret> {
+    let mut bytes = Vec::new();
+    // Enough to see that a value is too long.
+    let limit = u64::try_from(MAX_SECRET_BYTES).unwrap_or(u64::MAX).saturating_add(3);
+    io::stdin().lock().take(limit).read_to_end(&mut bytes).context("cannot read the value")?;
+    let Ok(mut text) = String::from_utf8(bytes) else {
+        bail!("the value is not valid UTF-8; nothing was changed");
+    };
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    Ok(Secret::new(text))
+}
+
+fn list(secrets: &Secrets, is_json: bool) -> anyhow::Result<()> {
+    if is_json {
+        let described = |name: &str| json!({ "name": name, "overridden": is_overridden(name) });
+        let listed: Vec<Value> = secrets.names().map(described).collect();
+        let listed = serde_json::to_string_pretty(&json!({ "secrets": listed }))?;
+        terminal::print(&format!("{listed}\n"))?;
+        return Ok(());
+    }
+    let mut rows = vec![["SECRET", "STATE"].map(str::to_owned)];
+    rows.extend(secrets.names().map(|name| {
+        let state = match is_overridden(name) {
+            true => "overridden by the environment",
+            false => "available",
+        };
+        [name, state].map(str::to_owned)
+    }));
+    match rows.len() {
+        1 => note("There are no secrets; `onecall secrets set NAME` stores one"),
+        _ => terminal::print(&table(&rows))?,
+    }
+    Ok(())
+}

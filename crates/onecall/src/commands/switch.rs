@@ -1,0 +1,43 @@
+//! `onecall enable` and `onecall disable`: servers that stay in the configuration and are used or
+//! left out.
+
+use std::process::ExitCode;
+
+use onecall_clients::{Switch, with_switch};
+
+use crate::cli::Global;
+use crate::commands::note;
+use crate::commands::own_file::OwnFile;
+use crate::commands::servers::{distinct, not_found};
+
+/// Switches servers on or off, all of them or none.
+pub(crate) fn switch(
+    names: &[String],
+    switch: Switch,
+    global: &Global,
+) -> anyhow::Result<ExitCode> {
+    let own = OwnFile::find(global)?;
+    let mut text = own.text().to_owned();
+    let mut reports = Vec::new();
+    let known = own.servers()?;
+    let done = match switch {
+        Switch::On => "Enabled",
+        Switch::Off => "Disabled",
+    };
+    for name in distinct(names) {
+        let is_off = known.iter().any(|server| server.name == name && server.disabled);
+        let edited = with_switch(&text, name, switch).map_err(|error| not_found(&own, error))?;
+        if is_off == (switch == Switch::Off) && known.iter().any(|server| server.name == name) {
+            let done = done.to_lowercase();
+            reports.push(format!("'{name}' is already {done} in {}", own.path().display()));
+            continue;
+        }
+        text = edited;
+        reports.push(format!("{done} '{name}' in {}", own.path().display()));
+    }
+    if text != own.text() {
+        own.save(&text)?;
+    }
+    reports.iter().for_each(|report| note(report));
+    Ok(ExitCode::SUCCESS)
+}

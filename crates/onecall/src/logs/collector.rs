@@ -1,0 +1,199 @@
+//! Takes what is logged and hands it to the thread that writes log files.
+
+use std::fmt::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use onecall_bridge::{AVAILABILITY_LOG_TARGET, SERVER_LOG_TARGET};
+use onecall_config::Config;
+use onecall_store::Timestamp;
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::{Layer, Registry};
+
+use super::entry::{Entry, Source};
+use super::folder::LogFolder;
+use super::writer::{Shared, write};
+
+/// Lines, and bytes of their messages, that may wait to be written. Further ones are dropped and
+/// counted: nothing waits for a slow disk.
+const QUEUE: usize = 4096;
+const QUEUE_BYTES: usize = 8 * 1024 * 1024;
+
+/// How long the end of a command waits until all is written.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+static LOGS: LazyLock<Logs> = LazyLock::new(Logs::new);
+
+/// The logs of this process.
+struct Logs {
+    shared: Shared,
+    /// Absent once nothing more is taken.
+    queue: Mutex<Option<SyncSender<Entry>>>,
+    /// What the thread takes when it starts. Until then, lines wait.
+    waiting: Mutex<Option<Receiver<Entry>>>,
+    /// Ends when the thread has written everything.
+    finished: Mutex<Option<Receiver<()>>>,
+}
+
+impl Logs {
+    fn new() -> Self {
+        let (queue, waiting) = mpsc::sync_channel(QUEUE);
+        Self {
+            shared: Shared::default(),
+            queue: Mutex::new(Some(queue)),
+            waiting: Mutex::new(Some(waiting)),
+            finished: Mutex::default(),
+        }
+    }
+
+    fn submit(&self, entry: Entry) {
+        let bytes = entry.message.len();
+        let waiting: &AtomicUsize = &self.shared.waiting_bytes;
+        let has_room = waiting.fetch_add(bytes, Ordering::Relaxed) + bytes <= QUEUE_BYTES;
+        let is_taken = has_room
+            && lock(&self.queue).as_ref().is_some_and(|queue| queue.try_send(entry).is_ok());
+        if !is_taken {
+            waiting.fetch_sub(bytes, Ordering::Relaxed);
+            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Starts the thread if it does not run yet.
+    fn start(&'static self, folder: LogFolder) {
+        let Some(waiting) = lock(&self.waiting).take() else { return };
+        let (finish, finished) = mpsc::sync_channel(1);
+        let started = thread::Builder::new().name("logs".to_owned()).spawn(move || {
+            // Calls and programs come first.
+            _ = rustix::process::setpriority_process(None, 19);
+            write(&folder, &self.shared, &waiting);
+            _ = finish.send(());
+        });
+        match started {
+            Ok(_) => *lock(&self.finished) = Some(finished),
+            Err(error) => tracing::warn!("no logs are kept: {error}"),
+        }
+    }
+}
+
+/// Has what is logged from now on, and what was logged before, written to files as `config` says.
+/// To be called before servers of `config` start, also of one that replaces another: its secrets
+/// are taken out of every line.
+pub(crate) fn keep(config: &Config) {
+    LOGS.shared.follow(config);
+    if let Some(folder) = LogFolder::of_user().filter(|_| LOGS.shared.is_on()) {
+        LOGS.start(folder);
+    }
+}
+
+/// Whether this process writes log files.
+pub(crate) fn are_kept() -> bool {
+    LOGS.shared.is_on() && lock(&LOGS.finished).is_some()
+}
+
+/// Takes nothing more and waits until all is written, but not for long.
+pub(crate) fn finish() {
+    drop(lock(&LOGS.queue).take());
+    if let Some(finished) = lock(&LOGS.finished).take() {
+        _ = finished.recv_timeout(PATIENCE);
+    }
+}
+
+/// The layer of the log that collects lines for the files: those that need attention, and all
+/// about servers.
+pub(crate) struct Collector;
+
+impl Collector {
+    /// The layer with its filter, whatever is logged to stderr.
+    pub(crate) fn layer() -> Box<dyn Layer<Registry> + Send + Sync> {
+        let filter = filter_fn(is_collected).with_max_level_hint(LevelFilter::INFO);
+        Self.with_filter(filter).boxed()
+    }
+}
+
+fn is_collected(metadata: &Metadata<'_>) -> bool {
+    let level = *metadata.level();
+    let is_about_server = metadata.fields().field("server").is_some();
+    // The log of the server's life says the same, without lines of its stderr that stand in the
+    // file already.
+    let is_repeated = metadata.target() == AVAILABILITY_LOG_TARGET;
+    metadata.is_event()
+        && !is_repeated
+        && (level <= Level::WARN || (level <= Level::INFO && is_about_server))
+}
+
+impl<S: Subscriber> Layer<S> for Collector {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let source = match &fields.severity {
+            Some(_) => Source::Log,
+            None if event.metadata().target() == SERVER_LOG_TARGET => Source::Stderr,
+            None => Source::Gateway,
+        };
+        let level = || event.metadata().level().as_str().to_lowercase();
+        LOGS.submit(Entry {
+            time: Timestamp::now().with_milliseconds(),
+            pid: std::process::id(),
+            server: fields.server,
+            source,
+            level: fields.severity.unwrap_or_else(level),
+            message: fields.message + &fields.others,
+        });
+    }
+}
+
+/// The fields of an event. Those without a meaning of their own are put behind the message.
+#[derive(Default)]
+struct Fields {
+    message: String,
+    server: Option<String>,
+    severity: Option<String>,
+    others: String,
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        match field.name() {
+            "message" => self.message = format!("{value:?}"),
+            "server" => self.server = Some(format!("{value:?}")),
+            "severity" => self.severity = Some(format!("{value:?}")),
+            // Writing to a string cannot fail.
+            name => _ = write!(self.others, " {name}={value:?}"),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_finds_no_room_is_dropped_and_counted() {
+        let logs = Logs::new();
+        for _ in 0..QUEUE + 3 {
+            logs.submit(Entry::of_gateway("warn", "x".to_owned()));
+        }
+        assert_eq!(logs.shared.dropped.load(Ordering::Relaxed), 3);
+        assert_eq!(logs.shared.waiting_bytes.load(Ordering::Relaxed), QUEUE);
+        let logs = Logs::new();
+        for _ in 0..9 {
+            logs.submit(Entry::of_gateway("warn", "x".repeat(QUEUE_BYTES / 8)));
+        }
+        assert_eq!(logs.shared.dropped.load(Ordering::Relaxed), 1);
+    }
+}

@@ -1,0 +1,18 @@
+//! Log files in the user's state directory: what servers write to stderr and what happens to them,
+//! a file for each server, and what the gateway has to say, in a file of its own.
+//!
+//! [`Collector`] is a layer of the log that puts lines into a bounded queue; a thread redacts and
+//! writes them (`writer.rs`). Every command that uses servers calls [`keep`] first. `onecall
+//! logs` reads the files with [`Tail`].
+
+mod collector;
+mod entry;
+mod file;
+mod folder;
+mod tail;
+mod writer;
+
+pub(crate) use collector::{Collector, are_kept, finish, keep};
+pub(crate) use entry::{Entry, Source};
+pub(crate) use folder::LogFolder;
+pub(crate) use tail::Tail;

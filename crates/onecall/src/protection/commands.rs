@@ -1,0 +1,179 @@
+//! What is executed when servers and local tools are started.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use onecall_config::{
+    Config, Extent, FolderAccess, LocalWork, Piece, ProtectedPlace, Secret, Surroundings, Template,
+    Transport,
+};
+
+use super::unwritable;
+
+/// Files whose presence makes a folder something that can be run.
+const RUNNABLE: [&str; 9] = [
+    "__init__.py",
+    "__main__.py",
+    "Cargo.toml",
+    "deno.json",
+    "go.mod",
+    "index.js",
+    "package.json",
+    "pyproject.toml",
+    "setup.py",
+];
+
+/// Variables that list folders and files of code.
+const CODE_LISTS: [&str; 6] =
+    ["PATH", "PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PERL5LIB"];
+
+/// Something that is started.
+struct Started<'c> {
+    /// What it is in a sentence.
+    name: String,
+    /// With a slash a file, without one a name that is looked up.
+    program: &'c Path,
+    arguments: Vec<&'c str>,
+    environment: &'c BTreeMap<String, Secret>,
+    folder: PathBuf,
+    surroundings: &'c Surroundings<'c>,
+}
+
+/// All that is executed for the servers and local tools of `config`, and where programs are
+/// looked up.
+pub(super) fn started(config: &Config, surroundings: &Surroundings<'_>) -> Vec<ProtectedPlace> {
+    let folder = |cwd: Option<&PathBuf>| match cwd {
+        Some(cwd) => surroundings.working_directory.join(cwd),
+        None => surroundings.working_directory.clone(),
+    };
+    let servers = config.servers.iter().filter_map(|server| match &server.transport {
+        Transport::Stdio(stdio) => Some(Started {
+            name: format!("server '{}'", server.name),
+            program: Path::new(&stdio.command),
+            arguments: stdio.args.iter().map(String::as_str).collect(),
+            environment: &stdio.env,
+            folder: folder(stdio.cwd.as_ref()),
+            surroundings,
+        }),
+        _ => None,
+    });
+    let tools = config.local_tools.iter().filter_map(|tool| match &tool.work {
+        LocalWork::Command(command) => Some(Started {
+            name: format!("local tool '{}'", tool.name),
+            program: &command.program,
+            arguments: command.arguments.iter().filter_map(fixed_text).collect(),
+            environment: &command.env,
+            folder: folder(command.cwd.as_ref()),
+            surroundings,
+        }),
+        LocalWork::Files(_) => None,
+    });
+    let mut places: Vec<_> = servers.chain(tools).flat_map(|it| it.places()).collect();
+    let search = (surroundings.environment)("PATH").unwrap_or_default();
+    places.extend(folders_in(&search, &surroundings.working_directory).map(|path| {
+        let reason = "a folder of PATH, in which programs are looked up to be started".to_owned();
+        unwritable(path, reason, "take that folder out of PATH")
+    }));
+    places
+}
+
+/// A template without placeholders; what calls put into others is not known yet.
+fn fixed_text(template: &Template) -> Option<&str> {
+    match template.pieces() {
+        [Piece::Text(text)] => Some(text),
+        _ => None,
+    }
+}
+
+fn folders_in(search: &str, folder: &Path) -> impl Iterator<Item = PathBuf> {
+    std::env::split_paths(search).map(|path| folder.join(path)).collect::<Vec<_>>().into_iter()
+}
+
+impl Started<'_> {
+    fn places(&self) -> Vec<ProtectedPlace> {
+        let name = &self.name;
+        let mut places = Vec::new();
+        if let Some(program) = self.executable() {
+            let reason = format!("from which {name} is started");
+            places.extend(self.installation(&program));
+            places.push(unwritable(program, reason, "keep that program elsewhere"));
+        }
+        for path in self.arguments.iter().flat_map(|argument| self.named_by(argument)) {
+            places.extend(self.installation(&path));
+            places.push(self.argument(path));
+        }
+        for (variable, value) in self.environment {
+            let is_list = CODE_LISTS.contains(&variable.as_str());
+            let listed: Vec<PathBuf> = match is_list {
+                true => folders_in(value.reveal(), &self.folder).collect(),
+                false => self.named_by(value.reveal()).collect(),
+            };
+            let reason = format!("which the variable {variable} gives to {name}");
+            places.extend(listed.into_iter().map(|path| {
+                let way_out = format!("give {name} another {variable}");
+                let extent = if is_list { Extent::Tree } else { Extent::Itself };
+                ProtectedPlace { extent, ..unwritable(path, reason.clone(), &way_out) }
+            }));
+        }
+        let reason = format!("in which {name} is started, and from which it may load code");
+        let way_out = format!("give {name} another `cwd`");
+        places.push(unwritable(self.folder.clone(), reason, &way_out));
+        places
+    }
+
+    /// The file that is executed, if it can be found.
+    fn executable(&self) -> Option<PathBuf> {
+        if self.program.components().count() > 1 || self.program.is_absolute() {
+            return Some(self.folder.join(self.program));
+        }
+        let is_program = |path: &PathBuf| {
+            path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+        };
+        let own = self.environment.get("PATH").map(|value| value.reveal().to_owned());
+        let search = own.or_else(|| (self.surroundings.environment)("PATH"))?;
+        let mut found = folders_in(&search, &self.folder).map(|folder| folder.join(self.program));
+        found.find(is_program)
+    }
+
+    /// The existing files, and folders that can be run, that an argument names: by itself or
+    /// behind `=`.
+    fn named_by(&self, argument: &str) -> impl Iterator<Item = PathBuf> {
+        let value = argument.split_once('=').map(|(_, value)| value);
+        let named = [Some(argument), value].into_iter().flatten().filter(|text| !text.is_empty());
+        let is_program = |path: &PathBuf| {
+            path.is_file() || RUNNABLE.iter().any(|name| path.join(name).is_file())
+        };
+        let paths: Vec<_> = named.map(|text| self.folder.join(text)).filter(is_program).collect();
+        paths.into_iter()
+    }
+
+    fn argument(&self, path: PathBuf) -> ProtectedPlace {
+        let name = &self.name;
+        let reason = format!("an argument of {name}, which may execute it");
+        let extent = if path.is_dir() { Extent::Tree } else { Extent::Itself };
+        ProtectedPlace {
+            extent,
+            ..unwritable(path, reason, &format!("keep what {name} uses elsewhere"))
+        }
+    }
+
+    /// The virtual environments and package folders that a file is installed in, and with it
+    /// the code that it loads.
+    fn installation(&self, file: &Path) -> Vec<ProtectedPlace> {
+        let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        let is_installation = |folder: &&Path| {
+            folder.join("pyvenv.cfg").is_file() || folder.ends_with("node_modules")
+        };
+        let folders = real.ancestors().skip(1).filter(is_installation);
+        let reason = format!("with code that {} loads", self.name);
+        let place = |folder: &Path| ProtectedPlace {
+            path: folder.to_owned(),
+            reason: reason.clone(),
+            extent: Extent::Tree,
+            harmful: FolderAccess::Write,
+            way_out: Some("install it elsewhere".to_owned()),
+        };
+        folders.map(place).collect()
+    }
+}

@@ -1,0 +1,152 @@
+//! Refuses folders for programs from which they could reach more than they are given: one
+//! that holds what onecall, its servers or other programs start, or what is secret. Every
+//! command that reads a configuration asks here, and so does a gateway that goes on with
+//! another one.
+
+mod clients;
+mod commands;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use onecall_config::{
+    Config, Extent, FolderAccess, OpenFolder, Overlap, ProtectedPlace, Surroundings, TrustStore,
+};
+use onecall_engine::PythonFiles;
+
+use crate::setup;
+
+/// The folders for programs that cannot be given to them.
+#[derive(Debug)]
+pub(crate) struct Overlaps(pub(crate) Vec<Overlap>);
+
+impl fmt::Display for Overlaps {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(Overlap::to_string).collect();
+        formatter.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for Overlaps {}
+
+/// Refuses `config`, which was read from `source`, if a folder that it gives to programs
+/// overlaps a protected place.
+pub(crate) fn check(config: &Config, source: Option<&Path>) -> Result<(), Overlaps> {
+    let folders = config.open_folders();
+    if folders.is_empty() {
+        return Ok(());
+    }
+    let surroundings = Surroundings::of_process();
+    let places = places(config, source, &surroundings);
+    let overlap = |folder: &OpenFolder| {
+        folder.overlap(&places).or_else(|| folder.overlap(&clients::of_folder(folder)))
+    };
+    let overlaps: Vec<Overlap> = folders.iter().filter_map(overlap).collect();
+    if overlaps.is_empty() { Ok(()) } else { Err(Overlaps(overlaps)) }
+}
+
+/// The folders that the system's Python loads modules from although programs must not read
+/// what is in them, each with the reason.
+pub(crate) fn withheld(config: &Config, source: Option<&Path>) -> Vec<(PathBuf, String)> {
+    let linked = PythonFiles::of(config.python.as_deref()).linked;
+    if linked.is_empty() {
+        return Vec::new();
+    }
+    let mut secret = places(config, source, &Surroundings::of_process());
+    secret.retain(|place| place.harmful == FolderAccess::Read);
+    let overlap = |path: PathBuf| {
+        let name = "the folder of modules".to_owned();
+        let folder = OpenFolder { name, path: path.clone(), access: FolderAccess::Read };
+        Some((path, folder.overlap(&secret)?.message().to_owned()))
+    };
+    linked.into_iter().filter_map(overlap).collect()
+}
+
+/// Everything that must be kept from programs, the most telling first.
+fn places(
+    config: &Config,
+    source: Option<&Path>,
+    surroundings: &Surroundings<'_>,
+) -> Vec<ProtectedPlace> {
+    let mut places = configurations(source, surroundings);
+    places.extend(state(config, surroundings));
+    places.extend(clients::of_process(surroundings));
+    places.extend(python(config));
+    places.extend(commands::started(config, surroundings));
+    let reason = "in which onecall keeps what programs see in /tools".to_owned();
+    places.push(unwritable(
+        setup::place_of_tool_folder(),
+        reason,
+        "set XDG_RUNTIME_DIR to another",
+    ));
+    places.extend(surroundings.executable.clone().map(|path| {
+        let reason = "the program onecall itself, which is started for each engine".to_owned();
+        unwritable(path, reason, "install onecall elsewhere")
+    }));
+    places
+}
+
+/// The configuration in use, the user's own, and those that the user trusts.
+fn configurations(source: Option<&Path>, surroundings: &Surroundings<'_>) -> Vec<ProtectedPlace> {
+    let directories = &surroundings.directories;
+    let place = |path: PathBuf, whose: &str| ProtectedPlace {
+        path,
+        reason: format!("{whose}, which says what onecall starts and may hold secrets"),
+        extent: Extent::Itself,
+        harmful: FolderAccess::Read,
+        way_out: Some("keep the configuration elsewhere and name it with --config".to_owned()),
+    };
+    let used = source.map(|path| place(path.to_owned(), "the configuration in use"));
+    let own = directories.config.as_deref().map(|folder| folder.join("onecall/config.yaml"));
+    let own = own.map(|path| place(path, "the user's configuration"));
+    let store = directories.state.as_deref().map(TrustStore::at);
+    let trusted = store.and_then(|store| store.known_files().ok()).unwrap_or_default();
+    let trusted = trusted.into_iter().filter(|path| path.exists());
+    let trusted = trusted.map(|path| place(path, "a configuration that the user trusts"));
+    used.into_iter().chain(own).chain(trusted).collect()
+}
+
+/// What onecall remembers: logins, secrets, logs, pinned tools, trust, and the store.
+fn state(config: &Config, surroundings: &Surroundings<'_>) -> Vec<ProtectedPlace> {
+    let directories = &surroundings.directories;
+    let folder = directories.state.as_deref().map(|folder| ProtectedPlace {
+        path: folder.join("onecall"),
+        reason:
+            "in which onecall keeps logins, secrets, logs, records of runs and what the user trusts"
+                .to_owned(),
+        extent: Extent::Tree,
+        harmful: FolderAccess::Read,
+        way_out: None,
+    });
+    let store = config.store.file(directories).map(|path| ProtectedPlace {
+        path,
+        reason: "the store, with the records of all runs".to_owned(),
+        extent: Extent::Itself,
+        harmful: FolderAccess::Read,
+        way_out: Some("give the store another `path`".to_owned()),
+    });
+    folder.into_iter().chain(store).collect()
+}
+
+fn python(config: &Config) -> impl Iterator<Item = ProtectedPlace> {
+    let PythonFiles { installed, linked } = PythonFiles::of(config.python.as_deref());
+    installed.into_iter().chain(linked).map(|path| ProtectedPlace {
+        path,
+        reason: "a part of the Python that runs programs; what is written there would be executed"
+            .to_owned(),
+        extent: Extent::Tree,
+        harmful: FolderAccess::Write,
+        way_out: Some("keep that Python elsewhere and name it with `python`".to_owned()),
+    })
+}
+
+/// A file or folder that programs may see and must not change.
+fn unwritable(path: PathBuf, reason: String, way_out: &str) -> ProtectedPlace {
+    ProtectedPlace {
+        path,
+        reason,
+        extent: Extent::Itself,
+        harmful: FolderAccess::Write,
+        way_out: Some(way_out.to_owned()),
+    }
+}

@@ -1,0 +1,29 @@
+//! What container engines put around a process by default, emulated without one: Docker's
+//! seccomp profile and its capabilities, for the tests; and the profile that is shipped for
+//! those who let onecall use namespaces in a container.
+//!
+//! Not emulated: namespaces, mounts (masked files of `/proc`, `/sys` read-only), cgroups and
+//! AppArmor. They take nothing away that the sandbox could lean on instead. `no_new_privs` is
+//! always on, which Docker leaves off: the safe way to install a filter sets it.
+
+mod calls;
+mod capabilities;
+mod docker;
+mod filter;
+mod launcher;
+mod needed;
+mod profile;
+
+pub use calls::{Call, calls};
+pub use docker::default_profile;
+pub use launcher::{Container, Seccomp};
+pub use needed::namespace_calls;
+pub use profile::{Action, Condition, Operator, Profile, Rule};
+
+/// The profile that is shipped: Docker's default one and what onecall's namespaces need.
+#[must_use]
+pub fn shipped_profile() -> Profile {
+    let mut profile = default_profile();
+    profile.rules.extend(namespace_calls());
+    profile
+}

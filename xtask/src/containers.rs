@@ -1,0 +1,12 @@
+//! Runs every attack once more in emulations of a container, which takes minutes.
+
+use crate::cargo::{self, cargo};
+
+/// Arguments go to the test binary, as with `cargo test -- ARGS`.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    cargo::build_binaries()?;
+    let mut test = cargo("test");
+    test.args(["--workspace", "--test", "attacks", "--", "--ignored", "--nocapture"]);
+    test.arg("every_attack_fails_in_every_container").args(arguments);
+    cargo::run(test)
+}

@@ -1,0 +1,115 @@
+//! The wheel: `onecall-VERSION-py3-none-manylinux_….whl`, which installs the binary as a script. It has
+//! no Python in it; the package `onecall-client` (clients/python) is another one, and finds the binary.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use super::binary::{Binary, Glibc};
+use super::contents::{File, LICENCE, Release, SUMMARY};
+use super::gzip::Effort;
+use super::zip;
+
+/// The name of the wheel, and its bytes.
+pub fn package(
+    release: &Release,
+    binary: &Binary,
+    effort: Effort,
+) -> Result<(String, Vec<u8>), String> {
+    let name = format!("onecall-{}", release.version);
+    let platforms = platforms(binary.glibc, binary.processor.name());
+    let content = binary.content.clone();
+    let script = format!("{name}.data/scripts/onecall");
+    let mut files = vec![File { path: script, mode: 0o755, content }];
+    let information = format!("{name}.dist-info");
+    let licences = format!("{information}/licenses");
+    files.extend(release.licences.iter().map(|licence| licence.below(&licences)));
+    files.push(File::new(format!("{information}/METADATA"), 0o644, metadata(release)));
+    files.push(File::new(format!("{information}/WHEEL"), 0o644, tags(&platforms)));
+    let record = format!("{information}/RECORD");
+    files.push(File::new(record.clone(), 0o644, records(&files, &record)));
+    let name = format!("{name}-py3-none-{}.whl", platforms.join("."));
+    Ok((name, zip::archive(&files, effort)?))
+}
+
+/// The systems that the wheel is for; the older name of the first such system is what an older pip knows.
+fn platforms((major, minor): Glibc, processor: &str) -> Vec<String> {
+    let mut platforms = vec![format!("manylinux_{major}_{minor}_{processor}")];
+    if (major, minor) == (2, 17) {
+        platforms.push(format!("manylinux2014_{processor}"));
+    }
+    platforms
+}
+
+fn metadata(release: &Release) -> String {
+    let mut text = format!(
+        "Metadata-Version: 2.4\n\
+         Name: onecall\n\
+         Version: {}\n\
+         Summary: {SUMMARY}\n\
+         License-Expression: {LICENCE}\n",
+        release.version
+    );
+    for licence in &release.licences {
+        let _ = writeln!(text, "License-File: {}", licence.path);
+    }
+    text + "Requires-Python: >=3.7\nDescription-Content-Type: text/markdown\n\n" + &release.about
+}
+
+fn tags(platforms: &[String]) -> String {
+    let mut text =
+        "Wheel-Version: 1.0\nGenerator: cargo xtask dist\nRoot-Is-Purelib: false\n".to_owned();
+    for platform in platforms {
+        let _ = writeln!(text, "Tag: py3-none-{platform}");
+    }
+    text
+}
+
+/// The hash and the size of every file but the record itself.
+fn records(files: &[File], record: &str) -> String {
+    let mut text = String::new();
+    for file in files {
+        let hash = base64_of_urls(&Sha256::digest(&file.content));
+        let _ = writeln!(text, "{},sha256={hash},{}", file.path, file.content.len());
+    }
+    text + record + ",,\n"
+}
+
+/// Base64 with the characters that URLs may have, without padding.
+fn base64_of_urls(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let number = chunk.iter().fold(0_usize, |number, byte| number << 8 | usize::from(*byte));
+        let number = number << (8 * (3 - chunk.len()));
+        for place in (0..=chunk.len()).map(|digit| 18 - 6 * digit) {
+            text.extend(DIGITS.get(number >> place & 63).copied().map(char::from));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_urls() {
+        for (bytes, text) in [
+            (&b""[..], ""),
+            (b"f", "Zg"),
+            (b"fo", "Zm8"),
+            (b"foo", "Zm9v"),
+            (b"foob", "Zm9vYg"),
+            (b"\xfb\xff\xfe", "-__-"),
+        ] {
+            assert_eq!(base64_of_urls(bytes), text);
+        }
+    }
+
+    #[test]
+    fn a_wheel_is_for_the_systems_that_have_the_glibc() {
+        assert_eq!(platforms((2, 17), "x86_64"), ["manylinux_2_17_x86_64", "manylinux2014_x86_64"]);
+        assert_eq!(platforms((2, 34), "aarch64"), ["manylinux_2_34_aarch64"]);
+    }
+}
