@@ -11,6 +11,9 @@ use crate::support::PATIENCE;
 /// A state counts as one of rest when it was seen so often in a row.
 const AT_REST: u32 = 10;
 
+/// Where the gateway logs its warnings, which an attack may well cause.
+const LOGS: &str = "state/onecall/logs";
+
 /// All that must be the same before a program and after it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Traces {
@@ -24,8 +27,8 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Looks at the processes of a gateway, at all files below `folders`, and at those
-    /// with `mark` in their name in places that everybody may write to.
+    /// Looks at the processes of a gateway, at all files below `folders` except the gateway's own
+    /// logs, and at those with `mark` in their name in places that everybody may write to.
     pub fn read(gateway: u32, folders: &[&Path], mark: &str) -> Self {
         let family = descendants(gateway);
         let zygotes = family.iter().filter(|process| is_zygote(process, gateway));
@@ -86,6 +89,9 @@ fn open_descriptors(pid: u32) -> u64 {
 fn list(folder: &Path, files: &mut Vec<(PathBuf, u64, Option<SystemTime>)>) {
     for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
         let path = entry.path();
+        if path.ends_with(LOGS) {
+            continue;
+        }
         let Ok(about) = fs::symlink_metadata(&path) else { continue };
         if about.is_dir() {
             list(&path, files);
