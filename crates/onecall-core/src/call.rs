@@ -85,7 +85,13 @@ pub struct ResolvedCall {
     pub freshness: Freshness,
     /// The run that the call belongs to.
     pub run: Arc<RunContext>,
+    /// Where the log of the run has the call, once it is logged.
+    pub log_entry: LogEntry,
 }
+
+/// The place of a call in the log of its run. Calls beyond those that a log has room for have none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogEntry(pub Option<usize>);
 
 /// What a call got.
 #[derive(Clone, Debug)]

@@ -14,6 +14,7 @@ compile_error!(
 mod call;
 mod caller;
 mod category;
+mod decision;
 mod error;
 mod host;
 mod name;
@@ -28,14 +29,15 @@ mod trace;
 mod value;
 
 pub use call::{
-    Answer, AnswerForm, AnswerOrigin, CallResult, Freshness, ResolvedCall, RunContext, RunKind,
-    ToolCall,
+    Answer, AnswerForm, AnswerOrigin, CallResult, Freshness, LogEntry, ResolvedCall, RunContext,
+    RunKind, ToolCall,
 };
 pub use caller::{
     Abilities, Caller, ClientId, ProgressChannel, ProgressReport, Question, QuestionChannel,
     Refusal, Subject,
 };
 pub use category::Category;
+pub use decision::{Decision, DenyRule};
 pub use error::ToolError;
 pub use host::{
     BoxFuture, CallHandler, ProgramHost, Resolution, Resolving, ToolHost, ToolResolver,

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use onecall_core::{ClientId, EngineChoice, Outcome, RunContext, RunId, SPAN_TARGET, TraceContext};
+use onecall_core::{
+    ClientId, Decision, EngineChoice, Outcome, ResolvedCall, RunContext, RunId, SPAN_TARGET,
+    TraceContext,
+};
 use opentelemetry::trace::{
     SpanContext, SpanId, TraceContextExt as _, TraceFlags, TraceId, TraceState,
 };
@@ -14,6 +17,8 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span, info, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
+use crate::call_log::CallEvent;
+use crate::metrics::label::CallOutcome;
 use crate::metrics::{Metrics, label};
 
 /// The target of the one line that a run has in the log.
@@ -21,7 +26,7 @@ pub const RUN_LOG_TARGET: &str = "onecall::run";
 
 /// One run, from the moment it is asked for.
 pub(crate) struct Account<'a> {
-    pub(crate) metrics: &'a Metrics,
+    metrics: &'a Metrics,
     id: &'a RunId,
     client: Option<ClientId>,
     trace_id: Option<String>,
@@ -85,9 +90,46 @@ impl<'a> Account<'a> {
         *self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It makes a call.
-    pub(crate) fn call_made(&self) {
-        self.calls.fetch_add(1, Ordering::Relaxed);
+    /// The span of a call that begins.
+    #[expect(clippy::unused_self, reason = "the span belongs to the run")]
+    pub(crate) fn call_span(&self, call: &ResolvedCall) -> Span {
+        // A name that stands for no tool is only what a program wrote.
+        let name = call.tool.as_ref().map_or("(unknown)", |spec| spec.callable.as_str());
+        info_span!(
+            target: SPAN_TARGET,
+            "call",
+            otel.name = format!("execute_tool {name}"),
+            otel.status_code = Empty,
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = name,
+            gen_ai.tool.call.id = call.id.to_string(),
+            gen_ai.tool.type = "function",
+            onecall.denied_by = Empty,
+            error.type = Empty,
+        )
+    }
+
+    /// Reads one step of a call from the log of the run. The current span is that of the call.
+    pub(crate) fn call_event(&self, event: &CallEvent<'_>) {
+        match event {
+            CallEvent::Intent(_) => {
+                self.calls.fetch_add(1, Ordering::Relaxed);
+            }
+            CallEvent::Decision(_, Decision::Allow) => {}
+            CallEvent::Decision(_, Decision::Deny(rule)) => {
+                Span::current().record("onecall.denied_by", rule.name());
+            }
+            CallEvent::End { tool, result, duration, .. } => {
+                let outcome = result.map_or(CallOutcome::Cancelled, CallOutcome::of);
+                if let Some(spec) = tool {
+                    self.metrics.calls_of(&spec.server).ended(outcome, *duration);
+                }
+                if outcome != CallOutcome::Success {
+                    let kind = outcome.name();
+                    Span::current().record("error.type", kind).record("otel.status_code", "ERROR");
+                }
+            }
+        }
     }
 
     /// Waits for its end, and closes the account.

@@ -40,6 +40,7 @@ mod visit;
 
 pub use account::RUN_LOG_TARGET;
 pub use answer::PlanAnswer;
+pub use call_log::CallEvent;
 pub use directory::{Directory, Found};
 pub use exposed::ExposedTool;
 pub use gateway::{Gateway, Places, ToolNotFound};

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use onecall_core::{BoxFuture, CallResult, CallableName, Caller, ResolvedCall, Shown};
+use onecall_core::{BoxFuture, Caller, Shown};
+
+use crate::CallEvent;
 
 /// Hears of a program's steps as they happen.
 pub trait Observer: Send + Sync {
     /// The program has to wait until others end. So many that wait came before it.
     fn waits(&self, _before: usize) {}
-    /// A tool call begins.
-    fn call_started(&self, _call: &ResolvedCall) {}
-    /// A tool call ended.
-    fn call_ended(&self, _name: &CallableName, _result: &CallResult) {}
+    /// Reads one step of a call from the log of the run.
+    fn call_event(&self, _event: &CallEvent<'_>) {}
     /// Who may be told and asked things by the servers that execute the calls.
     fn caller(&self) -> Option<Arc<Caller>> {
         None

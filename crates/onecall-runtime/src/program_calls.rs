@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use onecall_core::{
-    AnswerForm, BoxFuture, CallHandler, CallableName, ProgramHost, ResolvedCall, Resolving,
-    RunContext, ToolCall, ToolError, ToolResolver, ToolValue,
+    AnswerForm, BoxFuture, CallHandler, CallableName, LogEntry, ProgramHost, ResolvedCall,
+    Resolving, RunContext, ToolCall, ToolError, ToolResolver, ToolValue,
 };
 
 use crate::directory::Directory;
@@ -32,7 +32,9 @@ impl ProgramCalls<'_> {
         let (tool, revision) = self.names.target(&call.name).await;
         let ToolCall { id, name, arguments, freshness } = call;
         let (form, run) = (AnswerForm::Value, Arc::clone(&self.run));
-        let call = ResolvedCall { id, name, tool, revision, arguments, form, freshness, run };
+        let log_entry = LogEntry::default();
+        let call =
+            ResolvedCall { id, name, tool, revision, arguments, form, freshness, run, log_entry };
         self.layers.call(call).await.map(|answer| answer.value)
     }
 }

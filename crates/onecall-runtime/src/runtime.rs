@@ -14,7 +14,7 @@ use onecall_store::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::account::Account;
-use crate::call_log::{CallLog, Depth};
+use crate::call_log::{CallLog, Depth, LogWriter};
 use crate::capture::Capture;
 use crate::directory::{Directory, Resolved};
 use crate::file::save;
@@ -236,8 +236,8 @@ impl Runtime {
             Ok(visit) => visit,
             Err(failure) => return Outcome::not_started(failure, limits.timeout),
         };
-        let parts = RunLayers { account, observer, log, limits: &limits };
-        let layers = parts.around(layers);
+        let log_writer = LogWriter::new(log, account, observer);
+        let layers = RunLayers { log: log_writer, limits: &limits }.around(layers);
         let host = ProgramCalls {
             run: Arc::clone(context),
             names: &names,
@@ -318,8 +318,8 @@ impl Runtime {
             Program { engine: Some(EngineChoice::Python), ..Program::new(plan.program()) };
         let RunStart { context, log, recording } = self.begin(&program, RunKind::Plan, observer);
         let account = Account::open(&self.metrics, &context);
-        let parts = RunLayers { account: &account, observer, log: &log, limits: &self.limits };
-        let layers = parts.around(reach.layers);
+        let log_writer = LogWriter::new(&log, &account, observer);
+        let layers = RunLayers { log: log_writer, limits: &self.limits }.around(reach.layers);
         let names = RunNames::new(reach.resolver);
         let nodes = PlanHost::new(Arc::clone(&context), &names, &layers, plan);
         let mut alone = Session::default();

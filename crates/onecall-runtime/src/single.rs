@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_core::{
-    AnswerForm, CallHandler, CallResult, CallableName, ErrorSummary, Failure, Freshness, Outcome,
-    Program, ResolvedCall, RunKind, ToolError, ToolResolver, ToolValue,
+    AnswerForm, CallHandler, CallResult, CallableName, ErrorSummary, Failure, Freshness, LogEntry,
+    Outcome, Program, ResolvedCall, RunKind, ToolError, ToolResolver, ToolValue,
 };
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use crate::account::Account;
+use crate::call_log::LogWriter;
 use crate::directory::{Directory, Found};
 use crate::layers::names_containing;
 use crate::names::RunNames;
@@ -41,14 +42,24 @@ impl Runtime {
         let RunStart { context, log, recording } = self.begin(&Program::new(""), kind, observer);
         let account = Account::open(self.metrics(), &context);
         let limits = self.limits();
-        let parts = RunLayers { account: &account, observer, log: &log, limits };
-        let layers = parts.around(layers);
+        let log_writer = LogWriter::new(&log, &account, observer);
+        let layers = RunLayers { log: log_writer, limits }.around(layers);
         let names = RunNames::new(resolver);
         let made = async {
             let (tool, revision) = names.target(name).await;
             let (name, run) = (name.clone(), Arc::clone(&context));
-            let call =
-                ResolvedCall { id: 1, name, tool, revision, arguments, form, freshness, run };
+            let log_entry = LogEntry::default();
+            let call = ResolvedCall {
+                id: 1,
+                name,
+                tool,
+                revision,
+                arguments,
+                form,
+                freshness,
+                run,
+                log_entry,
+            };
             layers.call(call).await
         };
         let limit = limits.timeout;

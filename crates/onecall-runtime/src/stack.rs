@@ -1,7 +1,7 @@
 //! Every layer that a call passes on its way to a tool, in one place. Programs, plans, exposed tools,
 //! generated clients and `onecall exec` all call through here; nothing reaches a server past it.
 //!
-//! Outermost first, the layers are: the log (with metrics and spans), quota, the limit of
+//! Outermost first, the layers are: the log, quota, the limit of
 //! calls at once, the decision, the cache, resource functions, the check of arguments, learning, and
 //! the host that executes the call.
 
@@ -11,9 +11,7 @@ use onecall_bridge::Bridge;
 use onecall_config::ToolPolicy;
 use onecall_core::{CallHandler, Limits};
 
-use crate::Observer;
-use crate::account::Account;
-use crate::call_log::CallLog;
+use crate::call_log::LogWriter;
 use crate::layers::{
     ArgumentCheck, ConcurrencyLimit, Decide, Learning, Logged, Quota, ResourceFunctions,
 };
@@ -22,9 +20,7 @@ use crate::learned::Learned;
 /// What the layers of one run need.
 #[derive(Clone, Copy)]
 pub(crate) struct RunLayers<'a> {
-    pub(crate) account: &'a Account<'a>,
-    pub(crate) observer: &'a dyn Observer,
-    pub(crate) log: &'a CallLog,
+    pub(crate) log: LogWriter<'a>,
     pub(crate) limits: &'a Limits,
 }
 
@@ -34,10 +30,10 @@ impl RunLayers<'_> {
     where
         Self: 'a,
     {
-        let decided = Decide::new(shared);
+        let decided = Decide::new(shared, self.log);
         let limited = ConcurrencyLimit::new(decided, self.limits.max_parallel_calls);
         let counted = Quota::new(limited, self.limits.max_tool_calls);
-        Logged::new(counted, self.log, self.account, self.observer)
+        Logged::new(counted, self.log)
     }
 }
 

@@ -10,9 +10,8 @@ use futures_util::stream::FuturesUnordered;
 use onecall_core::text::readable;
 use onecall_core::{
     BoxFuture, CallableName, Caller, ClientId, ProgressChannel, Question, QuestionChannel, Refusal,
-    ResolvedCall,
 };
-use onecall_runtime::Observer;
+use onecall_runtime::{CallEvent, Observer};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::RequestContext;
@@ -153,11 +152,13 @@ impl Observer for Progress {
         self.tell(|news| news.latest = Latest::Waiting(before));
     }
 
-    fn call_started(&self, call: &ResolvedCall) {
-        self.tell(|news| {
-            news.calls = news.calls.saturating_add(1);
-            news.latest = Latest::Call(call.name.clone());
-        });
+    fn call_event(&self, event: &CallEvent<'_>) {
+        if let CallEvent::Intent(call) = event {
+            self.tell(|news| {
+                news.calls = news.calls.saturating_add(1);
+                news.latest = Latest::Call(call.name.clone());
+            });
+        }
     }
 
     fn client(&self) -> String {

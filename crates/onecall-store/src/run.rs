@@ -104,6 +104,8 @@ pub struct CallFacts {
     pub duration: Option<Duration>,
     /// Why it gave nothing.
     pub error: Option<String>,
+    /// The rule that kept the call from being made, if one did.
+    pub denied_by: Option<String>,
     /// Whether the answer came from the cache.
     pub cached: bool,
     /// The arguments as JSON, if they are kept.

@@ -77,6 +77,7 @@ fn run(id: &str, started: i64) -> RunRecord {
             started: Duration::from_micros(10),
             duration: Some(Duration::from_micros(20)),
             error: None,
+            denied_by: Some("tools".to_owned()),
             cached: true,
             arguments: Some("{}".to_owned()),
             result: Some(("json".to_owned(), "1".to_owned())),
@@ -255,17 +256,25 @@ fn a_deleted_file_is_begun_anew() {
     assert_eq!(all(place.open().as_ref()), ["b"]);
 }
 
+/// Takes out of a store what each version after `version` has added.
+fn make_older(place: &Place, version: u8) {
+    let added = [
+        "ALTER TABLE runs DROP COLUMN argv",
+        "DROP TABLE listings",
+        "ALTER TABLE calls DROP COLUMN denied_by",
+    ];
+    let connection = Connection::open(place.file()).unwrap();
+    for statement in added.iter().skip(usize::from(version) - 1) {
+        connection.execute_batch(statement).unwrap();
+    }
+    connection.pragma_update(None, "user_version", version).unwrap();
+}
+
 #[test]
 fn an_older_store_is_brought_up_to_date() {
     let place = Place::new();
     place.open().put_run(&run("a", 1)).unwrap();
-    let older = Connection::open(place.file()).unwrap();
-    older
-        .execute_batch(
-            "ALTER TABLE runs DROP COLUMN argv; DROP TABLE listings; PRAGMA user_version = 1",
-        )
-        .unwrap();
-    drop(older);
+    make_older(&place, 1);
     let store = place.open();
     store.put_run(&run("b", 2)).unwrap();
     let argv = |id: &str| match store.find_run(id).unwrap() {
@@ -285,7 +294,7 @@ fn a_newer_store_is_left_alone() {
     drop(newer);
     let store = place.open();
     let text = store.put_run(&run("b", 1)).unwrap_err().to_string();
-    assert!(text.contains("has version 99, and this onecall supports versions up to 3"), "{text}");
+    assert!(text.contains("has version 99, and this onecall supports versions up to 4"), "{text}");
     assert_eq!(place.set_aside(), [""; 0]);
 }
 
@@ -296,7 +305,7 @@ fn a_look_changes_nothing() {
     assert!(!place.0.path().join("deep").exists());
     place.open().put_run(&run("a", 1)).unwrap();
     let seen = inspect(&place.file()).unwrap().unwrap();
-    assert_eq!((seen.version, seen.newest, seen.is_writable), (3, 3, true));
+    assert_eq!((seen.version, seen.newest, seen.is_writable), (4, 4, true));
     assert!(seen.bytes > 0);
     fs::write(place.file(), "something else, and long enough to be a file of a database").unwrap();
     let error = inspect(&place.file()).unwrap_err();
@@ -535,9 +544,7 @@ fn listings_are_limited_in_size_and_number() {
 fn an_older_store_gets_listings() {
     let place = Place::new();
     place.open().put_run(&run("b1", 1_000)).unwrap();
-    let older = Connection::open(place.file()).unwrap();
-    older.execute_batch("DROP TABLE listings; PRAGMA user_version = 2").unwrap();
-    drop(older);
+    make_older(&place, 2);
     // A mere look leaves it as it is.
     assert_eq!(read_listings(&place.file(), &[entry(1)], Timestamp(50)), [None]);
     assert_eq!(inspect(&place.file()).unwrap().unwrap().version, 2);
@@ -545,5 +552,5 @@ fn an_older_store_gets_listings() {
     store.put_listing(&entry(1), "s", &listing(1, 10)).unwrap();
     assert_eq!(store.listing(&entry(1), Timestamp(10)).unwrap(), Some(listing(1, 10)));
     assert_eq!(all(store.as_ref()), ["b1"]);
-    assert_eq!(inspect(&place.file()).unwrap().unwrap().version, 3);
+    assert_eq!(inspect(&place.file()).unwrap().unwrap().version, 4);
 }

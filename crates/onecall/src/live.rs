@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::ProgressBar;
 use onecall_bridge::ServerStatus;
-use onecall_core::{CallResult, CallableName, Caller, ResolvedCall};
-use onecall_runtime::Observer;
+use onecall_core::{CallableName, Caller};
+use onecall_runtime::{CallEvent, Observer};
 
 use crate::spectator::spectator;
 use crate::terminal::{Readable, spinner};
@@ -154,13 +154,17 @@ impl Observer for Live {
         self.spinner.set_message("waiting until other programs end");
     }
 
-    fn call_started(&self, call: &ResolvedCall) {
-        self.with_state(|state| state.calls.entry(call.name.clone()).or_default().begun += 1);
-        self.show_calls(&call.name);
-    }
-
-    fn call_ended(&self, name: &CallableName, _: &CallResult) {
-        self.with_state(|state| state.calls.entry(name.clone()).or_default().ended += 1);
+    fn call_event(&self, event: &CallEvent<'_>) {
+        let (name, begun, ended) = match event {
+            CallEvent::Intent(call) => (&call.name, 1, 0),
+            CallEvent::End { name, result: Some(_), .. } => (*name, 0, 1),
+            CallEvent::Decision(..) | CallEvent::End { result: None, .. } => return,
+        };
+        self.with_state(|state| {
+            let calls = state.calls.entry(name.clone()).or_default();
+            calls.begun += begun;
+            calls.ended += ended;
+        });
         self.show_calls(name);
     }
 
@@ -206,6 +210,8 @@ pub(crate) fn tool_calls(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use onecall_core::{Answer, ToolValue};
 
     use super::*;
@@ -218,7 +224,11 @@ mod tests {
         for name in &names {
             live.with_state(|state| state.calls.entry(name.clone()).or_default().begun += 1);
         }
-        live.call_ended(&names[1], &Ok(Answer::live(ToolValue::Nothing)));
+        let answered = Ok(Answer::live(ToolValue::Nothing));
+        for (name, result) in [(&names[0], None), (&names[1], Some(&answered))] {
+            let duration = Duration::ZERO;
+            live.call_event(&CallEvent::End { name, tool: None, result, duration });
+        }
         assert_eq!(
             live.calls_made(),
             "3 tool calls (2 not answered): mcp__x__look, 2× mcp__x__send"

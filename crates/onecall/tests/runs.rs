@@ -8,7 +8,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use support::{Ended, Gateway, Home, PATIENCE, finish, fixture};
+use support::{Ended, Gateway, Home, PATIENCE, finish, fixture, printed};
 use testkit::process::{is_alive, wait_until};
 use testkit::rpc::Client;
 
@@ -98,6 +98,37 @@ const PROGRAM: &str = "
     except ToolError:
         print('it failed')
 ";
+
+#[test]
+fn a_record_says_which_rule_denied_a_call() {
+    let block = json!({ "tools": { "block": ["mcp__fixture__add"] } });
+    let mut gateway = Gateway::at(home("metadata", block));
+    // By a name that the check before the run does not see.
+    let python = "
+        for name in ['mcp__fixture__add', 'mcp__fixture__echo']:
+            try:
+                print(await globals()[name](value='x'))
+            except ToolError as error:
+                print(error)
+    ";
+    let denied = "'mcp__fixture__add' is not available in execute_program\nx\n";
+    assert_eq!(gateway.prints(python), denied);
+    let typescript = "
+        for (const name of ['mcp__fixture__add', 'mcp__fixture__echo']) {
+          await globalThis[name]({ value: 'x' }).then(console.log, (error) => console.log(error.message));
+        }
+    ";
+    assert_eq!(printed(&gateway.execute_typescript(typescript)), denied);
+    let expected =
+        [(json!("mcp__fixture__add"), json!("tools")), (json!("mcp__fixture__echo"), Value::Null)];
+    for run in recorded(&gateway.home, 2) {
+        let run = shown(&gateway.home, &run);
+        let calls = run["tool_calls"].as_array().unwrap().iter();
+        let rules: Vec<_> =
+            calls.map(|call| (call["name"].clone(), call["denied_by"].clone())).collect();
+        assert_eq!(rules, expected);
+    }
+}
 
 #[test]
 fn a_run_is_recorded_without_its_data() {

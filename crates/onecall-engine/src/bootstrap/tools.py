@@ -72,11 +72,6 @@ def reason(name, succeeded, value):
     return value if succeeded is False else f"{name!r} failed: {value}"
 
 
-async def _refuse(key, name):
-    _not_begun.pop(key, None)
-    raise ToolError(f"{name!r} is not available in execute_program")
-
-
 def _arguments(name, parameters, args, kwargs):
     if not args:
         return kwargs
@@ -142,9 +137,11 @@ def _callable(name, parameters, fresh=False):
 
 
 def _blocked(name):
+    """A tool that the program may not call. The gateway denies each call and takes note of it."""
+
     def tool(*_args, **_kwargs):
         key = next(_call_ids)
-        coroutine = _refuse(key, name)
+        coroutine = _call(key, name, {}, False)
         _not_begun[key] = (coroutine, name, _line_of_program())
         return coroutine
 

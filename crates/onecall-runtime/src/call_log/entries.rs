@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_core::{
-    AnswerOrigin, CallEnd, CallRecord, CallResult, CallableName, Calls, Detail, Observation,
-    ResolvedCall, ToolError, ToolSpec, ToolValue,
+    AnswerOrigin, CallEnd, CallRecord, CallResult, CallableName, Calls, Decision, Detail, LogEntry,
+    Observation, ResolvedCall, ToolError, ToolSpec, ToolValue,
 };
 use sha2::{Digest, Sha256};
 
@@ -42,7 +42,7 @@ const SHORTEST_ERROR: usize = 4 * 1024;
 /// Calls of one run that are logged; later ones are counted.
 const MAX_CALLS: usize = 10_000;
 
-/// One call: what was asked, and how it ended.
+/// One call: what was asked, what was decided, and how it ended.
 #[derive(Debug)]
 pub(crate) struct LoggedCall {
     pub(crate) id: u64,
@@ -53,6 +53,8 @@ pub(crate) struct LoggedCall {
     /// Of arguments that are not kept whole, for a record.
     pub(crate) hash: Option<Box<[u8; 32]>>,
     pub(crate) started: Duration,
+    /// Whether the call may be made; nothing if it did not come to that.
+    pub(crate) decision: Option<Decision>,
     pub(crate) end: Option<LoggedEnd>,
 }
 
@@ -119,11 +121,11 @@ impl LoggedCalls {
         std::mem::replace(self, empty)
     }
 
-    /// Begins the entry of a call; where it is, if there is room for it.
-    pub(super) fn begin(&mut self, call: &ResolvedCall, started: Duration) -> Option<usize> {
+    /// Begins the entry of a call, if there is room for it.
+    pub(super) fn begin(&mut self, call: &ResolvedCall, started: Duration) -> LogEntry {
         if self.calls.len() == MAX_CALLS {
             self.more += 1;
-            return None;
+            return LogEntry(None);
         }
         let room = self.room(ARGUMENTS).max(self.whole_room()).max(BRIEF_ARGUMENTS);
         let arguments = Excerpt::whole(call.arguments.get()).within(room);
@@ -136,13 +138,21 @@ impl LoggedCalls {
             arguments: self.texts.keep(arguments, usize::MAX),
             hash,
             started,
+            decision: None,
             end: None,
         });
-        Some(self.calls.len() - 1)
+        LogEntry(Some(self.calls.len() - 1))
+    }
+
+    /// Logs whether a call may be made.
+    pub(super) fn decide(&mut self, LogEntry(entry): LogEntry, decision: Decision) {
+        if let Some(call) = entry.and_then(|entry| self.calls.get_mut(entry)) {
+            call.decision = Some(decision);
+        }
     }
 
     /// Logs how a call ended. One that there was no room for is only counted.
-    pub(super) fn end(&mut self, entry: Option<usize>, now: Duration, result: &CallResult) {
+    pub(super) fn end(&mut self, LogEntry(entry): LogEntry, now: Duration, result: &CallResult) {
         self.completed += u64::from(result.is_ok());
         let Some(entry) = entry else { return };
         let room = self.room(RESULT_SAMPLE);
@@ -287,9 +297,10 @@ mod tests {
                 kind: RunKind::Program,
                 caller: None,
             }),
+            log_entry: LogEntry::default(),
         };
-        let entry = log.begin(&call, Duration::ZERO).unwrap();
-        log.end(Some(entry), Duration::from_millis(1), &result.map(Answer::live));
+        let entry = log.begin(&call, Duration::ZERO);
+        log.end(entry, Duration::from_millis(1), &result.map(Answer::live));
     }
 
     fn kept(log: &LoggedCalls, place: Place) -> (usize, usize) {

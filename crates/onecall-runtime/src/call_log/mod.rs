@@ -1,17 +1,20 @@
-//! The one log of a run: each call is an intent when it begins, then an end. The outcome of the run and
-//! its record are read from it. The layer that writes it (`layers/log.rs`) also tells the observer of
-//! the run and measures the call, at the same two moments. Bounded in memory.
+//! The one log of a run: each call is an intent when it begins, a decision, then an end. Nothing else
+//! takes notes of calls. The outcome of the run and its record are read from the log when the run is
+//! over; progress, metrics and spans read each step as it is written (`writer.rs`). Bounded in memory.
 
 mod entries;
 mod texts;
+mod writer;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use onecall_core::{CallResult, Calls, Detail, ResolvedCall};
+use onecall_core::{CallResult, Calls, Decision, Detail, LogEntry, ResolvedCall};
 
 pub(crate) use entries::{Depth, LoggedCall, LoggedCalls};
 pub(crate) use texts::Excerpt;
+pub use writer::CallEvent;
+pub(crate) use writer::LogWriter;
 
 /// The calls of one run, in the order in which they began.
 pub(crate) struct CallLog {
@@ -30,14 +33,19 @@ impl CallLog {
         self.begun
     }
 
-    /// Logs that a call begins. The end of the call goes with the entry that comes back.
-    pub(crate) fn begin(&self, call: &ResolvedCall, now: Instant) -> Option<usize> {
+    /// Logs that a call begins. Its decision and its end go with the entry that comes back.
+    fn begin(&self, call: &ResolvedCall, now: Instant) -> LogEntry {
         let started = now.saturating_duration_since(self.begun);
         self.lock().begin(call, started)
     }
 
+    /// Logs whether the call of an entry may be made.
+    fn decide(&self, entry: LogEntry, decision: Decision) {
+        self.lock().decide(entry, decision);
+    }
+
     /// Logs how the call of an entry ended.
-    pub(crate) fn end(&self, entry: Option<usize>, result: &CallResult, now: Instant) {
+    fn end(&self, entry: LogEntry, result: &CallResult, now: Instant) {
         let ended = now.saturating_duration_since(self.begun);
         self.lock().end(entry, ended, result);
     }

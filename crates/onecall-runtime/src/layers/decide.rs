@@ -1,22 +1,26 @@
-//! Decides whether a call may be made. A call whose name reaches no tool that its run may use ends
-//! here, with the reason that the lookup found.
+//! Decides whether a call may be made, and logs the decision. A call whose name reaches no tool that
+//! its run may use ends here, with the reason that the lookup found.
 
-use onecall_core::{BoxFuture, CallHandler, CallResult, ResolvedCall};
+use onecall_core::{BoxFuture, CallHandler, CallResult, Decision, ResolvedCall};
+
+use crate::call_log::LogWriter;
 
 /// Lets calls of tools through that the run may use.
-pub(crate) struct Decide<H> {
+pub(crate) struct Decide<'a, H> {
     inner: H,
+    log: LogWriter<'a>,
 }
 
-impl<H> Decide<H> {
-    /// Calls that may be made go to `inner`.
-    pub(crate) fn new(inner: H) -> Self {
-        Self { inner }
+impl<'a, H> Decide<'a, H> {
+    /// Calls that may be made go to `inner`; each decision goes to `log`.
+    pub(crate) fn new(inner: H, log: LogWriter<'a>) -> Self {
+        Self { inner, log }
     }
 }
 
-impl<H: CallHandler> CallHandler for Decide<H> {
+impl<H: CallHandler> CallHandler for Decide<'_, H> {
     fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
+        self.log.decide(&call, Decision::on(&call.tool));
         match call.tool {
             Ok(_) => self.inner.call(call),
             Err(error) => Box::pin(std::future::ready(Err(error))),

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use onecall_core::{
-    AnswerForm, BoxFuture, CallHandler, CallableName, ProgramHost, Resolution, ResolvedCall,
-    Resolving, RunContext, ToolCall, ToolError, ToolValue,
+    AnswerForm, BoxFuture, CallHandler, CallableName, LogEntry, ProgramHost, Resolution,
+    ResolvedCall, Resolving, RunContext, ToolCall, ToolError, ToolValue,
 };
 use serde_json::value::RawValue;
 
@@ -89,7 +89,18 @@ impl ProgramHost for PlanHost<'_> {
             let (tool, revision) = self.names.target(&name).await;
             let ToolCall { id, arguments, freshness, .. } = call;
             let run = Arc::clone(&self.run);
-            let call = ResolvedCall { id, name, tool, revision, arguments, form, freshness, run };
+            let log_entry = LogEntry::default();
+            let call = ResolvedCall {
+                id,
+                name,
+                tool,
+                revision,
+                arguments,
+                form,
+                freshness,
+                run,
+                log_entry,
+            };
             let value = self.layers.call(call).await?.value;
             let mut progress = self.progress();
             progress.completed.insert(number);

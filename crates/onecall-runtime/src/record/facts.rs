@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
 
-use onecall_core::{EngineChoice, Failure, ToolSpec};
+use onecall_core::{Decision, EngineChoice, Failure, ToolSpec};
 use onecall_store::{CallFacts, RunDetail, RunRecord, RunSummary};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -119,6 +119,7 @@ fn call_facts(
         started: call.started,
         duration: call.end.as_ref().map(|end| end.duration),
         error: error.map(|error| clean(redactor, error.text, LONGEST_ERROR)),
+        denied_by: call.decision.and_then(Decision::denied_by).map(|it| it.name().to_owned()),
         cached: call.end.as_ref().is_some_and(|end| end.is_cached),
         arguments: full(arguments),
         result: result.and_then(|(kind, text)| Some((kind.to_owned(), full(text)?))),

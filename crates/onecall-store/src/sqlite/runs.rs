@@ -19,7 +19,7 @@ const SUMMARY: &str = "id, started_ms, client, kind, language, engine, session, 
 
 /// In the order of [`call`].
 const CALL: &str = "calls.name, server, arguments_sha256, arguments_bytes, result_bytes, \
-    started_us, calls.duration_us, error, cached, tokens";
+    started_us, calls.duration_us, error, cached, tokens, denied_by";
 
 /// What a run and a call take beside their texts, about.
 const RUN_BYTES: usize = 400;
@@ -104,7 +104,7 @@ impl Runs for SqliteStore {
             ))?;
             let mut rows = statement.query(params![since.0])?;
             while let Some(row) = rows.next()? {
-                visit(&RunId::known(row.get::<_, String>(10)?), call(row)?);
+                visit(&RunId::known(row.get::<_, String>(11)?), call(row)?);
             }
             Ok(())
         })
@@ -189,9 +189,9 @@ fn insert_calls(
 ) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare(
         "INSERT INTO calls (run_id, position, name, server, arguments_sha256, arguments_bytes,
-           result_bytes, started_us, duration_us, error, cached, tokens, arguments, result_kind,
-           result)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+           result_bytes, started_us, duration_us, error, cached, tokens, denied_by, arguments,
+           result_kind, result)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?;
     for (position, call) in calls.iter().enumerate() {
         let (result_kind, result) = match &call.result {
@@ -211,6 +211,7 @@ fn insert_calls(
             call.error,
             call.cached,
             call.tokens.map(whole),
+            call.denied_by,
             call.arguments,
             result_kind,
             result,
@@ -234,9 +235,9 @@ fn whole_run(connection: &Connection, id: &str) -> rusqlite::Result<RunRecord> {
     );
     let mut statement = connection.prepare(&statement)?;
     let calls = statement.query_map(params![id], |row| {
-        let kind: Option<String> = row.get(11)?;
-        let result: Option<String> = row.get(12)?;
-        Ok(CallFacts { arguments: row.get(10)?, result: kind.zip(result), ..call(row)? })
+        let kind: Option<String> = row.get(12)?;
+        let result: Option<String> = row.get(13)?;
+        Ok(CallFacts { arguments: row.get(11)?, result: kind.zip(result), ..call(row)? })
     })?;
     record.calls = calls.collect::<rusqlite::Result<_>>()?;
     Ok(record)
@@ -289,6 +290,7 @@ fn call(row: &Row<'_>) -> rusqlite::Result<CallFacts> {
         error: row.get(7)?,
         cached: row.get(8)?,
         tokens: row.get::<_, Option<i64>>(9)?.map(count),
+        denied_by: row.get(10)?,
         arguments: None,
         result: None,
     })

@@ -3,8 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use onecall_core::{CallResult, CallableName, ResolvedCall};
-use onecall_runtime::{Observer, Tokenizer};
+use onecall_runtime::{CallEvent, Observer, Tokenizer};
 
 /// Text that passes through a model's context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,14 +41,14 @@ impl Ledger {
 }
 
 impl Observer for Ledger {
-    fn call_started(&self, call: &ResolvedCall) {
-        self.note(format!("{} {}", call.name, call.arguments));
-    }
-
-    fn call_ended(&self, _name: &CallableName, result: &CallResult) {
-        self.note(match result {
-            Ok(answer) => answer.value.written().1.into_owned(),
-            Err(error) => error.to_string(),
-        });
+    fn call_event(&self, event: &CallEvent<'_>) {
+        match event {
+            CallEvent::Intent(call) => self.note(format!("{} {}", call.name, call.arguments)),
+            CallEvent::End { result: Some(Ok(answer)), .. } => {
+                self.note(answer.value.written().1.into_owned());
+            }
+            CallEvent::End { result: Some(Err(error)), .. } => self.note(error.to_string()),
+            CallEvent::Decision(..) | CallEvent::End { result: None, .. } => {}
+        }
     }
 }

@@ -65,11 +65,9 @@
     o.mapSet(hooks.fresh, tool, (...args) => call(name, parameters, args, true));
     return tool;
   };
+  // The gateway denies each call of such a tool and takes note of it.
   const blocked = (name) => {
-    const tool = named(name, () => {
-      const failure = new ToolError(`'${name}' is not available in execute_program`);
-      return new o.Promise((_, reject) => reject(failure));
-    });
+    const tool = named(name, () => call(name, [], [], false));
     o.mapSet(hooks.fresh, tool, tool);
     return tool;
   };

@@ -10,15 +10,14 @@ use std::time::SystemTime;
 
 use onecall_config::{Secret, StdioTransport, Transport};
 use onecall_core::{
-    Abilities, AnswerForm, AnswerOrigin, CallableName, ClientId, Question, Resolution, RunId,
-    RunKind, Subject, ToolAnnotations, ToolError, ToolName, ToolValue,
+    Abilities, AnswerForm, AnswerOrigin, CallableName, ClientId, LogEntry, Question, Resolution,
+    RunId, RunKind, Subject, ToolAnnotations, ToolError, ToolName, ToolValue,
 };
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, Semaphore};
 
 use super::*;
-use crate::layers::Decide;
 
 /// Its tools are `read_…`, which say they are read-only, and others. Each answers with the
 /// number of its call, after it was let go where `hold` says so.
@@ -122,7 +121,10 @@ impl Program {
     /// Makes a call of what its name means now.
     async fn call(&self, call: ResolvedCall) -> CallResult {
         let tool = self.server.resolve(&call.name).target(&call.name);
-        Decide::new(&self.cached).call(ResolvedCall { tool, ..call }).await
+        match &tool {
+            Ok(_) => self.cached.call(ResolvedCall { tool, ..call }).await,
+            Err(error) => Err(error.clone()),
+        }
     }
 }
 
@@ -201,6 +203,7 @@ fn call_of(name: &str, arguments: &str) -> ResolvedCall {
         form: AnswerForm::Value,
         freshness: Freshness::Any,
         run: run(None),
+        log_entry: LogEntry::default(),
     }
 }
 

@@ -48,6 +48,7 @@ fn call(call: &CallFacts) -> Value {
         "duration_seconds": call.duration.map(seconds),
         "error": call.error,
         "cached": call.cached,
+        "denied_by": call.denied_by,
         "arguments_sha256": call.arguments_hash,
         "arguments_bytes": call.arguments_bytes,
         "result_bytes": call.result_bytes,

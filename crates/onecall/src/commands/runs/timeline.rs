@@ -163,6 +163,7 @@ mod tests {
             started: Duration::from_millis(start),
             duration: span.map(Duration::from_millis),
             error: error.then(|| "no".to_owned()),
+            denied_by: None,
             cached,
             arguments: None,
             result: None,

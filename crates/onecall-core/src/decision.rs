@@ -1,0 +1,59 @@
+//! Whether a call may be made, and which rule says so.
+
+use std::sync::Arc;
+
+use crate::{ToolError, ToolSpec};
+
+/// The decision on one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The call may be made.
+    Allow,
+    /// The call is not made, because of this rule.
+    Deny(DenyRule),
+}
+
+/// A rule that keeps a call from being made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DenyRule {
+    /// The lists of the configuration keep the tool from programs.
+    ToolLists,
+    /// The definition of the tool is not the pinned one.
+    Pins,
+    /// No tool has the name, or its server cannot be used.
+    NoTool,
+}
+
+impl Decision {
+    /// Decides by what the lookup of the tool's name found.
+    #[must_use]
+    pub fn on(tool: &Result<Arc<ToolSpec>, ToolError>) -> Self {
+        match tool {
+            Ok(_) => Self::Allow,
+            Err(ToolError::NotAvailable { .. }) => Self::Deny(DenyRule::ToolLists),
+            Err(ToolError::Quarantined { .. }) => Self::Deny(DenyRule::Pins),
+            Err(_) => Self::Deny(DenyRule::NoTool),
+        }
+    }
+
+    /// The rule that denies the call.
+    #[must_use]
+    pub fn denied_by(self) -> Option<DenyRule> {
+        match self {
+            Self::Allow => None,
+            Self::Deny(rule) => Some(rule),
+        }
+    }
+}
+
+impl DenyRule {
+    /// The rule as records and spans name it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToolLists => "tools",
+            Self::Pins => "pin",
+            Self::NoTool => "no tool",
+        }
+    }
+}
