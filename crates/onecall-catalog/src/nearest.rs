@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use onecall_core::ToolSpec;
-use strsim::osa_distance;
+use onecall_core::nearest::{letters_and_digits, likeness};
 
 /// What counts as close.
 const CLOSE: f64 = 0.6;
@@ -169,17 +169,9 @@ impl PartialOrd for Scored {
     }
 }
 
-fn letters_and_digits(text: &str) -> String {
-    let kept = text.bytes().filter(u8::is_ascii_alphanumeric);
-    kept.map(|byte| char::from(byte.to_ascii_lowercase())).collect()
-}
-
 /// From 0, nothing in common, to 1, the same.
 fn similarity(a: &Letters, b: &Letters) -> f64 {
-    if a.text.len().max(b.text.len()) > LONGEST_COMPARED {
-        return 0.0;
-    }
-    share_kept(osa_distance(&a.text, &b.text), &a.text, &b.text)
+    likeness(&a.text, &b.text)
 }
 
 /// At least [`similarity`], from the counts of each character alone: that is far

@@ -1,10 +1,7 @@
 //! Which server a name means. Models write a server as its tools' names have it, as an
 //! identifier of their language, or as its user calls it.
 
-use strsim::osa_distance;
-
-/// A longer name is no server's, misspelt or not.
-const LONGEST_NAME: usize = 200;
+use onecall_core::nearest::{letters_and_digits as letters, nearest};
 
 /// What a server's name was found to mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,25 +25,9 @@ pub fn match_server<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
     let alike: Vec<&str> = known.iter().copied().filter(|it| letters(it) == wanted).collect();
     match alike.as_slice() {
         [one] => ServerMatch::One(one),
-        [] if wanted.len() > LONGEST_NAME => ServerMatch::None(None),
-        [] => {
-            let distance = |it: &str| osa_distance(&letters(it), &wanted);
-            let nearest = known.iter().copied().map(|it| (distance(it), it)).min();
-            let close = nearest.filter(|(distance, it)| distance * 2 <= it.len().max(2));
-            let within = || known.iter().copied().find(|it| is_part(&letters(it), &wanted));
-            ServerMatch::None(close.map(|(_, it)| it).or_else(within))
-        }
+        [] => ServerMatch::None(nearest(name, known.iter().copied())),
         _ => ServerMatch::Several(alike),
     }
-}
-
-fn is_part(one: &str, other: &str) -> bool {
-    let (one, other) = if one.len() < other.len() { (one, other) } else { (other, one) };
-    one.len() > 2 && other.contains(one)
-}
-
-fn letters(name: &str) -> String {
-    name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase()
 }
 
 #[cfg(test)]

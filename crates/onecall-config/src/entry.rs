@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use onecall_core::ServerName;
+use onecall_core::nearest::nearest;
 
 use crate::document::{Node, Position};
 use crate::error::{Problem, Report};
@@ -211,7 +212,7 @@ impl<'n> EntryReader<'n> {
             let message =
                 format!("{} must be stdio, auto, http or sse, not '{text}'", self.what(key));
             let problem = Problem::new(node.at, message);
-            report.add(match reader::nearest(text, &["stdio", "auto", "http", "sse"]) {
+            report.add(match nearest(text, ["stdio", "auto", "http", "sse"]) {
                 Some(nearest) => problem.with_help(format!("did you mean '{nearest}'?")),
                 None => problem,
             });

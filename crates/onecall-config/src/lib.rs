@@ -65,7 +65,6 @@ pub use ownership::{check_own_file, check_own_folder};
 pub use pattern::PatternError;
 pub use private_file::{read_private_file, replace_private_file};
 pub use reach::{AllowedHost, AllowedHostError};
-pub use reader::nearest;
 pub use schema::{json_schema, reference};
 pub use secrets::{MAX_SECRET_BYTES, Secrets, SecretsError, SecretsFile};
 pub use store::{Logs, Records, StoreConfig};

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use onecall_core::nearest::nearest;
+
 use crate::document::{Node, Position, Scalar, ScalarKind, Value, given_twice};
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, ExpandError, expand, expand_path};
@@ -87,36 +89,13 @@ impl<'n> Section<'n> {
 
 /// Which key was probably meant by an unknown one, or which there are.
 pub(crate) fn meant(key: &str, valid: &[&str]) -> String {
-    match nearest(key, valid) {
+    match nearest(key, valid.iter().copied()) {
         Some(key) => format!("did you mean '{key}'?"),
         None => {
             let shown: Vec<_> = valid.iter().copied().filter(|key| !key.starts_with('$')).collect();
             format!("valid keys are {}", shown.join(", "))
         }
     }
-}
-
-/// The candidate that was probably meant: a few slips away, or a longer form.
-#[must_use]
-pub fn nearest<'k>(word: &str, candidates: &[&'k str]) -> Option<&'k str> {
-    // Comparing costs the product of the lengths, and a key can be megabytes long.
-    if word.len() > 64 {
-        return None;
-    }
-    let lower = word.to_lowercase();
-    let distance = |candidate: &str| {
-        strsim::damerau_levenshtein(&lower.replace('-', "_"), &candidate.to_lowercase())
-    };
-    candidates
-        .iter()
-        .copied()
-        .map(|candidate| (distance(candidate), candidate))
-        .filter(|(distance, candidate)| {
-            distance * 3 <= candidate.len().max(word.len())
-                || (lower.len() >= 4 && candidate.to_lowercase().contains(&lower))
-        })
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
 }
 
 /// Text and nothing else.
@@ -161,7 +140,7 @@ pub(crate) fn choice<T: Copy, const N: usize>(
         let names = choices.each_ref().map(|(name, _)| *name);
         let message = format!("'{text}' is not {kind}; it can be {}", names.join(", "));
         let problem = Problem::new(node.at, message);
-        report.add(match nearest(text, &names) {
+        report.add(match nearest(text, names.iter().copied()) {
             Some(nearest) => problem.with_help(format!("did you mean '{nearest}'?")),
             None => problem,
         });

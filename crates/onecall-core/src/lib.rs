@@ -18,6 +18,7 @@ mod decision;
 mod error;
 mod host;
 mod name;
+pub mod nearest;
 mod nonfinite;
 mod outcome;
 mod program;

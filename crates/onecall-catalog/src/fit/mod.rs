@@ -15,6 +15,7 @@ mod reading;
 use std::collections::HashSet;
 use std::fmt;
 
+use onecall_core::nearest::nearest;
 use serde_json::{Map, Value};
 
 use arguments::left_out;
@@ -375,14 +376,9 @@ fn cut_kinds(mut kinds: Vec<&str>) -> Vec<&str> {
 
 fn unknown_name<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
     let name = cut(name);
-    let nearest = known
-        .take(MAX_COMPARED)
-        .filter(|known| known.len() <= MAX_NAME)
-        .map(|known| (strsim::jaro_winkler(&name, known), known))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|one, other| one.0.total_cmp(&other.0));
-    match nearest {
-        Some((_, nearest)) => format!("'{name}' is not accepted; did you mean '{nearest}'?"),
+    let known = known.take(MAX_COMPARED).map(String::as_str).filter(|it| it.len() <= MAX_NAME);
+    match nearest(&name, known) {
+        Some(nearest) => format!("'{name}' is not accepted; did you mean '{nearest}'?"),
         None => format!("'{name}' is not accepted"),
     }
 }

@@ -1,6 +1,7 @@
 //! The arguments of one call against the tool's schema.
 
 use onecall_core::ToolSpec;
+use onecall_core::nearest::likeness;
 use onecall_core::text::visible_line;
 use ruff_python_ast::{Arguments, Expr};
 use serde_json::Value;
@@ -49,11 +50,9 @@ fn misspelt(spec: &ToolSpec, given: &[(String, Known)]) -> Vec<String> {
     let is_free = |name: &&str| given.iter().all(|(taken, _)| taken != name);
     let free: Vec<&str> = declared.iter().map(String::as_str).filter(is_free).collect();
     let meant = |name: &str| {
-        let likeness = |it: &&str| strsim::normalized_damerau_levenshtein(name, it);
-        free.iter()
-            .copied()
-            .filter(|it| likeness(it) >= LIKENESS)
-            .max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
+        let scored = free.iter().map(|it| (likeness(name, it), *it));
+        let close = scored.filter(|(likeness, _)| *likeness >= LIKENESS);
+        close.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, it)| it)
     };
     let unknown = given
         .iter()

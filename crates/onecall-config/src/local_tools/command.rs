@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use onecall_core::nearest::nearest;
 use serde_json::Value;
 
 use super::model::{CommandInput, CommandOutput, CommandTool};
@@ -166,7 +167,7 @@ impl CommandReader<'_, '_> {
         for argument in template.arguments().filter(|argument| !names.contains(argument)) {
             is_known = false;
             let message = format!("'{{{argument}}}' in {what} is no argument of the tool");
-            let help = match (reader::nearest(argument, &names), names.is_empty()) {
+            let help = match (nearest(argument, names.iter().copied()), names.is_empty()) {
                 (Some(nearest), _) => format!("did you mean '{{{nearest}}}'?"),
                 (None, true) => "add it under 'properties' of 'input_schema'".to_owned(),
                 (None, false) => format!("its arguments are {}", names.join(", ")),

@@ -1,6 +1,7 @@
 //! Reads the schema of a tool's arguments, as far as it must make sense here: an object
 //! whose properties have names. What the properties say is for whoever calls the tool.
 
+use onecall_core::nearest::nearest;
 use serde_json::{Map, Number, Value, json};
 
 use crate::document::{Node, Scalar, ScalarKind, Value as NodeValue};
@@ -70,7 +71,7 @@ fn check_required(node: &Node, names: &[&str], what: &str, report: &mut Report) 
         if !names.contains(&name) {
             let problem =
                 Problem::new(item.at, format!("{what} names something that is not a property"));
-            report.add(match reader::nearest(name, names) {
+            report.add(match nearest(name, names.iter().copied()) {
                 Some(nearest) => problem.with_help(format!("did you mean '{nearest}'?")),
                 None => problem.with_help("add it under 'properties'"),
             });

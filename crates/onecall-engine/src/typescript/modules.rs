@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use onecall_catalog::{camel_case, identifier};
 use onecall_core::Category;
+use onecall_core::nearest::nearest_words;
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Exception, Function, Module, Object, Persistent, Result};
@@ -67,7 +68,7 @@ pub(super) fn problem_of(import: &Import) -> Option<String> {
     let module = &import.module;
     if Requested::of(module) == Some(Requested::Client) {
         let unknown = name.filter(|name| !CLIENT.contains(&name.as_str()))?;
-        let near = did_you_mean(unknown, CLIENT.map(str::to_owned).into_iter());
+        let near = did_you_mean(unknown, CLIENT.into_iter());
         return Some(format!("'{module}' has no function '{unknown}'{near}"));
     }
     let Contents { exports, .. } = match contents(module) {
@@ -75,7 +76,8 @@ pub(super) fn problem_of(import: &Import) -> Option<String> {
         Err(problem) => return Some(problem),
     };
     let name = name.filter(|name| !exports.contains_key(*name))?;
-    let hint = elsewhere(module, name).unwrap_or_else(|| did_you_mean(name, exports.into_keys()));
+    let hint = elsewhere(module, name)
+        .unwrap_or_else(|| did_you_mean(name, exports.keys().map(String::as_str)));
     Some(format!("'{module}' has no tool '{name}'{hint}"))
 }
 
@@ -87,13 +89,8 @@ fn elsewhere(module: &str, name: &str) -> Option<String> {
     Some(format!("; it is in './mcp-apis/{server}/{category}'"))
 }
 
-fn did_you_mean(name: &str, known: impl Iterator<Item = String>) -> String {
-    let mut near: Vec<_> = known
-        .map(|it| (strsim::jaro_winkler(&name.to_lowercase(), &it.to_lowercase()), it))
-        .filter(|(likeness, _)| *likeness > 0.7)
-        .collect();
-    near.sort_by(|(a, x), (b, y)| b.total_cmp(a).then_with(|| x.cmp(y)));
-    let near: Vec<_> = near.into_iter().take(NEAREST).map(|(_, name)| name).collect();
+fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let near = nearest_words(name, known, NEAREST);
     match near.as_slice() {
         [] => String::new(),
         names => format!(". Did you mean: {}?", names.join(" or ")),
@@ -120,7 +117,8 @@ fn contents(specifier: &str) -> Found<Contents> {
                     found.category
                 )),
                 None => {
-                    let near = did_you_mean(tool, in_category(all, category).into_keys());
+                    let known = in_category(all, category);
+                    let near = did_you_mean(tool, known.keys().map(String::as_str));
                     Err(format!("server '{server}' has no tool '{tool}'{near}"))
                 }
             }
@@ -144,8 +142,8 @@ fn part_of(server: &str, part: &str) -> Found<Contents> {
     let tool = all.get(&name).map(|found| one_tool(&all, found, name.clone()));
     if !is_category(part) {
         return tool.ok_or_else(|| {
-            let categories = categories(&all).into_iter().map(str::to_owned);
-            let near = did_you_mean(part, categories.chain(all.keys().cloned()));
+            let known = categories(&all).into_iter().chain(all.keys().map(String::as_str));
+            let near = did_you_mean(part, known);
             format!("server '{server}' has no tool or category '{part}'{near}")
         });
     }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use dialoguer::console::style;
-use onecall_config::{Logs, Surroundings, nearest};
+use onecall_config::{Logs, Surroundings};
+use onecall_core::nearest::nearest;
 use onecall_core::text::{visible, visible_json, visible_line};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -101,7 +102,7 @@ impl Wanted {
             return Ok(Self::Server(name.clone()));
         }
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        match nearest(name, &known) {
+        match nearest(name, known.iter().copied()) {
             Some(meant) => bail!("there is no server '{name}'; did you mean '{meant}'?"),
             None if known.is_empty() => bail!("there is no server '{name}'; none are configured"),
             None => bail!("there is no server '{name}'; there is {}", known.join(", ")),

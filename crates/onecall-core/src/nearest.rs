@@ -1,0 +1,101 @@
+//! Finds what may have been meant by a word that is none of the known ones. Only letters and digits
+//! are compared: people and models get separators and capitals wrong more often than letters.
+
+use strsim::osa_distance;
+
+/// Words that are at least this alike may have been meant.
+const CLOSE: f64 = 0.6;
+
+/// A part of a known word may stand for all of it, unless it is shorter than this: a short one is
+/// part of too many words by chance.
+const SHORTEST_PART: usize = 4;
+
+/// How alike a word and a part of it count, just enough to come after a word with a slip or two.
+const PART: f64 = 0.75;
+
+/// Bytes of the longest words that are compared. Comparing costs the product of the lengths, and
+/// words from outside can be megabytes long.
+const LONGEST: usize = 200;
+
+/// Known words that one word is compared with.
+const COMPARISONS: usize = 2_000;
+
+/// The known word that was probably meant.
+pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    nearest_words(word, known, 1).pop()
+}
+
+/// The known words that may have been meant, at most `limit`, best first.
+pub fn nearest_words<'k>(
+    word: &str,
+    known: impl IntoIterator<Item = &'k str>,
+    limit: usize,
+) -> Vec<&'k str> {
+    let letters = letters_and_digits(word);
+    if letters.len() > LONGEST {
+        return Vec::new();
+    }
+    let score = |known: &'k str| {
+        let other = letters_and_digits(known);
+        let alike = likeness_of_letters(&letters, &other);
+        let is_part = letters.len() >= SHORTEST_PART && other.contains(&letters)
+            || other.len() >= SHORTEST_PART && letters.contains(&other);
+        (if is_part { alike.max(PART) } else { alike }, known)
+    };
+    let compared = known.into_iter().take(COMPARISONS).map(score);
+    let mut near: Vec<_> = compared.filter(|(score, _)| *score >= CLOSE).collect();
+    near.sort_by(|(a, x), (b, y)| b.total_cmp(a).then_with(|| x.cmp(y)));
+    near.into_iter().take(limit).map(|(_, known)| known).collect()
+}
+
+/// How alike two words are, from 0 (nothing in common) to 1 (the same letters and digits).
+#[must_use]
+pub fn likeness(one: &str, other: &str) -> f64 {
+    likeness_of_letters(&letters_and_digits(one), &letters_and_digits(other))
+}
+
+/// The letters and digits of a text, in lower case. Other alphabets have no say here.
+#[must_use]
+pub fn letters_and_digits(text: &str) -> String {
+    let kept = text.bytes().filter(u8::is_ascii_alphanumeric);
+    kept.map(|byte| char::from(byte.to_ascii_lowercase())).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "both are below the longest length compared")]
+fn likeness_of_letters(one: &str, other: &str) -> f64 {
+    let longer = one.len().max(other.len());
+    if longer == 0 || longer > LONGEST {
+        return 0.0;
+    }
+    1.0 - osa_distance(one, other) as f64 / longer as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_and_parts_are_understood() {
+        let known = ["timeout_seconds", "max_tool_calls", "engine", "env", "url"];
+        for (word, expected) in [
+            ("timeout-second", Some("timeout_seconds")),
+            ("TimeoutSeconds", Some("timeout_seconds")),
+            ("timeout", Some("timeout_seconds")),
+            ("engien", Some("engine")),
+            ("evn", Some("env")),
+            ("to", None),
+            ("completely_different", None),
+            ("", None),
+            ("–", None),
+        ] {
+            assert_eq!(nearest(word, known), expected, "{word}");
+        }
+        assert_eq!(nearest(&"x".repeat(1_000_000), known), None);
+    }
+
+    #[test]
+    fn the_best_come_first_and_equals_in_order() {
+        let known = ["orders_c", "order", "orders_b", "orders", "customers"];
+        assert_eq!(nearest_words("Orders", known, 3), ["orders", "orders_b", "orders_c"]);
+    }
+}
