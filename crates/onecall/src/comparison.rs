@@ -1,10 +1,13 @@
 //! Two texts line by line, for a person who has to decide about the difference. The
 //! texts come from a server that may want to hide something in them.
 
-use onecall_core::text::visible_line;
+use std::time::{Duration, Instant};
 
-/// Texts whose lines multiply to more are not searched for what they have in common.
-const MAX_PAIRS: usize = 4_000_000;
+use onecall_core::text::visible_line;
+use similar::{Algorithm, ChangeTag, capture_diff_slices_deadline};
+
+/// How long to look for what two texts have in common. After that, more of them counts as changed.
+const LONGEST_SEARCH: Duration = Duration::from_millis(500);
 
 /// The lines of both texts, marked with `-`, `+` or a space; nothing if they are equal.
 pub(crate) fn compared(old: &str, new: &str) -> Vec<String> {
@@ -19,55 +22,15 @@ pub(crate) fn compared(old: &str, new: &str) -> Vec<String> {
         }
     };
     let (old, new) = (lines(old), lines(new));
-    let shared = shared_lines(&old, &new);
-    let mut marked = Vec::new();
-    let (mut at_old, mut at_new) = (0, 0);
-    for (in_old, in_new) in shared.into_iter().chain([(old.len(), new.len())]) {
-        let removed = old.get(at_old..in_old).unwrap_or_default();
-        let added = new.get(at_new..in_new).unwrap_or_default();
-        marked.extend(removed.iter().map(|line| format!("- {line}")));
-        marked.extend(added.iter().map(|line| format!("+ {line}")));
-        marked.extend(old.get(in_old).map(|line| format!("  {line}")));
-        (at_old, at_new) = (in_old + 1, in_new + 1);
-    }
-    marked
-}
-
-/// Where a longest common subsequence of lines stands in both.
-fn shared_lines(old: &[String], new: &[String]) -> Vec<(usize, usize)> {
-    let width = new.len() + 1;
-    if old.len().saturating_mul(new.len()) > MAX_PAIRS {
-        return Vec::new();
-    }
-    // How many lines can be shared from each pair of positions on.
-    let mut shared = vec![0_u32; (old.len() + 1) * width];
-    let get = |shared: &[u32], row: usize, column: usize| {
-        shared.get(row * width + column).copied().unwrap_or_default()
+    let deadline = Instant::now() + LONGEST_SEARCH;
+    let changes = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline));
+    let mark = |tag| match tag {
+        ChangeTag::Equal => ' ',
+        ChangeTag::Delete => '-',
+        ChangeTag::Insert => '+',
     };
-    for (row, one) in old.iter().enumerate().rev() {
-        for (column, other) in new.iter().enumerate().rev() {
-            let most = match one == other {
-                true => get(&shared, row + 1, column + 1) + 1,
-                false => get(&shared, row + 1, column).max(get(&shared, row, column + 1)),
-            };
-            if let Some(cell) = shared.get_mut(row * width + column) {
-                *cell = most;
-            }
-        }
-    }
-    let mut pairs = Vec::new();
-    let (mut row, mut column) = (0, 0);
-    while let (Some(one), Some(other)) = (old.get(row), new.get(column)) {
-        if one == other {
-            pairs.push((row, column));
-            (row, column) = (row + 1, column + 1);
-        } else if get(&shared, row + 1, column) >= get(&shared, row, column + 1) {
-            row += 1;
-        } else {
-            column += 1;
-        }
-    }
-    pairs
+    let changes = changes.iter().flat_map(|change| change.iter_changes(&old, &new));
+    changes.map(|change| format!("{} {}", mark(change.tag()), change.value())).collect()
 }
 
 #[cfg(test)]

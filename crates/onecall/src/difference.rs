@@ -2,7 +2,6 @@
 //! colour where that can be seen.
 
 use dialoguer::console::style;
-use onecall_core::text::visible_line;
 
 use crate::comparison::compared;
 
@@ -11,23 +10,8 @@ const CONTEXT: usize = 3;
 
 /// The difference between two texts of a file; `hidden` is not shown wherever it stands.
 pub(crate) fn unified(path: &str, old: &str, new: &str, hidden: &[String]) -> String {
-    let (old_lines, new_lines) = (lines_of(old), lines_of(new));
-    let pairs = old_lines.iter().zip(&new_lines);
-    let head = pairs.take_while(|(one, other)| one == other).count();
-    let shorter = old_lines.len().min(new_lines.len()) - head;
-    let pairs = old_lines.iter().rev().zip(new_lines.iter().rev());
-    let tail = pairs.take_while(|(one, other)| one == other).count().min(shorter);
-    let middle =
-        |lines: &[&str]| lines.get(head..lines.len() - tail).unwrap_or_default().join("\n");
-    let before = head.saturating_sub(CONTEXT)..head;
-    let after = old_lines.len() - tail..(old_lines.len() - tail + CONTEXT).min(old_lines.len());
-    let context = |range: std::ops::Range<usize>| {
-        let lines = old_lines.get(range).unwrap_or_default();
-        lines.iter().map(|line| format!("  {}", visible_line(line))).collect::<Vec<_>>()
-    };
-    let mut lines = context(before);
-    lines.extend(compared(&middle(&old_lines), &middle(&new_lines)));
-    lines.extend(context(after));
+    let (old, new) = (without_last_break(old), without_last_break(new));
+    let lines = compared(old, new);
     let mut shown = format!("--- {path}\n+++ {path}\n");
     for line in shortened(&lines) {
         let line = hidden.iter().fold(line, |line, secret| line.replace(secret.as_str(), "***"));
@@ -42,8 +26,8 @@ pub(crate) fn unified(path: &str, old: &str, new: &str, hidden: &[String]) -> St
     shown
 }
 
-fn lines_of(text: &str) -> Vec<&str> {
-    if text.is_empty() { Vec::new() } else { text.lines().collect() }
+fn without_last_break(text: &str) -> &str {
+    text.strip_suffix('\n').unwrap_or(text)
 }
 
 /// Without what is far from any change.
@@ -61,6 +45,7 @@ fn shortened(lines: &[String]) -> Vec<String> {
             shown.push("@@".to_owned());
         }
     }
+    shown.pop_if(|last| last == "@@");
     shown
 }
 
@@ -70,8 +55,8 @@ mod tests {
 
     #[test]
     fn only_what_is_near_a_change_is_shown() {
-        let old = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nsecret s3\n";
-        let new = "a\nb\nc\nd\nE\nf\ng\nh\ni\nj\nk\nl\nm\nsecret s3\n";
+        let old = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nsecret s3\nn\no\np\nq\nr\n";
+        let new = "a\nb\nc\nd\nE\nf\ng\nh\ni\nj\nk\nl\nm\nsecret s3\nn\no\np\nq\nr\n";
         let shown = unified("x.json", old, new, &["s3".to_owned()]);
         insta::assert_snapshot!(shown, @r"
         --- x.json
@@ -90,6 +75,8 @@ mod tests {
           l
         + m
           secret ***
+          n
+          o
         ");
     }
 }
