@@ -6,7 +6,7 @@ use crate::cargo::{self, cargo};
 pub fn run(arguments: &[String]) -> Result<(), String> {
     cargo::build_binaries()?;
     let mut test = cargo("test");
-    test.args(["--workspace", "--test", "attacks", "--", "--ignored", "--nocapture"]);
+    test.args(["--workspace", "--test", "it", "--", "--ignored", "--nocapture"]);
     test.arg("every_attack_fails_in_every_container").args(arguments);
     cargo::run(test)
 }

@@ -3,8 +3,9 @@
 
 use std::process::Command;
 
-use crate::cargo::{self, cargo, root};
+use crate::cargo::{self, root};
 use crate::interop::venv;
+use crate::test;
 
 const HELP: &str = "\
 Usage: cargo xtask side-by-side [--record [THEME]...]
@@ -26,13 +27,12 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     };
     let sdk = venv::install("sdk-1")?;
     cargo::build_binaries()?;
-    let mut test = cargo("test");
-    test.args(["--workspace", "--test", "side_by_side"]).env("ONECALL_INTEROP_SDK_1", &sdk);
+    let mut variables = vec![("ONECALL_INTEROP_SDK_1", sdk.clone())];
     if record {
         let mut reference = Command::new(sdk.join("bin/python"));
         reference.arg(root().join("tests/side-by-side/record.py")).args(themes);
         cargo::run(reference)?;
-        test.env("ONECALL_SIDE_BY_SIDE_STORE", "1");
+        variables.push(("ONECALL_SIDE_BY_SIDE_STORE", "1".into()));
     }
-    cargo::run(test)
+    test::run_modules(&["side_by_side::"], &[], &variables)
 }

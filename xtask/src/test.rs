@@ -10,8 +10,7 @@ use crate::dist;
 use crate::interop;
 
 /// Tests of behaviour that is the same on every engine, run on the system's Python too.
-const ON_EVERY_ENGINE: [&str; 7] =
-    ["arguments", "asyncio", "concurrency", "contract", "policy", "tools_interface", "values"];
+const ON_EVERY_ENGINE: &str = "on_every_engine::";
 
 /// What programs of the suite import of a third party.
 const PACKAGES: [&str; 2] = ["numpy", "pandas"];
@@ -42,13 +41,47 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         return Ok(());
     }
     eprintln!("once more on the system's Python");
-    let mut again = cargo("test");
-    again.args(["--workspace", "--no-fail-fast"]);
-    for name in ON_EVERY_ENGINE {
-        again.args(["--test", name]);
+    let engine = [("ONECALL_TEST_ENGINE", PathBuf::from("cpython"))];
+    run_modules(&[ON_EVERY_ENGINE], arguments, &engine)
+}
+
+/// Runs the tests in these modules of `crates/onecall/tests/it`, each written as `module::`.
+/// Arguments go to the test binary; those that are filters choose among these tests.
+pub fn run_modules(
+    modules: &[&str],
+    arguments: &[String],
+    variables: &[(&str, PathBuf)],
+) -> Result<(), String> {
+    let tests = || {
+        let mut tests = cargo("test");
+        // All of the workspace, so that dependencies keep the features they have there.
+        tests.args(["--workspace", "--no-fail-fast", "--test", "it", "--"]);
+        tests
+    };
+    let (options, filters): (Vec<&String>, Vec<&String>) =
+        arguments.iter().partition(|argument| argument.starts_with('-'));
+    let mut run = tests();
+    run.args(options).envs(variables.iter().cloned());
+    if filters.is_empty() {
+        run.args(modules);
+        return cargo::run(run);
     }
-    again.arg("--").args(arguments).env("ONECALL_TEST_ENGINE", "cpython");
-    cargo::run(again)
+    // The test binary would run what any filter matches, in these modules or not.
+    let mut list = tests();
+    list.args(["--list", "--format=terse"]).args(modules).stderr(Stdio::inherit());
+    let listed = list.output().map_err(|error| format!("cargo cannot be started: {error}"))?;
+    if !listed.status.success() {
+        return Err(format!("the tests cannot be listed: {}", listed.status));
+    }
+    let text = String::from_utf8_lossy(&listed.stdout);
+    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    let chosen: Vec<&str> =
+        names.filter(|name| filters.iter().any(|filter| name.contains(*filter))).collect();
+    if chosen.is_empty() {
+        return Ok(());
+    }
+    run.arg("--exact").args(chosen);
+    cargo::run(run)
 }
 
 /// The MCP conformance suite alone.

@@ -29,10 +29,10 @@ pub struct Target {
 
 pub static TARGETS: [Target; 5] = [
     Target { name: "frames", package: "onecall-engine", kind: "lib", filter: "hostile_frames::" },
-    Target { name: "configuration", package: "onecall-config", kind: "test", filter: "" },
-    Target { name: "clients", package: "onecall-clients", kind: "test", filter: "" },
+    Target { name: "configuration", package: "onecall-config", kind: "test", filter: "fuzz::" },
+    Target { name: "clients", package: "onecall-clients", kind: "test", filter: "fuzz::" },
     Target { name: "answers", package: "onecall-bridge", kind: "lib", filter: "hostile_answers::" },
-    Target { name: "definitions", package: "onecall-catalog", kind: "test", filter: "" },
+    Target { name: "definitions", package: "onecall-catalog", kind: "test", filter: "fuzz::" },
 ];
 
 /// What a run is made from.
@@ -54,7 +54,7 @@ pub struct Built {
 pub fn build(targets: &[&'static Target]) -> Result<Vec<Built>, String> {
     let mut build = cargo("test");
     // The whole workspace, so that dependencies keep the features they have there.
-    build.args(["--workspace", "--lib", "--test", "fuzz", "--no-run"]);
+    build.args(["--workspace", "--lib", "--test", "it", "--no-run"]);
     build.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let built = build.output().map_err(|error| format!("cargo cannot be started: {error}"))?;
     if !built.status.success() {

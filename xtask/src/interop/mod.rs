@@ -7,8 +7,9 @@ pub mod venv;
 
 use std::path::PathBuf;
 
-use crate::cargo::{self, cargo};
+use crate::cargo;
 use crate::node;
+use crate::test;
 
 /// What the servers and clients from npm need.
 pub const NODE: node::Version = (20, 0);
@@ -70,11 +71,8 @@ fn environment(variable: &'static str, name: &str) -> Result<Places, String> {
     Ok(vec![(variable, venv::install(name)?)])
 }
 
-/// Runs the suite alone; arguments go to its test binary.
+/// Runs the suite alone; arguments go to the test binary.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     cargo::build_binaries()?;
-    let mut test = cargo("test");
-    test.args(["--workspace", "--test", "interop", "--test", "first_path", "--"]).args(arguments);
-    test.envs(install());
-    cargo::run(test)
+    test::run_modules(&["interop::", "first_path::"], arguments, &install())
 }

@@ -1,0 +1,5 @@
+//! The runtime, embedded in another program.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod embed;

@@ -1,0 +1,141 @@
+//! What runs were worth, run by run and added up.
+
+use serde_json::{Value, json};
+use testkit::process::{Process, wait_until};
+
+use crate::support::{Gateway, Home, PATIENCE, finish, fixture};
+
+fn gateway(more: Value) -> Gateway {
+    let mut config = json!({ "servers": [fixture("fixture", &[])] });
+    config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    Gateway::with_config(&config)
+}
+
+fn parsed(home: &Home, arguments: &[&str]) -> Value {
+    let ended = finish(home.configured(arguments));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    serde_json::from_str(&ended.stdout).expect("JSON on stdout")
+}
+
+/// What the only run was worth, once it is counted.
+fn counted(home: &Home) -> Value {
+    let mut tokens = Value::Null;
+    let done = wait_until(PATIENCE, || {
+        tokens = parsed(home, &["runs", "--json"])[0]["tokens"].clone();
+        tokens["estimated"] == false
+    });
+    assert!(done, "{tokens}");
+    tokens
+}
+
+const PROGRAM: &str = "
+    total = 0
+    for i in range(20):
+        total += len(await mcp__fixture__rows(count=5))
+    print(total)
+";
+
+#[test]
+fn tokens_are_estimated_and_then_counted() {
+    let mut gateway = gateway(json!({}));
+    gateway.prints(PROGRAM);
+    let tokens = counted(&gateway.home);
+    let (direct, ours) = (tokens["direct"].as_i64().unwrap(), tokens["onecall"].as_i64().unwrap());
+    assert_eq!(tokens["saved"], direct - ours);
+    // Twenty results of five rows, and thirty-five definitions, against one program.
+    assert!(direct > 4_000 && ours < 1_500 && ours > 300, "{tokens}");
+}
+
+#[test]
+fn counting_tokens_takes_memory_within_bounds() {
+    let mut gateway = gateway(json!({}));
+    gateway.prints(PROGRAM);
+    let pid = gateway.pid();
+    let peak = || Process::read(pid).unwrap().peak_bytes().unwrap() >> 20;
+    let before = peak();
+    counted(&gateway.home);
+    let grown = peak() - before;
+    assert!(grown < 90, "{grown} MiB for the tokenizer");
+}
+
+#[test]
+fn agents_are_told_what_they_saved_if_they_are_to_be() {
+    let mut gateway = gateway(json!({ "report_savings": true }));
+    let answer = gateway.execute(PROGRAM);
+    let (text, line) = answer.text.rsplit_once('\n').unwrap();
+    assert_eq!(text, "[Script executed successfully]\n100");
+    let tokens = counted(&gateway.home);
+    let expected = format!(
+        "[Tokens: {} instead of {} with direct calls, {}% fewer]",
+        tokens["onecall"],
+        tokens["direct"],
+        tokens["saved"].as_i64().unwrap() * 100 / tokens["direct"].as_i64().unwrap()
+    );
+    assert_eq!(line, expected);
+    // Where nothing is recorded, too.
+    let mut forgetful = self::gateway(json!({ "report_savings": true, "records": "off" }));
+    let answer = forgetful.execute("raise ValueError('no')");
+    assert!(answer.text.contains("\n[Tokens: "), "{}", answer.text);
+    let listed = finish(forgetful.home.configured(&["runs", "--json"]));
+    assert_eq!(listed.stdout, "[]\n");
+}
+
+#[test]
+fn figures_add_up() {
+    let mut gateway = gateway(json!({}));
+    gateway.prints("for i in range(3): await mcp__fixture__add(a=i, b=i)");
+    gateway.prints("await mcp__fixture__add(a=1, b=1)\nawait mcp__fixture__echo(value='x')");
+    gateway.fails("await mcp__fixture__fail(message='no')");
+    let mut stats = Value::Null;
+    let done = wait_until(PATIENCE, || {
+        stats = parsed(&gateway.home, &["stats", "--json"]);
+        stats["total"]["runs"] == 3
+    });
+    assert!(done, "{stats:#}");
+    let figures = |value: &Value, keys: &[&str]| -> Vec<Value> {
+        keys.iter().map(|key| value[key].clone()).collect()
+    };
+    let of_runs = ["runs", "failed_runs", "calls", "errors", "cache_hits"];
+    assert_eq!(figures(&stats["total"], &of_runs), [3, 1, 6, 1, 0]);
+    let days = stats["days"].as_array().unwrap();
+    let runs: u64 = days.iter().map(|day| day["runs"].as_u64().unwrap()).sum();
+    assert_eq!(runs, 3);
+    let of_calls = ["runs", "calls", "errors"];
+    let tools: Vec<_> = stats["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| (tool["tool"].as_str().unwrap(), figures(tool, &of_calls)))
+        .collect();
+    let expected = [
+        ("mcp__fixture__add", [2, 4, 0]),
+        ("mcp__fixture__echo", [1, 1, 0]),
+        ("mcp__fixture__fail", [1, 1, 1]),
+    ];
+    assert_eq!(tools, expected.map(|(name, figures)| (name, figures.map(Value::from).to_vec())));
+    assert_eq!(figures(&stats["servers"][0], &of_calls), [3, 6, 1]);
+    for columns in [60, 200] {
+        let mut command = gateway.home.configured(&["stats"]);
+        command.env("COLUMNS", columns.to_string());
+        let shown = finish(command).stdout;
+        let widest = shown.lines().skip(1).map(|line| line.chars().count()).max();
+        assert!(widest <= Some(columns), "{shown}");
+        assert!(shown.starts_with("3 runs (1 failed), 6 calls (1 failed), "), "{shown}");
+    }
+    assert_eq!(parsed(&gateway.home, &["stats", "--json", "--since", "0s"])["total"]["runs"], 0);
+}
+
+#[test]
+fn runs_of_the_command_line_save_no_tokens() {
+    let home = Home::new();
+    home.write("config.json", json!({ "servers": [] }).to_string());
+    assert_eq!(home.run("print(1)").stdout, "1\n");
+    let stats = parsed(&home, &["stats", "--json"]);
+    let figures =
+        ["runs", "agent_runs", "direct_tokens", "saved_tokens"].map(|key| &stats["total"][key]);
+    assert_eq!(figures, [1, 0, 0, 0]);
+    let shown = finish(home.configured(&["stats"])).stdout;
+    let headline = "1 runs (0 failed), 0 calls (0 failed). All of them ran from the command line; \
+                    tokens are saved when an agent runs programs.\n";
+    assert!(shown.starts_with(headline), "{shown}");
+}

@@ -1,0 +1,433 @@
+//! What the tests of this folder share: a home of its own for every `onecall`
+//! they start, and a gateway that is asked as an agent would ask it.
+
+pub mod container;
+pub mod exchange;
+pub mod face;
+pub mod installed;
+pub mod login;
+pub mod recorded_values;
+pub mod screen;
+pub mod terminal;
+pub mod traces;
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::bins;
+use testkit::mcp::{CallId, Session, ToolAnswer};
+use testkit::process::{Process, descendants, wait_until};
+
+/// Longer than anything takes that is going to happen at all.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A worker that has used this much runs a program that burns; to get ready
+/// takes far less.
+const BUSY_TICKS: u64 = 20;
+
+const SUCCESS: &str = "[Script executed successfully]\n";
+const FAILURE: &str = "[Script execution failed]\n";
+
+/// A user's directories, all of them in one temporary folder.
+pub struct Home {
+    folder: TempDir,
+}
+
+impl Home {
+    /// Empty directories.
+    pub fn new() -> Self {
+        Self::at(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    /// Empty directories in this folder.
+    pub fn at(folder: TempDir) -> Self {
+        let home = Self { folder };
+        std::fs::create_dir(home.path("work")).expect("a working directory");
+        home
+    }
+
+    /// A home with this configuration in `config.json`.
+    pub fn with_config(config: &Value) -> Self {
+        let home = Self::new();
+        home.write("config.json", config.to_string());
+        home
+    }
+
+    /// A path below the temporary folder; `work` is the working directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The same as text.
+    pub fn text_path(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    /// Writes a file and returns its path.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("it is below the folder")).expect("a folder");
+        std::fs::write(&path, content).expect("a file");
+        path
+    }
+
+    /// Writes a file for the fixture server's `--tools-file`, in one step: tools with
+    /// these names and descriptions, which take two numbers.
+    pub fn write_tools(&self, name: &str, tools: &[(&str, &str)]) -> PathBuf {
+        let number = json!({ "type": "number" });
+        let schema = json!({ "type": "object", "properties": { "a": number, "b": number } });
+        let define = |(name, description): &(&str, &str)| json!({ "name": name, "description": description, "inputSchema": schema });
+        let tools: Vec<Value> = tools.iter().map(define).collect();
+        let written = self.write(&format!("{name}.new"), json!(tools).to_string());
+        std::fs::rename(written, self.path(name)).expect("a file in its place");
+        self.path(name)
+    }
+
+    /// Every file that onecall keeps in the state directory, however deep.
+    pub fn state_files(&self) -> Vec<PathBuf> {
+        let (mut files, mut folders) = (Vec::new(), vec![self.path("home/state")]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() { folders.push(path) } else { files.push(path) }
+            }
+        }
+        files
+    }
+
+    /// Changes one setting of `config.json`.
+    pub fn set(&self, key: &str, value: &str) {
+        let text = std::fs::read_to_string(self.path("config.json")).expect("a configuration");
+        let mut config: Value = serde_json::from_str(&text).expect("a configuration in JSON");
+        config[key] = value.into();
+        self.write("config.json", config.to_string());
+    }
+
+    /// `onecall` as this user would start it, without any configuration.
+    pub fn onecall(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(bins::onecall());
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path("home"))
+            .env("XDG_CONFIG_HOME", self.path("home/config"))
+            .env("XDG_STATE_HOME", self.path("home/state"))
+            .current_dir(self.path("work"));
+        command
+    }
+
+    /// `onecall` with the configuration of this home.
+    pub fn configured(&self, arguments: &[&str]) -> Command {
+        let mut command = self.onecall(arguments);
+        command.arg("--config").arg(self.path("config.json"));
+        command
+    }
+
+    /// Runs a program with `onecall run` and the configuration of this home.
+    pub fn run(&self, code: &str) -> Ended {
+        self.write("program.py", dedent(code));
+        finish(self.configured(&["run", &self.text_path("program.py")]))
+    }
+}
+
+/// How a command ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// All it printed.
+    pub stdout: String,
+    /// All it said besides.
+    pub stderr: String,
+}
+
+/// Runs a command to its end, without input.
+pub fn finish(mut command: Command) -> Ended {
+    let Output { status, stdout, stderr } =
+        command.stdin(Stdio::null()).output().expect("the command starts");
+    Ended {
+        code: status.code(),
+        stdout: String::from_utf8(stdout).expect("stdout is UTF-8"),
+        stderr: String::from_utf8(stderr).expect("stderr is UTF-8"),
+    }
+}
+
+/// A configuration entry for the fixture server.
+pub fn fixture(name: &str, flags: &[&str]) -> Value {
+    json!({ "name": name, "command": bins::fixture_server(), "args": flags })
+}
+
+/// A configuration entry for a server that does what a script says.
+pub fn script(name: &str, script: &Value) -> Value {
+    let args = ["--script".to_owned(), script.to_string()];
+    json!({ "name": name, "command": bins::fixture_server(), "args": args })
+}
+
+/// Makes each call and compares what comes of it.
+pub fn check_calls(cases: &[(&str, &str)]) {
+    let (calls, expected): (Vec<&str>, Vec<&str>) = cases.iter().copied().unzip();
+    assert_eq!(Gateway::new().outcomes(&calls), expected);
+}
+
+/// A gateway that an agent is connected to.
+pub struct Gateway {
+    /// The agent's connection.
+    pub session: Session,
+    /// The home that the gateway runs in.
+    pub home: Home,
+}
+
+impl Gateway {
+    /// One server named `fixture`, and defaults for everything else.
+    pub fn new() -> Self {
+        Self::with_flags(&[])
+    }
+
+    /// The same, with flags for the fixture server.
+    pub fn with_flags(flags: &[&str]) -> Self {
+        Self::with_config(&json!({ "servers": [fixture("fixture", flags)] }))
+    }
+
+    /// The same, with limits for programs.
+    pub fn with_limits(execution: &Value) -> Self {
+        let servers = json!([fixture("fixture", &[])]);
+        Self::with_config(&json!({ "servers": servers, "execution": execution }))
+    }
+
+    /// The same, with a fixture server that writes down what it receives.
+    pub fn recorded(execution: &Value) -> (Self, Received) {
+        let home = Home::new();
+        let log = home.path("received");
+        let servers = [fixture("fixture", &["--log", &home.text_path("received")])];
+        let config = json!({ "servers": servers, "execution": execution });
+        home.write("config.json", config.to_string());
+        (Self::at(home), Received(log))
+    }
+
+    /// Any configuration.
+    pub fn with_config(config: &Value) -> Self {
+        Self::at(Home::with_config(config))
+    }
+
+    /// The configuration of a home.
+    pub fn at(home: Home) -> Self {
+        if let Some(engine) = std::env::var_os("ONECALL_TEST_ENGINE") {
+            home.set("engine", &engine.to_string_lossy());
+        }
+        Self { session: Session::open(home.configured(&["serve"])), home }
+    }
+
+    /// Runs a program and returns the answer as it is.
+    pub fn execute(&mut self, code: &str) -> ToolAnswer {
+        let call = self.start(code);
+        self.session.finish_call(call)
+    }
+
+    /// Runs a program on an engine.
+    pub fn execute_on(&mut self, engine: &str, code: &str) -> ToolAnswer {
+        let arguments = json!({ "code": dedent(code), "engine": engine });
+        self.session.call_tool("execute_program", arguments)
+    }
+
+    /// Runs a program in TypeScript.
+    pub fn execute_typescript(&mut self, code: &str) -> ToolAnswer {
+        let arguments = json!({ "code": dedent(code), "language": "typescript" });
+        self.session.call_tool("execute_program", arguments)
+    }
+
+    /// Starts a program.
+    pub fn start(&mut self, code: &str) -> CallId {
+        self.session.start_call("execute_program", json!({ "code": dedent(code) }))
+    }
+
+    /// What a program prints that must succeed; `(no output)` if nothing.
+    pub fn prints(&mut self, code: &str) -> String {
+        printed(&self.execute(code))
+    }
+
+    /// What is said about a program that must fail.
+    pub fn fails(&mut self, code: &str) -> String {
+        failed(&self.execute(code))
+    }
+
+    /// What a program says about each of these calls to the fixture server: the
+    /// value's `repr`, or the exception's kind and text.
+    pub fn outcomes(&mut self, calls: &[&str]) -> Vec<String> {
+        let mut code = String::new();
+        for call in calls {
+            code += &format!(
+                "try:\n    print(repr(await mcp__fixture__{call}))\n\
+                 except Exception as error:\n    print(f'{{type(error).__name__}}: {{error}}')\n"
+            );
+        }
+        self.prints(&code).lines().map(str::to_owned).collect()
+    }
+
+    /// The names in the answer of `list_callable_tools`.
+    pub fn callable_tools(&mut self) -> Vec<String> {
+        let answer = self.session.call_tool("list_callable_tools", json!({}));
+        assert!(!answer.is_error, "{}", answer.text);
+        serde_json::from_str(&answer.text).expect("the list is a JSON array of strings")
+    }
+
+    /// The id of the gateway's process.
+    pub fn pid(&mut self) -> u32 {
+        self.session.client().pid()
+    }
+
+    /// The process that forks workers.
+    pub fn zygote(&mut self) -> Process {
+        let gateway = self.pid();
+        let is_zygote = |process: &Process| {
+            process.parent == gateway && process.command.contains("python-zygote")
+        };
+        descendants(gateway).into_iter().find(is_zygote).expect("the gateway has a zygote")
+    }
+
+    /// The process of a program that is busy now, waited for.
+    pub fn busy_worker(&mut self) -> u32 {
+        let zygote = self.zygote().pid;
+        let mut found = None;
+        wait_until(PATIENCE, || {
+            let is_busy =
+                |worker: &Process| !worker.is_zombie() && cpu_ticks(worker.pid) >= BUSY_TICKS;
+            found = descendants(zygote).into_iter().find(is_busy);
+            found.is_some()
+        });
+        found.expect("a program is running").pid
+    }
+
+    /// Waits until the gateway tells that tools have changed.
+    pub fn wait_for_news(&mut self) {
+        self.session.client().wait_notification("notifications/tools/list_changed");
+    }
+
+    /// How often the gateway has told so, apart from those waited for.
+    pub fn news(&mut self) -> usize {
+        let is_news = |note: &&Value| note["method"] == "notifications/tools/list_changed";
+        self.session.client().notifications().iter().filter(is_news).count()
+    }
+
+    /// Waits until the gateway's log has a line with all these words.
+    pub fn wait_for_log(&mut self, words: &[&str]) {
+        let client = self.session.client();
+        let found = wait_until(PATIENCE, || {
+            client.stderr().lines().any(|line| words.iter().all(|word| line.contains(word)))
+        });
+        assert!(found, "no line with {words:?} in:\n{}", client.stderr());
+    }
+}
+
+/// Runs a command where no user namespace can be made; `None` if that place itself
+/// cannot be had here.
+pub fn without_namespaces(home: &Home, run: Command) -> Option<Ended> {
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "sh", "-c", script, "sh"]);
+    command.arg(run.get_program()).args(run.get_args()).current_dir(home.path("work"));
+    let set = |(name, value): (_, Option<_>)| Some((name, value?));
+    command.env_clear().envs(run.get_envs().filter_map(set));
+    let here = Command::new("unshare").args(["--user", "--map-root-user", "true"]).status();
+    here.is_ok_and(|status| status.success()).then(|| finish(command))
+}
+
+/// Whether `python3` is one that the engine `cpython` takes.
+pub fn has_system_python() -> bool {
+    let is_recent = ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"];
+    Command::new("python3").args(is_recent).status().is_ok_and(|status| status.success())
+}
+
+/// What a process has used of the processor, in hundredths of a second.
+fn cpu_ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    // User and system time are the 14th and 15th field of the whole line.
+    let times = fields.split_ascii_whitespace().skip(11).take(2);
+    times.filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
+}
+
+/// The output in a success.
+pub fn printed(answer: &ToolAnswer) -> String {
+    match answer.text.strip_prefix(SUCCESS) {
+        Some(output) if !answer.is_error => output.to_owned(),
+        _ => panic!("the program was to succeed: {answer:?}"),
+    }
+}
+
+/// The reason in a failure.
+pub fn failed(answer: &ToolAnswer) -> String {
+    match answer.text.strip_prefix(FAILURE) {
+        Some(reason) if answer.is_error => reason.to_owned(),
+        _ => panic!("the program was to fail: {answer:?}"),
+    }
+}
+
+/// What a fixture server has been sent: its `--log`.
+pub struct Received(PathBuf);
+
+impl Received {
+    /// The log at this path.
+    pub fn at(log: PathBuf) -> Self {
+        Self(log)
+    }
+
+    /// Message by message, so far.
+    pub fn messages(&self) -> Vec<Value> {
+        // The last line may be half written.
+        self.text().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// As it came, so far.
+    pub fn text(&self) -> String {
+        std::fs::read_to_string(&self.0).unwrap_or_default()
+    }
+
+    /// How often a tool has been called so far.
+    pub fn calls(&self, tool: &str) -> usize {
+        self.messages().iter().filter(|message| message["params"]["name"] == tool).count()
+    }
+
+    /// How many requests it has been told are cancelled.
+    pub fn cancels(&self) -> usize {
+        let is_cancel = |message: &&Value| message["method"] == "notifications/cancelled";
+        self.messages().iter().filter(is_cancel).count()
+    }
+
+    /// Waits for a call of `tool` and returns the request.
+    pub fn wait_for_call(&self, tool: &str) -> Value {
+        let is_call = |message: &Value| message["params"]["name"] == tool;
+        self.wait_for(is_call).unwrap_or_else(|| panic!("'{tool}' was not called: {}", self.text()))
+    }
+
+    /// Waits until the server has been told that this request is cancelled.
+    pub fn wait_for_cancel(&self, request: &Value) {
+        let is_cancel = |message: &Value| {
+            message["method"] == "notifications/cancelled"
+                && message["params"]["requestId"] == request["id"]
+        };
+        let found = self.wait_for(is_cancel);
+        assert!(found.is_some(), "{request} was never cancelled: {}", self.text());
+    }
+
+    fn wait_for(&self, is_wanted: impl Fn(&Value) -> bool) -> Option<Value> {
+        let mut found = None;
+        wait_until(PATIENCE, || {
+            found = self.messages().into_iter().find(&is_wanted);
+            found.is_some()
+        });
+        found
+    }
+}
+
+/// A program written as an indented block: a text that begins with a line break
+/// loses it and the indentation of its first line.
+pub fn dedent(code: &str) -> String {
+    let Some(block) = code.strip_prefix('\n') else { return code.to_owned() };
+    let indent = block.len() - block.trim_start_matches(' ').len();
+    let strip = |line: &str| line.get(indent..).unwrap_or_default().to_owned();
+    block.split('\n').map(strip).collect::<Vec<_>>().join("\n")
+}
