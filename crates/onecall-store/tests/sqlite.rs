@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use onecall_core::{RunId, Tokens, ToolValue};
+use onecall_core::{RunId, TextSizes, Tokens, ToolValue};
 use onecall_store::*;
 use rusqlite::Connection;
 use serde_json::value::RawValue;
@@ -62,7 +62,8 @@ fn run(id: &str, started: i64) -> RunRecord {
             call_count: 1,
             failed_calls: 0,
             cached_calls: 0,
-            tokens: Some(Tokens { direct: 10, onecall: 4, estimated: true }),
+            sizes: Some(TextSizes { direct: 40, onecall: 16 }),
+            counted_tokens: None,
             detail: RunDetail::Full,
         },
         program: "print(1)".to_owned(),
@@ -80,7 +81,7 @@ fn run(id: &str, started: i64) -> RunRecord {
             cached: true,
             arguments: Some("{}".to_owned()),
             result: Some(("json".to_owned(), "1".to_owned())),
-            tokens: Some(5),
+            counted_tokens: None,
         }],
     }
 }
@@ -99,7 +100,9 @@ fn a_run_comes_back_as_it_was() {
     let mut failed = run("b2", 2_000);
     failed.run.outcome = "raised".to_owned();
     failed.run.error = Some(("ValueError".to_owned(), "no".to_owned()));
-    failed.run.tokens = None;
+    failed.run.sizes = None;
+    failed.run.counted_tokens = Some(Tokens { direct: 99, onecall: 9, estimated: false });
+    failed.calls[0].counted_tokens = Some(88);
     failed.calls[0].name = "mcp__x__y".to_owned();
     place.open().put_run(&run("b1", 1_000)).unwrap();
     place.open().put_run(&failed).unwrap();
@@ -118,10 +121,6 @@ fn a_run_comes_back_as_it_was() {
     let since = Some(Timestamp(1_500));
     assert_eq!(filtered(RunFilter { since, ..RunFilter::default() }), ["b2"]);
     assert_eq!(filtered(RunFilter { limit: Some(1), ..RunFilter::default() }), ["b2"]);
-    let counted = Tokens { direct: 99, onecall: 9, estimated: false };
-    store.put_tokens(&RunId::known("b1"), counted, &[88]).unwrap();
-    let Found::One(corrected) = store.find_run("b1").unwrap() else { panic!("it is there") };
-    assert_eq!((corrected.run.tokens, corrected.calls[0].tokens), (Some(counted), Some(88)));
     let mut calls = Vec::new();
     store.each_call(since, &mut |id, call| calls.push((id.to_string(), call.name))).unwrap();
     assert_eq!(calls, [("b2".to_owned(), "mcp__x__y".to_owned())]);
@@ -256,24 +255,46 @@ fn a_deleted_file_is_begun_anew() {
 }
 
 #[test]
+fn tokens_are_those_that_were_counted_or_else_estimated() {
+    let estimated = run("a", 1);
+    let tokens = Tokens { direct: 10, onecall: 4, estimated: true };
+    assert_eq!(estimated.run.tokens(), Some(tokens));
+    // Its name, two bytes of arguments and one of a result.
+    assert_eq!(estimated.calls[0].tokens(), 14_u64.div_ceil(4));
+    let counted = Tokens { direct: 99, onecall: 9, estimated: false };
+    let mut older = run("b", 1);
+    older.run.counted_tokens = Some(counted);
+    older.calls[0].counted_tokens = Some(88);
+    assert_eq!((older.run.tokens(), older.calls[0].tokens()), (Some(counted), 88));
+}
+
+/// Takes away what versions after the second have added.
+const WITHOUT_NEWER: &str = "
+    ALTER TABLE runs DROP COLUMN direct_bytes;
+    ALTER TABLE runs DROP COLUMN onecall_bytes;
+    DROP TABLE listings;
+    PRAGMA user_version = 2;";
+
+#[test]
 fn an_older_store_is_brought_up_to_date() {
     let place = Place::new();
-    place.open().put_run(&run("a", 1)).unwrap();
+    let counted = Tokens { direct: 99, onecall: 9, estimated: false };
+    let mut first = run("a", 1);
+    first.run.counted_tokens = Some(counted);
+    place.open().put_run(&first).unwrap();
     let older = Connection::open(place.file()).unwrap();
-    older
-        .execute_batch(
-            "ALTER TABLE runs DROP COLUMN argv; DROP TABLE listings; PRAGMA user_version = 1",
-        )
-        .unwrap();
+    older.execute_batch(WITHOUT_NEWER).unwrap();
+    older.execute_batch("ALTER TABLE runs DROP COLUMN argv; PRAGMA user_version = 1").unwrap();
     drop(older);
     let store = place.open();
     store.put_run(&run("b", 2)).unwrap();
-    let argv = |id: &str| match store.find_run(id).unwrap() {
-        Found::One(record) => record.argv,
+    let found = |id: &str| match store.find_run(id).unwrap() {
+        Found::One(record) => *record,
         other => panic!("{other:?}"),
     };
-    assert_eq!(argv("a"), [""; 0]);
-    assert_eq!(argv("b"), run("b", 2).argv);
+    let (a, b) = (found("a"), found("b"));
+    assert_eq!((a.argv.as_slice(), a.run.tokens(), a.run.sizes), (&[][..], Some(counted), None));
+    assert_eq!((b.argv, b.run.sizes), (run("b", 2).argv, run("b", 2).run.sizes));
 }
 
 #[test]
@@ -285,7 +306,7 @@ fn a_newer_store_is_left_alone() {
     drop(newer);
     let store = place.open();
     let text = store.put_run(&run("b", 1)).unwrap_err().to_string();
-    assert!(text.contains("has version 99, and this onecall supports versions up to 3"), "{text}");
+    assert!(text.contains("has version 99, and this onecall supports versions up to 4"), "{text}");
     assert_eq!(place.set_aside(), [""; 0]);
 }
 
@@ -296,7 +317,7 @@ fn a_look_changes_nothing() {
     assert!(!place.0.path().join("deep").exists());
     place.open().put_run(&run("a", 1)).unwrap();
     let seen = inspect(&place.file()).unwrap().unwrap();
-    assert_eq!((seen.version, seen.newest, seen.is_writable), (3, 3, true));
+    assert_eq!((seen.version, seen.newest, seen.is_writable), (4, 4, true));
     assert!(seen.bytes > 0);
     fs::write(place.file(), "something else, and long enough to be a file of a database").unwrap();
     let error = inspect(&place.file()).unwrap_err();
@@ -536,7 +557,7 @@ fn an_older_store_gets_listings() {
     let place = Place::new();
     place.open().put_run(&run("b1", 1_000)).unwrap();
     let older = Connection::open(place.file()).unwrap();
-    older.execute_batch("DROP TABLE listings; PRAGMA user_version = 2").unwrap();
+    older.execute_batch(WITHOUT_NEWER).unwrap();
     drop(older);
     // A mere look leaves it as it is.
     assert_eq!(read_listings(&place.file(), &[entry(1)], Timestamp(50)), [None]);
@@ -545,5 +566,5 @@ fn an_older_store_gets_listings() {
     store.put_listing(&entry(1), "s", &listing(1, 10)).unwrap();
     assert_eq!(store.listing(&entry(1), Timestamp(10)).unwrap(), Some(listing(1, 10)));
     assert_eq!(all(store.as_ref()), ["b1"]);
-    assert_eq!(inspect(&place.file()).unwrap().unwrap().version, 3);
+    assert_eq!(inspect(&place.file()).unwrap().unwrap().version, 4);
 }

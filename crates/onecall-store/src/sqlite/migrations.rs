@@ -6,8 +6,12 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 const APPLICATION: i64 = 0x6f6e_6365;
 
 /// What leads from each version to the next. One that was released is never changed.
-const STEPS: [&str; 3] =
-    [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const STEPS: [&str; 4] = [
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// Why a file is not used as it is.
 pub(super) enum Refused {
