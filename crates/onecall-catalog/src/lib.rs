@@ -42,10 +42,7 @@ pub use fit::{Checked, Known, Misfit, Strictness, check_arguments, misfits};
 pub use generate::{Files, Listed, content_digest, generate, generated_file};
 pub use naming::{name_prefix, natural_name};
 pub use observed::Observed;
-pub use program::{
-    ASYNC_PREFIX, Finding, ToolUse, ToolUses, Tools, calls_of, check_program, names_to_check,
-    normal_form,
-};
+pub use program::{ASYNC_PREFIX, Finding, ParsedProgram, ToolUse, ToolUses, Tools};
 pub use python::{is_keyword_argument, python_signature, python_signature_with};
 pub use server::{ServerMatch, match_server};
 pub use shape::Shape;

@@ -39,7 +39,9 @@ impl Found {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse(&self, environment: &Environment<'_>) -> Result<Parsed, ConfigErrors> {
-        if let Some(document) = self.ptc_mcp_document().filter(|_| self.is_found_as_ptc_mcp()) {
+        if self.is_found_as_ptc_mcp()
+            && let Some(document) = self.ptc_mcp_document()
+        {
             return self.parse_ptc_mcp(document, environment);
         }
         let parsed = read_bytes(&self.bytes, &self.path, environment);

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use crate::error::{ConfigError, ConfigErrors};
 use crate::expand::Environment;
 use crate::format::{Format, Parsed};
-use crate::locate::{Located, Surroundings, locate};
+use crate::locate::{Found, Located, Surroundings, locate};
 use crate::model::Config;
 use crate::recursion::starts_onecall;
 use crate::secrets::Secrets;
 
 /// A configuration and where it came from.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// What to run with.
     pub config: Config,
@@ -33,10 +33,28 @@ pub fn load(
     explicit: Option<&Path>,
     surroundings: &Surroundings<'_>,
 ) -> Result<Loaded, ConfigError> {
-    let Located { found, mut warnings } = locate(explicit, surroundings)?;
-    let Some(found) = found else {
-        return Ok(Loaded { warnings, ..Loaded::default() });
-    };
+    Ok(locate(explicit, surroundings)?.load(surroundings)?)
+}
+
+impl Located {
+    /// Reads what the file held when it was found, and leaves out entries that would start onecall.
+    ///
+    /// # Errors
+    /// If it is not valid.
+    pub fn load(&self, surroundings: &Surroundings<'_>) -> Result<Loaded, ConfigErrors> {
+        let warnings = self.warnings.clone();
+        match &self.found {
+            Some(found) => load_found(found, warnings, surroundings),
+            None => Ok(Loaded { warnings, ..Loaded::default() }),
+        }
+    }
+}
+
+fn load_found(
+    found: &Found,
+    mut warnings: Vec<String>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Loaded, ConfigErrors> {
     let (secrets, unusable) = match surroundings.secrets() {
         Ok(secrets) => (secrets, None),
         Err(error) => (Secrets::default(), Some(error.to_string())),
@@ -48,7 +66,7 @@ pub fn load(
     config.secrets = secrets.values().cloned().collect();
     warnings.extend(unusable);
     warnings.extend(more);
-    let path = found.path;
+    let path = found.path.clone();
     config.servers.retain(|server| {
         let is_onecall = starts_onecall(&server.transport, surroundings);
         if is_onecall {

@@ -47,7 +47,7 @@ pub use name::{CallableName, ServerName, ToolName};
 pub use nonfinite::replace_nonfinite;
 pub use outcome::{
     CallEnd, CallRecord, Calls, Denied, ErrorSummary, Failure, Observation, Outcome, Output, Shown,
-    ShownKind, Tokens,
+    ShownKind, TextSizes, Tokens,
 };
 pub use program::{
     Detail, EngineChoice, Language, Limits, Program, SessionHandle, SessionKey, SessionLimits,

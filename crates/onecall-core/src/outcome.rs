@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
+use crate::text::tokens_of_size;
 use crate::{CallableName, SessionHandle, ToolValue};
 
 /// Everything known about a program that has ended.
@@ -27,8 +28,8 @@ pub struct Outcome {
     pub remarks: Vec<String>,
     /// The handle of the session that began with it, if only the handle continues it.
     pub session: Option<SessionHandle>,
-    /// What it was worth, where agents are told so.
-    pub saved: Option<Tokens>,
+    /// The sizes of what its agent read and wrote, where agents are told what they saved.
+    pub sizes: Option<TextSizes>,
     /// From the moment the program was handed to a worker.
     pub duration: Duration,
     /// How long it was allowed to take.
@@ -54,22 +55,44 @@ impl Outcome {
             calls: Calls::default(),
             remarks: Vec::new(),
             session: None,
-            saved: None,
+            sizes: None,
             duration: Duration::ZERO,
             timeout,
         }
     }
 }
 
-/// What a model would have read and written with direct calls, and what it did with a
-/// program.
+/// Bytes of the texts that a model would have read and written with direct calls, and of those
+/// that it did read and write with a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextSizes {
+    /// With direct calls.
+    pub direct: u64,
+    /// With the program.
+    pub onecall: u64,
+}
+
+impl TextSizes {
+    /// Estimates the tokens of texts of these sizes.
+    #[must_use]
+    pub fn tokens(self) -> Tokens {
+        Tokens {
+            direct: tokens_of_size(self.direct),
+            onecall: tokens_of_size(self.onecall),
+            estimated: true,
+        }
+    }
+}
+
+/// Tokens that a model would have read and written with direct calls, and those that it did
+/// with a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
     /// With direct calls.
     pub direct: u64,
     /// With the program.
     pub onecall: u64,
-    /// Whether a part was estimated from samples.
+    /// Whether they were estimated from sizes or samples of the texts, and not counted.
     pub estimated: bool,
 }
 

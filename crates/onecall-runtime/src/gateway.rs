@@ -222,10 +222,10 @@ impl Gateway {
         self.config().expose.clone()
     }
 
-    /// Tells what agents are shown of us, as JSON, so that it counts among what they spend.
-    pub fn count_own_definitions(&self, definitions: String) {
+    /// Sets how many bytes the tools have that agents are shown of onecall: a part of what they spend.
+    pub fn set_own_definitions(&self, bytes: usize) {
         if let Some(recorder) = &self.shared.recorder {
-            recorder.set_own_definitions(definitions);
+            recorder.set_own_definitions(bytes);
         }
     }
 

@@ -50,7 +50,7 @@ pub use metrics::{CacheLookup, Metrics};
 pub use observer::{Observer, Silent};
 pub use onecall_bridge::ToolFace;
 pub use plan::{Plan, PlanProblems, PlanRequest};
-pub use record::{Recorder, Redactor, Tokenizer};
+pub use record::{Recorder, Redactor};
 pub use reload::Reloaded;
 pub use report::report;
 pub use review::Preview;

@@ -1,6 +1,6 @@
 //! An outcome in the words of the contract: what `execute_program` answers.
 
-use onecall_core::{CallRecord, Calls, Outcome, Output, Tokens};
+use onecall_core::{CallRecord, Calls, Outcome, Output, TextSizes, Tokens};
 
 /// What follows output that was cut.
 pub(crate) const TRUNCATED: &str = "\n... (truncated)";
@@ -28,21 +28,20 @@ pub fn report(outcome: &Outcome) -> String {
     if outcome.result.is_err() && outcome.calls.completed > 0 {
         push_line(&mut text, &format!("[Tool calls completed: {}]", outcome.calls.completed));
     }
-    if let Some(tokens) = outcome.saved {
-        push_line(&mut text, &savings(tokens));
+    if let Some(sizes) = outcome.sizes {
+        push_line(&mut text, &savings(sizes));
     }
     text
 }
 
-/// What a run was worth, in a line.
-fn savings(tokens: Tokens) -> String {
-    let about = if tokens.estimated { "about " } else { "" };
-    let Tokens { direct, onecall, .. } = tokens;
+/// What a run saved, in a line. Tokens are estimated from the sizes, and marked so.
+fn savings(sizes: TextSizes) -> String {
+    let Tokens { direct, onecall, .. } = sizes.tokens();
     let share = match direct.saturating_sub(onecall).saturating_mul(100).checked_div(direct) {
         Some(share) if share > 0 => format!(", {share}% fewer"),
         _ => String::new(),
     };
-    format!("[Tokens: {onecall} instead of {about}{direct} with direct calls{share}]")
+    format!("[Tokens: ~{onecall} instead of ~{direct} with direct calls{share}]")
 }
 
 fn success(outcome: &Outcome) -> String {
@@ -178,15 +177,15 @@ mod tests {
 
     #[test]
     fn what_was_saved_comes_last() {
-        let line = |direct, onecall, estimated| {
-            let saved = Some(Tokens { direct, onecall, estimated });
-            let text = report(&Outcome { saved, ..outcome(raised(), "", 1) });
+        let line = |direct, onecall| {
+            let sizes = Some(TextSizes { direct, onecall });
+            let text = report(&Outcome { sizes, ..outcome(raised(), "", 1) });
             text.lines().last().unwrap_or_default().to_owned()
         };
-        let expected = "[Tokens: 300 instead of 60000 with direct calls, 99% fewer]";
-        assert_eq!(line(60_000, 300, false), expected);
-        assert_eq!(line(10, 20, true), "[Tokens: 20 instead of about 10 with direct calls]");
-        assert_eq!(line(0, 0, false), "[Tokens: 0 instead of 0 with direct calls]");
+        let expected = "[Tokens: ~300 instead of ~60000 with direct calls, 99% fewer]";
+        assert_eq!(line(240_000, 1_200), expected);
+        assert_eq!(line(40, 80), "[Tokens: ~20 instead of ~10 with direct calls]");
+        assert_eq!(line(0, 0), "[Tokens: ~0 instead of ~0 with direct calls]");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-use onecall_catalog::{ToolUse, calls_of, check_program, names_to_check, normal_form};
+use onecall_catalog::{ParsedProgram, ToolUse};
 use onecall_core::{
     CallableName, ErrorSummary, Failure, Language, Program, Resolution, ToolResolver, ToolSpec,
 };
@@ -40,32 +40,35 @@ struct ToolPreview {
     most: Option<usize>,
 }
 
-/// The program with its source in the form in which it is checked and run.
-pub(crate) fn normalized(program: &Program) -> Cow<'_, Program> {
-    match normal_form(&program.code, program.language()) {
-        Cow::Borrowed(_) => Cow::Borrowed(program),
-        Cow::Owned(code) => Cow::Owned(Program { code, ..program.clone() }),
-    }
+/// The program with its source in the form in which it is checked and run, and that source for
+/// those who look into it, who parse it once between them.
+pub(crate) fn parsed(program: &Program) -> (Cow<'_, Program>, ParsedProgram<'_>) {
+    let parsed = ParsedProgram::of_text(&program.code, program.language());
+    let program = match parsed.changed_source() {
+        None => Cow::Borrowed(program),
+        Some(code) => Cow::Owned(Program { code: code.to_owned(), ..program.clone() }),
+    };
+    (program, parsed)
 }
 
 /// Why a program cannot succeed, if that is certain. A syntax error is left to its worker,
 /// who says it better.
 pub(crate) async fn refusal(
     program: &Program,
+    parsed: &ParsedProgram<'_>,
     names: &dyn ToolResolver,
     directory: &dyn Directory,
 ) -> Option<Failure> {
-    let code = &program.code;
     if program.language() == Language::TypeScript {
         return None;
     }
-    if !SIGNS_OF_TOOLS.iter().any(|sign| code.contains(sign)) {
+    if !SIGNS_OF_TOOLS.iter().any(|sign| program.code.contains(sign)) {
         return None;
     }
     // An earlier program of the session may have made something else of `tools`.
     let is_known = |name: &String| name.starts_with(CALLABLE) || program.session.is_none();
-    let to_check: Vec<String> = names_to_check(code).into_iter().filter(is_known).collect();
-    if to_check.is_empty() || was_right(code, &to_check, directory).await {
+    let to_check: Vec<String> = parsed.names_to_check().into_iter().filter(is_known).collect();
+    if to_check.is_empty() || was_right(parsed, &to_check, directory).await {
         return None;
     }
     let mut meanings = HashMap::new();
@@ -73,7 +76,7 @@ pub(crate) async fn refusal(
         let meaning = meaning(&name, names, directory).await;
         meanings.insert(name, meaning);
     }
-    let findings = check_program(code, &|name: &str| meanings.get(name).cloned().flatten());
+    let findings = parsed.findings(&|name: &str| meanings.get(name).cloned().flatten());
     let first = findings.first()?;
     let error = ErrorSummary {
         kind: first.kind.to_owned(),
@@ -87,10 +90,14 @@ pub(crate) async fn refusal(
 
 /// Whether nothing is wrong with a program by what its tools were like when they were last seen.
 /// Otherwise what they are like now decides, for which their servers have to be waited for.
-async fn was_right(code: &str, names: &[String], directory: &dyn Directory) -> bool {
+async fn was_right(
+    parsed: &ParsedProgram<'_>,
+    names: &[String],
+    directory: &dyn Directory,
+) -> bool {
     let Some(seen) = directory.seen(names).await else { return false };
     let meaning = |name: &str| seen.get(name).cloned().map(Resolution::Callable);
-    check_program(code, &meaning).is_empty()
+    parsed.findings(&meaning).is_empty()
 }
 
 async fn meaning(
@@ -119,15 +126,15 @@ impl Preview {
     /// Of a program that is not run.
     pub(crate) async fn of(
         program: &Program,
+        parsed: &ParsedProgram<'_>,
         names: &dyn ToolResolver,
         directory: &dyn Directory,
     ) -> Self {
-        let code = &program.code;
         if program.language() == Language::TypeScript {
             return Self { tools: BTreeMap::new(), may_call_others: true, refusal: None };
         }
-        let Some(uses) = calls_of(code) else {
-            let refusal = check_program(code, &|_: &str| None).first().map(|finding| {
+        let Some(uses) = parsed.tool_uses() else {
+            let refusal = parsed.findings(&|_: &str| None).first().map(|finding| {
                 let (kind, message) = (finding.kind.to_owned(), finding.message.clone());
                 let line = u64::try_from(finding.line).ok();
                 let error = ErrorSummary { kind, message, line, denied: None };
@@ -151,7 +158,7 @@ impl Preview {
                 tool.lines.push(line);
             }
         }
-        let refusal = refusal(program, names, directory).await;
+        let refusal = refusal(program, parsed, names, directory).await;
         Self { tools, may_call_others: uses.may_call_others, refusal }
     }
 }

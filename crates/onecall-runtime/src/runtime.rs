@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use onecall_catalog::ParsedProgram;
 use onecall_core::text::visible;
 use onecall_core::{
     CallHandler, Calls, EngineChoice, Failure, Limits, Outcome, Program, ProgramHost, RunContext,
@@ -23,7 +24,7 @@ use crate::layers::{Cache, CacheControl, Cached};
 use crate::names::RunNames;
 use crate::plan::PlanHost;
 use crate::program_calls::ProgramCalls;
-use crate::record::{Counting, Origin, Recorder, Recording};
+use crate::record::{Origin, Recorder, Recording};
 use crate::review::{self, Preview};
 use crate::sessions::{Departure, Sessions, Visit};
 use crate::stack::{self, RunLayers};
@@ -153,13 +154,7 @@ impl Runtime {
             cached: cached.as_ref(),
         };
         let origin = || Origin::Shared(Arc::clone(&self.directory));
-        let (outcome, counting) =
-            self.run_noted(reach, program, RunKind::Program, observer, origin).await;
-        let saved = match counting {
-            Some(counting) => counting.done().await,
-            None => None,
-        };
-        Outcome { saved, ..outcome }
+        self.run_noted(reach, program, RunKind::Program, observer, origin).await
     }
 
     /// Runs one program that brings its own tools: `host` executes them, `directory` knows them.
@@ -173,11 +168,11 @@ impl Runtime {
         let layers = stack::own_tool_layers(host);
         let reach = Reach { resolver: host, layers: &layers, directory, cached: None };
         let origin = || Origin::Listed(directory.known());
-        self.run_noted(reach, program, RunKind::Exec, observer, origin).await.0
+        let outcome = self.run_noted(reach, program, RunKind::Exec, observer, origin).await;
+        Outcome { sizes: None, ..outcome }
     }
 
-    /// Runs a program, and has it recorded and counted. The count of what it saved is there
-    /// where somebody wants to know it.
+    /// Runs a program, and has it recorded and measured.
     async fn run_noted(
         &self,
         reach: Reach<'_>,
@@ -185,15 +180,15 @@ impl Runtime {
         kind: RunKind,
         observer: &dyn Observer,
         origin: impl FnOnce() -> Origin,
-    ) -> (Outcome, Option<Counting>) {
+    ) -> Outcome {
         let RunStart { context, log, recording } = self.begin(program, kind, observer);
         let account = Account::open(&self.metrics, &context);
         let run = self.run_for(&context, &log, &account, reach, program, observer);
         let outcome = account.settle(run).await;
-        let counting = recording.and_then(|recording| {
+        let sizes = recording.and_then(|recording| {
             recording.finish(&outcome, || report(&outcome), account.engine(), origin())
         });
-        (outcome, counting)
+        Outcome { sizes, ..outcome }
     }
 
     /// Begins a run: its context, its log, and its record if there is to be one.
@@ -224,12 +219,13 @@ impl Runtime {
     ) -> Outcome {
         let Reach { resolver, layers, directory, cached } = reach;
         account.ran_on(program.engine.unwrap_or_default());
-        let program = &*review::normalized(program);
+        let (program, parsed) = review::parsed(program);
+        let program = &*program;
         let mut limits = self.limits.clone();
         limits.timeout = program.timeout.unwrap_or(limits.timeout);
         let names = RunNames::new(resolver);
         let admitted = tokio::select! {
-            admitted = self.admit(&names, directory, program, &limits) => admitted,
+            admitted = self.admit(&names, directory, program, parsed, &limits) => admitted,
             () = observer.called_off() => Err(Failure::Cancelled),
         };
         let mut visit = match admitted {
@@ -269,11 +265,13 @@ impl Runtime {
         names: &dyn ToolResolver,
         directory: &dyn Directory,
         program: &Program,
+        parsed: ParsedProgram<'_>,
         limits: &Limits,
     ) -> Result<Option<Visit>, Failure> {
-        let refusal = review::refusal(program, names, directory);
+        let refusal = review::refusal(program, &parsed, names, directory);
         match tokio::time::timeout(limits.timeout, refusal).await {
-            Ok(None) => {}
+            // A session may have to be waited for, and a tree is large.
+            Ok(None) => drop(parsed),
             Ok(Some(failure)) => return Err(failure),
             Err(_) => return Err(Failure::TimedOut { limit: limits.timeout }),
         }
@@ -288,8 +286,8 @@ impl Runtime {
 
     /// Tells what a program can call, and runs nothing of it.
     pub async fn preview(&self, program: &Program) -> Preview {
-        let program = review::normalized(program);
-        Preview::of(&program, self.resolver.as_ref(), self.directory.as_ref()).await
+        let (program, parsed) = review::parsed(program);
+        Preview::of(&program, &parsed, self.resolver.as_ref(), self.directory.as_ref()).await
     }
 
     /// Looks names up for programs.
@@ -389,7 +387,7 @@ impl Runtime {
             calls,
             remarks,
             session: None,
-            saved: None,
+            sizes: None,
             duration,
             timeout,
         }

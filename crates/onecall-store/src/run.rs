@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use onecall_core::{RunId, Tokens};
+use onecall_core::text::tokens_of_size;
+use onecall_core::{RunId, TextSizes, Tokens};
 
 use crate::{StoreError, Timestamp};
 
@@ -59,10 +60,20 @@ pub struct RunSummary {
     pub failed_calls: u64,
     /// How many were answered from the cache.
     pub cached_calls: u64,
-    /// What it was worth, once that is counted.
-    pub tokens: Option<Tokens>,
+    /// The sizes of what its agent read and wrote; none for a single call, which saves nothing.
+    pub sizes: Option<TextSizes>,
+    /// The tokens of a run that was recorded by a version that counted them.
+    pub counted_tokens: Option<Tokens>,
     /// How much of it is kept.
     pub detail: RunDetail,
+}
+
+impl RunSummary {
+    /// What the run cost and saved: as it was counted, or else estimated from the sizes.
+    #[must_use]
+    pub fn tokens(&self) -> Option<Tokens> {
+        self.counted_tokens.or_else(|| self.sizes.map(TextSizes::tokens))
+    }
 }
 
 /// How much is kept of a run.
@@ -112,8 +123,22 @@ pub struct CallFacts {
     pub arguments: Option<String>,
     /// The answer, if it is kept: its kind (`nothing`, `json` or `text`) and its text.
     pub result: Option<(String, String)>,
-    /// Tokens that a model would have spent on it with a direct call.
-    pub tokens: Option<u64>,
+    /// The tokens of a call that was recorded by a version that counted them.
+    pub counted_tokens: Option<u64>,
+}
+
+impl CallFacts {
+    /// The tokens that a model would have spent on it with a direct call: as they were counted, or
+    /// else estimated from the sizes.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.counted_tokens.unwrap_or_else(|| {
+            let written = self.name.len() + self.error.as_ref().map_or(0, String::len);
+            let written = u64::try_from(written).unwrap_or(u64::MAX);
+            let sent = self.arguments_bytes.saturating_add(self.result_bytes);
+            tokens_of_size(sent.saturating_add(written))
+        })
+    }
 }
 
 /// Which runs are wanted.
@@ -156,12 +181,6 @@ pub trait Runs: Send + Sync {
     /// # Errors
     /// If the store cannot be written.
     fn put_run(&self, record: &RunRecord) -> Result<(), StoreError>;
-
-    /// Corrects what a run and each of its calls was worth.
-    ///
-    /// # Errors
-    /// If the store cannot be written.
-    fn put_tokens(&self, id: &RunId, tokens: Tokens, calls: &[u64]) -> Result<(), StoreError>;
 
     /// The runs that are wanted, newest first.
     ///

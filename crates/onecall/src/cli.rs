@@ -18,6 +18,7 @@ use crate::commands::servers::AddArguments;
 use crate::commands::{
     CacheCommand, ConfigCommand, LogsArguments, RunsArguments, SecretsCommand, StatsArguments,
 };
+use crate::configuration::Configuration;
 use crate::http::HttpOptions;
 use crate::logging::LogFormat;
 
@@ -72,6 +73,9 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     #[arg(hide_default_value = true, hide_possible_values = true)]
     pub(crate) color: Color,
+    /// What was read of the configuration.
+    #[arg(skip)]
+    pub(crate) configuration: Configuration,
 }
 
 /// What `onecall run` takes.

@@ -5,6 +5,7 @@ mod cli;
 mod color;
 mod commands;
 mod comparison;
+mod configuration;
 mod demo;
 mod difference;
 mod figures;

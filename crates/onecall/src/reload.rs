@@ -16,6 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::{debug, error, info, warn};
 
+use crate::cli::Global;
 use crate::logs;
 use crate::protection::{self, Overlaps};
 
@@ -33,37 +34,31 @@ pub(crate) struct Followed {
     source: Option<PathBuf>,
     /// What the gateway was started with. Some of it holds until it is started again.
     started_with: Config,
-    /// Every file whose change may matter, as it is known.
-    files: Vec<(PathBuf, Option<State>)>,
+    watched: WatchedFiles,
 }
 
+/// Every file whose change may lead to another configuration, as it is known.
+#[derive(Clone, Debug)]
+pub(crate) struct WatchedFiles(Vec<(PathBuf, Option<State>)>);
+
 impl Followed {
-    /// Follows what `explicit` leads to. To be made before that is read, so that no
-    /// change is missed.
-    pub(crate) fn new(explicit: Option<PathBuf>) -> Self {
-        let surroundings = Surroundings::of_process();
-        let mut paths = onecall_config::places(explicit.as_deref(), &surroundings);
-        // What was accepted of the tools of pinned servers.
-        paths.extend(surroundings.directories.pins());
-        // What references of the configuration may stand for.
-        paths.extend(surroundings.directories.secrets().map(|file| file.path().to_owned()));
-        let files = paths.into_iter().map(|path| (path.clone(), State::of(&path))).collect();
-        Self { explicit, source: None, started_with: Config::default(), files }
+    /// Follows the configuration of a command, of which this was loaded.
+    pub(crate) fn new(global: &Global, loaded: &Loaded) -> Self {
+        Self {
+            explicit: global.config.clone(),
+            source: loaded.source.clone(),
+            started_with: loaded.config.clone(),
+            watched: global.watched_files(),
+        }
     }
 
-    /// Keeps `gateway`, which was started with `config` from the file `source`, in line for
-    /// as long as it is polled.
-    pub(crate) async fn keep(
-        mut self,
-        gateway: Arc<Gateway>,
-        config: Config,
-        source: Option<PathBuf>,
-    ) {
-        (self.started_with, self.source) = (config, source);
+    /// Keeps `gateway`, which was started with this configuration, in line for as long as it is
+    /// polled.
+    pub(crate) async fn keep(mut self, gateway: Arc<Gateway>) {
         let (sender, mut changes) = mpsc::channel(1);
-        let files = std::mem::take(&mut self.files);
+        let watched = self.watched.clone();
         // A thread of its own: files may be on a disk that takes its time.
-        thread::spawn(move || watch(files, &sender));
+        thread::spawn(move || watch(watched, &sender));
         let mut hangup = match signal(SignalKind::hangup()) {
             Ok(hangup) => hangup,
             Err(error) => return warn!("the configuration is not followed: {error}"),
@@ -129,8 +124,34 @@ impl Followed {
     }
 }
 
+impl WatchedFiles {
+    /// Those of the configuration that `explicit` leads to.
+    pub(crate) fn of_configuration(
+        explicit: Option<&Path>,
+        surroundings: &Surroundings<'_>,
+    ) -> Self {
+        let mut paths = onecall_config::places(explicit, surroundings);
+        // What was accepted of the tools of pinned servers.
+        paths.extend(surroundings.directories.pins());
+        // What references of the configuration may stand for.
+        paths.extend(surroundings.directories.secrets().map(|file| file.path().to_owned()));
+        Self(paths.into_iter().map(|path| (path.clone(), State::of(&path))).collect())
+    }
+
+    /// Whether something has changed since the last look.
+    fn have_changed(&mut self) -> bool {
+        let mut has_changed = false;
+        for (path, known) in &mut self.0 {
+            let now = State::of(path);
+            has_changed |= *known != now;
+            *known = now;
+        }
+        has_changed
+    }
+}
+
 /// What tells one state of a file from another.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     modified: Option<SystemTime>,
     length: u64,
@@ -147,32 +168,21 @@ impl State {
 }
 
 /// Says when a file is not what it was and has come to rest; ends when nobody listens.
-fn watch(mut files: Vec<(PathBuf, Option<State>)>, changes: &mpsc::Sender<()>) {
+fn watch(mut files: WatchedFiles, changes: &mpsc::Sender<()>) {
     while !changes.is_closed() {
         thread::sleep(INTERVAL);
-        if !look(&mut files) {
+        if !files.have_changed() {
             continue;
         }
         loop {
             thread::sleep(QUIET);
-            if !look(&mut files) {
+            if !files.have_changed() {
                 break;
             }
         }
         // One that has not been taken yet covers this one too.
         let _ = changes.try_send(());
     }
-}
-
-/// Whether something has changed since the last look.
-fn look(files: &mut [(PathBuf, Option<State>)]) -> bool {
-    let mut has_changed = false;
-    for (path, known) in files {
-        let now = State::of(path);
-        has_changed |= *known != now;
-        *known = now;
-    }
-    has_changed
 }
 
 fn tell(reloaded: &Reloaded) {

@@ -17,22 +17,22 @@ use crate::logging::announce;
 use crate::terminal::is_quiet;
 use crate::{logs, protection, waiting};
 
-/// Finds and reads the configuration, and refuses folders for programs that cannot be given
-/// to them; what the user should know about it is logged.
+/// The configuration, unless it gives programs folders that they cannot be given; what the user
+/// should know about it is logged.
 pub(crate) fn load(global: &Global) -> anyhow::Result<Loaded> {
     let loaded = read(global)?;
     protection::check(&loaded.config, loaded.source.as_deref())?;
     Ok(loaded)
 }
 
-/// Finds and reads the configuration. The folders in it are not looked at yet, for a command
-/// that gives programs another one.
+/// The configuration. The folders in it are not looked at yet, for a command that gives programs
+/// another one.
 pub(crate) fn read(global: &Global) -> anyhow::Result<Loaded> {
-    let loaded = onecall_config::load(global.config.as_deref(), &Surroundings::of_process())?;
+    let loaded = global.loaded()?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
-    Ok(loaded)
+    Ok(loaded.clone())
 }
 
 /// How much a command depends on a configuration.
@@ -50,9 +50,8 @@ pub(crate) enum Need {
 /// `--config`; and what to do if there is none but the command needs one. What is wrong
 /// with a configuration is left to [`load`].
 pub(crate) fn say_source(global: &Global, need: Need) -> anyhow::Result<()> {
-    let located = onecall_config::locate(global.config.as_deref(), &Surroundings::of_process());
-    let Ok(located) = located else { return Ok(()) };
-    let Some(found) = located.found else {
+    let Ok(located) = global.located() else { return Ok(()) };
+    let Some(found) = &located.found else {
         ensure!(
             need != Need::Required || located.warnings.is_empty(),
             "there is no configuration to use: {}",
@@ -78,15 +77,13 @@ pub(crate) fn say_source(global: &Global, need: Need) -> anyhow::Result<()> {
 
 /// Whether there is a configuration that may be read.
 pub(crate) fn is_configured(global: &Global) -> bool {
-    let located = onecall_config::locate(global.config.as_deref(), &Surroundings::of_process());
-    located.is_ok_and(|located| located.found.is_some())
+    global.located().is_ok_and(|located| located.found.is_some())
 }
 
 /// Where spans are to go. It is asked for before there is a log, so what else there is to say
 /// of the configuration is left to [`load`].
 pub(crate) fn telemetry(global: &Global) -> Telemetry {
-    let loaded = onecall_config::load(global.config.as_deref(), &Surroundings::of_process());
-    loaded.map(|loaded| loaded.config.telemetry).unwrap_or_default()
+    global.loaded().map(|loaded| loaded.config.telemetry.clone()).unwrap_or_default()
 }
 
 /// Asks a gateway something, and stops it again. Servers start when the question needs them.
@@ -149,7 +146,7 @@ pub(crate) fn gateway_with(
     let places = Places { store, tool_folder, downloads };
     let gateway = Gateway::start(config, start, engines, guard()?, places);
     let shown = onecall_server::definitions(gateway.workspace(), &gateway.exposed());
-    gateway.count_own_definitions(serde_json::to_string(&shown).unwrap_or_default());
+    gateway.set_own_definitions(serde_json::to_string(&shown).map_or(0, |text| text.len()));
     Ok(gateway)
 }
 

@@ -5,7 +5,7 @@ use ruff_python_ast::{Comprehension, Expr, ExprAttribute, ExprContext, Stmt};
 use ruff_text_size::Ranged;
 
 use super::names::{Names, TOOLS};
-use super::parse::{Lines, with_tree};
+use super::parse::{Lines, Parsed};
 
 /// A place where a program names a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,26 +29,22 @@ pub struct ToolUses {
     pub may_call_others: bool,
 }
 
-/// The tools a program may call; `None` if it cannot be read.
-#[must_use]
-pub fn calls_of(source: &str) -> Option<ToolUses> {
-    let read = |parsed: super::parse::Parsed<'_>| {
-        if parsed.error.is_some() {
-            return None;
-        }
-        let names = Names::of(parsed.body);
-        let mut uses = Uses {
-            names: &names,
-            lines: parsed.lines,
-            found: ToolUses { named: Vec::new(), may_call_others: !names.are_plain() },
-            loops: 0,
-            functions: 0,
-        };
-        uses.visit_body(parsed.body);
-        uses.found.named.sort_by_key(|found| found.line);
-        Some(uses.found)
+/// The tools that a program may call; `None` if it has a syntax error.
+pub(super) fn tool_uses(parsed: &Parsed<'_>) -> Option<ToolUses> {
+    if parsed.error.is_some() {
+        return None;
+    }
+    let names = Names::of(parsed.body);
+    let mut uses = Uses {
+        names: &names,
+        lines: parsed.lines,
+        found: ToolUses { named: Vec::new(), may_call_others: !names.are_plain() },
+        loops: 0,
+        functions: 0,
     };
-    with_tree(source, read).flatten()
+    uses.visit_body(parsed.body);
+    uses.found.named.sort_by_key(|found| found.line);
+    Some(uses.found)
 }
 
 struct Uses<'a> {

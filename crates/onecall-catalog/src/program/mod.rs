@@ -15,14 +15,16 @@ mod parse;
 mod path;
 mod source;
 
+use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use onecall_core::Resolution;
 
-pub use calls::{ToolUse, ToolUses, calls_of};
+pub use calls::{ToolUse, ToolUses};
 pub use names::ASYNC_PREFIX;
-pub use source::normal_form;
+
+use parse::{Parsed, Tree};
 
 /// What names mean to the program that is checked.
 pub trait Tools: Sync {
@@ -63,26 +65,67 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The names that [`check_program`] asks for.
-#[must_use]
-pub fn names_to_check(source: &str) -> Vec<String> {
-    let asked = Mutex::new(Vec::new());
-    let ask = |name: &str| {
-        asked.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
-        None
-    };
-    _ = check_program(source, &ask);
-    asked.into_inner().unwrap_or_else(PoisonError::into_inner)
+/// The source of a program, which is parsed when it is first looked into, and never again.
+pub struct ParsedProgram<'a> {
+    source: Cow<'a, str>,
+    /// Nothing for a source that is too large or too deeply nested to be read safely.
+    tree: OnceLock<Option<Tree>>,
 }
 
-/// Every certain mistake in the tool calls of a program, in the order in which it
-/// would meet them; the first syntax error if it has one. Nothing for a program that
-/// is too large or too deeply nested to be read safely: its worker will tell.
-#[must_use]
-pub fn check_program(source: &str, tools: &dyn Tools) -> Vec<Finding> {
-    let read = |parsed: parse::Parsed<'_>| match parsed.error {
-        Some(error) => vec![error],
-        None => path::findings(&parsed, tools),
-    };
-    parse::with_tree(source, read).unwrap_or_default()
+impl<'a> ParsedProgram<'a> {
+    /// A program with this source.
+    pub fn new(source: impl Into<Cow<'a, str>>) -> Self {
+        Self { source: source.into(), tree: OnceLock::new() }
+    }
+
+    /// The source as it is checked and run.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The source, if it is not the text that the program was made from.
+    #[must_use]
+    pub fn changed_source(&self) -> Option<&str> {
+        match &self.source {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(source) => Some(source),
+        }
+    }
+
+    /// The names that [`findings`](Self::findings) asks for.
+    #[must_use]
+    pub fn names_to_check(&self) -> Vec<String> {
+        let asked = Mutex::new(Vec::new());
+        let ask = |name: &str| {
+            asked.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+            None
+        };
+        _ = self.findings(&ask);
+        asked.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every certain mistake in the tool calls of a Python program, in the order in which it
+    /// would meet them; the first syntax error if it has one. Nothing for a program that
+    /// is too large or too deeply nested to be read safely: its worker will tell.
+    #[must_use]
+    pub fn findings(&self, tools: &dyn Tools) -> Vec<Finding> {
+        let read = |parsed: Parsed<'_>| match parsed.error {
+            Some(error) => vec![error],
+            None => path::findings(&parsed, tools),
+        };
+        self.with_tree(read).unwrap_or_default()
+    }
+
+    /// The tools that a Python program may call; `None` if it cannot be read.
+    #[must_use]
+    pub fn tool_uses(&self) -> Option<ToolUses> {
+        self.with_tree(|parsed| calls::tool_uses(&parsed)).flatten()
+    }
+
+    /// What `read` makes of the tree, or nothing if there can be none.
+    fn with_tree<T: Send>(&self, read: impl FnOnce(Parsed<'_>) -> T + Send) -> Option<T> {
+        let tree = self.tree.get_or_init(|| Tree::of(&self.source)).as_ref()?;
+        tree.read(&self.source, read)
+    }
 }

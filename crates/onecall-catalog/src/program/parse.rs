@@ -1,11 +1,11 @@
 //! From source to tree, on a stack of its own where that may be needed: the source is hostile,
-//! and to walk or drop a deep tree recurses.
+//! and to parse, walk or drop a deep tree recurses.
 
 use std::panic::{self, AssertUnwindSafe};
-use std::thread;
+use std::{mem, thread};
 
 use ruff_python_ast::token::Tokens;
-use ruff_python_ast::{PySourceType, Stmt};
+use ruff_python_ast::{ModModule, PySourceType, Stmt};
 use ruff_python_parser::parse_unchecked_source;
 use ruff_text_size::TextSize;
 
@@ -26,7 +26,16 @@ const SHALLOW: usize = 100;
 /// Characters of a line that are shown.
 const MAX_LINE: usize = 200;
 
-/// A program as a tree.
+/// The tree of a source, which is parsed once and read any number of times.
+pub(super) struct Tree {
+    /// Only gone while the tree is dropped.
+    parsed: Option<ruff_python_parser::Parsed<ModModule>>,
+    /// Where each line starts.
+    line_starts: Vec<usize>,
+    depth: usize,
+}
+
+/// A tree as it is read.
 pub(super) struct Parsed<'a> {
     pub(super) body: &'a [Stmt],
     pub(super) tokens: &'a Tokens,
@@ -35,23 +44,46 @@ pub(super) struct Parsed<'a> {
     pub(super) error: Option<Finding>,
 }
 
-/// What `read` makes of the tree, or nothing if there can be none.
-pub(super) fn with_tree<T: Send>(
-    source: &str,
-    read: impl FnOnce(Parsed<'_>) -> T + Send,
-) -> Option<T> {
-    if source.len() > MAX_SOURCE {
-        return None;
+impl Tree {
+    /// Parses a source, unless it is too large or too deeply nested to be read safely.
+    pub(super) fn of(source: &str) -> Option<Self> {
+        if source.len() > MAX_SOURCE {
+            return None;
+        }
+        let depth = depth(source)?;
+        let parse = || parse_unchecked_source(source, PySourceType::Python);
+        let parsed = Some(on_stack_for(depth, parse)?);
+        Some(Self { parsed, line_starts: line_starts(source), depth })
     }
-    let depth = depth(source)?;
-    let work = || {
-        let parsed = parse_unchecked_source(source, PySourceType::Python);
-        let lines = Lines::of(source);
+
+    /// Has the tree of `source` read. Nothing comes back if that fails.
+    pub(super) fn read<T: Send>(
+        &self,
+        source: &str,
+        read: impl FnOnce(Parsed<'_>) -> T + Send,
+    ) -> Option<T> {
+        let parsed = self.parsed.as_ref()?;
+        let lines = Lines { source, starts: &self.line_starts };
         let error = parsed.errors().first().map(|error| {
             lines.finding(error.location.start(), "SyntaxError", error.error.to_string())
         });
-        read(Parsed { body: parsed.suite(), tokens: parsed.tokens(), lines: &lines, error })
-    };
+        let (body, tokens, lines) = (parsed.suite(), parsed.tokens(), &lines);
+        on_stack_for(self.depth, || read(Parsed { body, tokens, lines, error }))
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        let parsed = &mut self.parsed;
+        if on_stack_for(self.depth, || drop(parsed.take())).is_none() {
+            // Without a stack that is deep enough, its memory is lost and nothing else.
+            mem::forget(self.parsed.take());
+        }
+    }
+}
+
+/// Does work that recurses into a tree of this depth, on a stack that has room for it.
+fn on_stack_for<T: Send>(depth: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
     if depth <= SHALLOW {
         return panic::catch_unwind(AssertUnwindSafe(work)).ok();
     }
@@ -64,21 +96,20 @@ pub(super) fn with_tree<T: Send>(
 /// The lines of a source, as Python counts them.
 pub(super) struct Lines<'a> {
     source: &'a str,
-    starts: Vec<usize>,
+    starts: &'a [usize],
 }
 
-impl<'a> Lines<'a> {
-    fn of(source: &'a str) -> Self {
-        let bytes = source.as_bytes();
-        let ends = bytes.iter().enumerate().filter(|(at, byte)| match byte {
-            b'\n' => true,
-            b'\r' => bytes.get(at + 1) != Some(&b'\n'),
-            _ => false,
-        });
-        let starts = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
-        Self { source, starts }
-    }
+fn line_starts(source: &str) -> Vec<usize> {
+    let bytes = source.as_bytes();
+    let ends = bytes.iter().enumerate().filter(|(at, byte)| match byte {
+        b'\n' => true,
+        b'\r' => bytes.get(at + 1) != Some(&b'\n'),
+        _ => false,
+    });
+    std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect()
+}
 
+impl Lines<'_> {
     /// The number of the line of an offset, from 1.
     pub(super) fn number(&self, offset: TextSize) -> usize {
         self.starts.partition_point(|start| *start <= offset.to_usize())

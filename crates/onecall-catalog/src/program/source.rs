@@ -7,7 +7,7 @@ use onecall_core::Language;
 use ruff_python_ast::token::{TokenKind, Tokens};
 use ruff_text_size::Ranged;
 
-use super::parse::with_tree;
+use super::ParsedProgram;
 
 /// The words after an opening fence that say Python.
 const PYTHON_TAGS: [&str; 4] = ["", "py", "python", "python3"];
@@ -18,16 +18,19 @@ const TYPESCRIPT_TAGS: [&str; 5] = ["", "ts", "typescript", "js", "javascript"];
 /// Characters that open and close a fence when there are three or more of them.
 const FENCES: [char; 2] = ['`', '~'];
 
-/// The source to check and to run for what a client sent as a program in `language`.
-#[must_use]
-pub fn normal_form(code: &str, language: Language) -> Cow<'_, str> {
-    let code = match without_fence(code, language) {
-        Some(code) => Cow::Owned(code),
-        None => Cow::Borrowed(code),
-    };
-    match language {
-        Language::Python => dedented(&code).map_or(code, Cow::Owned),
-        Language::TypeScript => code,
+impl<'a> ParsedProgram<'a> {
+    /// What is checked and run for a text that a client sent as a program in `language`.
+    #[must_use]
+    pub fn of_text(text: &'a str, language: Language) -> Self {
+        let program = Self::new(match without_fence(text, language) {
+            Some(code) => Cow::Owned(code),
+            None => Cow::Borrowed(text),
+        });
+        let dedented = match language {
+            Language::Python => dedented(&program),
+            Language::TypeScript => None,
+        };
+        dedented.map_or(program, Self::new)
     }
 }
 
@@ -70,16 +73,17 @@ fn end_of(line: &str) -> &str {
 }
 
 /// A program whose every statement is indented as the first one is, without that indentation:
-/// Python refuses such a program, unless a form feed ends the indentation. Text in strings loses it as well if all of it is indented so,
-/// and is otherwise left alone.
-fn dedented(code: &str) -> Option<String> {
+/// Python refuses such a program, unless a form feed ends the indentation. Text in strings loses it as
+/// well if all of it is indented so, and is otherwise left alone.
+fn dedented(program: &ParsedProgram<'_>) -> Option<String> {
+    let code = program.source();
     let is_code = |line: &&str| !matches!(line.trim_start().chars().next(), None | Some('#'));
     let first = code.split_inclusive('\n').find(is_code)?;
     let margin = first.get(..first.len() - first.trim_start_matches([' ', '\t']).len())?;
     if margin.is_empty() || has_old_line_ends(code) {
         return None;
     }
-    let (texts, statements) = with_tree(code, |parsed| {
+    let (texts, statements) = program.with_tree(|parsed| {
         let is_refused = parsed.error.is_some();
         is_refused.then(|| (lines_of_text(parsed.tokens), starts_of_statements(parsed.tokens)))
     })??;
@@ -171,7 +175,7 @@ mod tests {
     use super::*;
 
     fn python(code: &str) -> Cow<'_, str> {
-        normal_form(code, Language::Python)
+        ParsedProgram::of_text(code, Language::Python).source
     }
 
     #[test]
@@ -189,7 +193,7 @@ mod tests {
         for (code, expected) in cases {
             assert_eq!(python(code), expected, "{code}");
         }
-        let typescript = |code| normal_form(code, Language::TypeScript);
+        let typescript = |code| ParsedProgram::of_text(code, Language::TypeScript).source;
         assert_eq!(typescript("```ts\n  f();\n```"), "\n  f();\n");
         assert_eq!(typescript("~~~JavaScript\nf();\n~~~\n"), "\nf();\n\n");
     }

@@ -6,7 +6,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use onecall_catalog::{calls_of, check_program};
+use onecall_catalog::ParsedProgram;
 use onecall_core::Resolution;
 use proptest::prelude::*;
 
@@ -63,8 +63,8 @@ fn shapes(depth: usize) -> Vec<(&'static str, String)> {
 
 fn read(source: &str) -> bool {
     let unknown = |_: &str| Some(Resolution::unknown(Vec::new()));
-    let _ = check_program(source, &unknown);
-    calls_of(source).is_some()
+    let _ = ParsedProgram::new(source).findings(&unknown);
+    ParsedProgram::new(source).tool_uses().is_some()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The form in which programs are checked and run: what is a program already stays as it is, and
 //! every line keeps its number.
 
-use onecall_catalog::{check_program, normal_form};
+use onecall_catalog::ParsedProgram;
 use onecall_core::Language;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -56,15 +56,16 @@ proptest! {
     #[test]
     fn lines_keep_their_numbers(code in program()) {
         for language in [Language::Python, Language::TypeScript] {
-            let normal = normal_form(&code, language);
-            prop_assert_eq!(normal.split('\n').count(), code.split('\n').count());
+            let normal = ParsedProgram::of_text(&code, language);
+            prop_assert_eq!(normal.source().split('\n').count(), code.split('\n').count());
         }
     }
 
     #[test]
     fn a_program_stays_as_it_is(code in program()) {
-        if check_program(&code, &|_: &str| None).is_empty() {
-            prop_assert_eq!(&*normal_form(&code, Language::Python), code.as_str());
+        if ParsedProgram::new(&code).findings(&|_: &str| None).is_empty() {
+            let program = ParsedProgram::of_text(&code, Language::Python);
+            prop_assert_eq!(program.source(), code.as_str());
         }
     }
 
@@ -72,13 +73,14 @@ proptest! {
     fn an_indented_program_loses_its_indentation(code in program(), margin in select(vec!["  ", "\t"])) {
         // A line that goes on from a string, a bracket or a backslash may stand anywhere.
         let is_simple = !code.contains(['\'', '"', '\\', '\r', '\u{c}', '(', '[', '{', '#']);
-        let is_program = check_program(&code, &|_: &str| None).is_empty();
+        let is_program = ParsedProgram::new(&code).findings(&|_: &str| None).is_empty();
         if is_simple && is_program && !code.trim().is_empty() {
             let indented: Vec<String> = code.split('\n').map(|line| format!("{margin}{line}")).collect();
             let expected: Vec<&str> =
                 code.split('\n').map(|line| if line.trim().is_empty() { "" } else { line }).collect();
             let indented = indented.join("\n");
-            prop_assert_eq!(&*normal_form(&indented, Language::Python), expected.join("\n"));
+            let program = ParsedProgram::of_text(&indented, Language::Python);
+            prop_assert_eq!(program.source(), expected.join("\n"));
         }
     }
 }

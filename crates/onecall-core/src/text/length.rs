@@ -1,6 +1,8 @@
 //! How long a text is for a model, and what is done about one that is too long. Counting
-//! exactly takes a tokenizer of forty megabytes; to bound what a server may say, an estimate
-//! is enough that is above the exact count for anything that people write.
+//! exactly takes a tokenizer of forty megabytes, so both functions here estimate: [`tokens`] reads
+//! the text and is above the exact count for anything that people write, which bounds what a server
+//! may say; [`tokens_of_size`] knows only the number of bytes and is right on average, which is what
+//! statistics need.
 
 use std::borrow::Cow;
 
@@ -20,6 +22,15 @@ fn weight(character: char) -> usize {
         '\u{800}'..='\u{ffff}' => TOKEN * 3 / 2,
         _ => TOKEN * 3,
     }
+}
+
+/// Bytes of text that make up one token, on average over programs, tool definitions and results.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// Estimates the tokens of a text of this many bytes.
+#[must_use]
+pub fn tokens_of_size(bytes: u64) -> u64 {
+    bytes.div_ceil(BYTES_PER_TOKEN)
 }
 
 /// An estimate of the tokens of a text that is rather too high than too low.

@@ -11,20 +11,14 @@ use sha2::{Digest, Sha256};
 
 use super::texts::{Excerpt, Place, Texts};
 
-/// Bytes of a result that its tokens are estimated from.
-const RESULT_SAMPLE: usize = 4 * 1024;
-
-/// Bytes of an answer likewise.
-const ANSWER_SAMPLE: usize = 64 * 1024;
-
 /// Bytes of arguments that are kept for a record until there is time to hash them.
 const ARGUMENTS: usize = 16 * 1024;
 
 /// Bytes of arguments that are kept in any case, for the outcome of a run that fails.
 const BRIEF_ARGUMENTS: usize = 200;
 
-/// Bytes of arguments and results that the samples of one run may take.
-const SAMPLES: usize = 512 * 1024;
+/// Bytes of arguments that the record of one run may take until they are hashed.
+const UNHASHED: usize = 512 * 1024;
 
 /// Bytes of arguments and results that a full record may take.
 const FULL: usize = 32 * 1024 * 1024;
@@ -77,8 +71,8 @@ pub(crate) struct LoggedEnd {
 pub(crate) enum Depth {
     /// Nothing: the run is not recorded.
     None,
-    /// What metadata and the count of tokens need.
-    Sample,
+    /// Names, times, sizes and hashes.
+    Metadata,
     /// Everything.
     Full,
 }
@@ -95,9 +89,10 @@ pub(crate) struct LoggedCalls {
     pub(crate) calls: Vec<LoggedCall>,
     /// How many began after those.
     pub(crate) more: u64,
-    /// What it printed, and the answer as its agent reads it.
+    /// What it printed.
     pub(crate) output: Place,
-    pub(crate) answer: Place,
+    /// Bytes of the answer as its agent reads it.
+    pub(crate) answer_bytes: usize,
 }
 
 impl LoggedCalls {
@@ -111,7 +106,7 @@ impl LoggedCalls {
             calls: Vec::new(),
             more: 0,
             output: Place::default(),
-            answer: Place::default(),
+            answer_bytes: 0,
         }
     }
 
@@ -127,7 +122,7 @@ impl LoggedCalls {
             self.more += 1;
             return LogEntry(None);
         }
-        let room = self.room(ARGUMENTS).max(self.whole_room()).max(BRIEF_ARGUMENTS);
+        let room = self.arguments_room().max(self.whole_room()).max(BRIEF_ARGUMENTS);
         let arguments = Excerpt::whole(call.arguments.get()).within(room);
         let is_hashed = self.depth != Depth::None && !arguments.is_whole();
         let hash = is_hashed.then(|| Box::new(Sha256::digest(call.arguments.get()).into()));
@@ -155,7 +150,7 @@ impl LoggedCalls {
     pub(super) fn end(&mut self, LogEntry(entry): LogEntry, now: Duration, result: &CallResult) {
         self.completed += u64::from(result.is_ok());
         let Some(entry) = entry else { return };
-        let room = self.room(RESULT_SAMPLE);
+        let room = self.full_room();
         let whole_room = self.whole_room();
         let mut keep = |text, room| self.texts.keep(Excerpt::whole(text), room);
         let mut kept = None;
@@ -229,39 +224,26 @@ impl LoggedCalls {
     pub(crate) fn conclude(&mut self, output: &str, answer: &str) {
         let room = if self.depth == Depth::Full { FULL_OUTPUT } else { 0 };
         self.output = self.texts.keep(Excerpt::whole(output), room);
-        self.answer = self.texts.keep(Excerpt::whole(answer), ANSWER_SAMPLE);
+        self.answer_bytes = answer.len();
     }
 
     pub(crate) fn text(&self, place: Place) -> Excerpt<'_> {
         self.texts.get(place)
     }
 
-    /// Leaves only what tokens are counted from.
-    pub(crate) fn thin(&mut self) {
-        if self.depth == Depth::Sample && self.detail == Detail::Brief {
-            return;
-        }
-        (self.depth, self.detail) = (Depth::Sample, Detail::Brief);
-        let all = std::mem::take(&mut self.texts);
-        for number in 0..self.calls.len() {
-            let room = (self.room(ARGUMENTS), self.room(RESULT_SAMPLE));
-            let Some(call) = self.calls.get_mut(number) else { break };
-            call.arguments = self.texts.keep(all.get(call.arguments), room.0);
-            if let Some(end) = &mut call.end {
-                end.value = None;
-                let (Ok((_, place)) | Err(place)) = &mut end.result;
-                *place = self.texts.keep(all.get(*place), room.1);
-            }
-        }
-        self.output = self.texts.keep(all.get(self.output), 0);
-        self.answer = self.texts.keep(all.get(self.answer), ANSWER_SAMPLE);
-    }
-
-    /// How much of the next text may be kept for the record.
-    fn room(&self, sample: usize) -> usize {
+    /// How many bytes of the next call's arguments the record needs.
+    fn arguments_room(&self) -> usize {
         match self.depth {
             Depth::None => 0,
-            Depth::Sample => sample.min(SAMPLES.saturating_sub(self.texts.bytes)),
+            Depth::Metadata => ARGUMENTS.min(UNHASHED.saturating_sub(self.texts.bytes)),
+            Depth::Full => self.full_room(),
+        }
+    }
+
+    /// How many bytes of the next text a full record may keep; no other record keeps any.
+    fn full_room(&self) -> usize {
+        match self.depth {
+            Depth::None | Depth::Metadata => 0,
             Depth::Full => FULL.saturating_sub(self.texts.bytes),
         }
     }
@@ -317,31 +299,35 @@ mod tests {
     }
 
     #[test]
-    fn a_full_record_is_thinned_to_samples() {
-        let mut log = LoggedCalls::new(Detail::Brief, Depth::Full);
+    fn a_full_record_has_everything_and_another_the_sizes() {
         let arguments = format!("{{\"a\":\"{}\"}}", "x".repeat(20_000));
-        for _ in 0..100 {
-            noted(&mut log, &arguments, Ok(ToolValue::Text("y".repeat(10_000))));
-        }
-        noted(&mut log, "{}", Ok(ToolValue::Nothing));
-        log.conclude("printed", "answered");
-        assert!(log.calls.iter().all(|call| call.hash.is_none()));
+        let logged = |depth| {
+            let mut log = LoggedCalls::new(Detail::Brief, depth);
+            for _ in 0..100 {
+                noted(&mut log, &arguments, Ok(ToolValue::Text("y".repeat(10_000))));
+            }
+            noted(&mut log, "{}", Ok(ToolValue::Nothing));
+            log.conclude("printed", "answered");
+            log
+        };
+        let full = logged(Depth::Full);
+        assert!(full.calls.iter().all(|call| call.hash.is_none()));
         let mut whole = vec![[(20_008, 20_008), (10_000, 10_000)]; 100];
         whole.push([(2, 2), (0, 0)]);
-        assert_eq!(all_kept(&log), whole);
-        assert_eq!(log.text(log.output).text, "printed");
+        assert_eq!(all_kept(&full), whole);
+        assert_eq!((full.text(full.output).text, full.answer_bytes), ("printed", 8));
 
-        log.thin();
-        let thinned = all_kept(&log);
-        assert_eq!(thinned[0], [(16 * 1024, 20_008), (4 * 1024, 10_000)]);
-        assert_eq!(thinned[99], [(0, 20_008), (0, 10_000)]);
-        assert_eq!(kept(&log, log.output), (0, 7));
-        assert_eq!(log.text(log.answer).text, "answered");
+        let metadata = logged(Depth::Metadata);
+        let kept = all_kept(&metadata);
+        assert_eq!(kept[0], [(16 * 1024, 20_008), (0, 10_000)]);
+        assert_eq!(kept[99], [(BRIEF_ARGUMENTS, 20_008), (0, 10_000)]);
+        assert_eq!((metadata.output.bytes, metadata.answer_bytes), (7, 8));
+        assert_eq!(metadata.text(metadata.output).text, "");
     }
 
     #[test]
     fn errors_are_kept_where_results_no_longer_are() {
-        let mut log = LoggedCalls::new(Detail::Brief, Depth::Sample);
+        let mut log = LoggedCalls::new(Detail::Brief, Depth::Metadata);
         let failure = || ToolError::failed(&CallableName::new("mcp__s__t"), "no ".repeat(2_000));
         let written = failure().to_string().len();
         for _ in 0..200 {
@@ -352,7 +338,7 @@ mod tests {
         assert_eq!(all[199], [(2, 2), (0, 10_000)]);
         assert_eq!(all[200], [(2, 2), (SHORTEST_ERROR, written)]);
         // Of arguments that are not kept whole, the hash is there.
-        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(1_000));
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(ARGUMENTS));
         noted(&mut log, &long, Ok(ToolValue::Nothing));
         assert!(log.calls[0].hash.is_none() && log.calls[201].hash.is_some());
     }

@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
 
-use onecall_core::{Decision, EngineChoice, Failure, ToolSpec};
+use onecall_core::{Decision, EngineChoice, Failure, TextSizes, ToolSpec};
 use onecall_store::{CallFacts, RunDetail, RunRecord, RunSummary};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::recording::Finished;
 use super::redactor::Redactor;
-use super::savings::Worth;
 use crate::call_log::{Depth, Excerpt, LoggedCall, LoggedCalls};
 
 /// Bytes of a program, and of what an error says, that are kept.
@@ -19,13 +18,13 @@ const LONGEST_PROGRAM: usize = 1024 * 1024;
 const LONGEST_ERROR: usize = 1024;
 const LONGEST_NAME: usize = 200;
 
-/// Makes a record of a run and what was counted for it.
+/// Makes a record of a run and its sizes.
 pub(super) fn record(
     run: &Finished,
     depth: Depth,
     redactor: &Redactor,
     tools: &HashMap<&str, &Arc<ToolSpec>>,
-    (tokens, of_calls): Worth,
+    sizes: TextSizes,
 ) -> RunRecord {
     let about = &run.about;
     let clean = |text: &str, limit: usize| clean(redactor, text, limit);
@@ -37,21 +36,19 @@ pub(super) fn record(
         .log
         .calls
         .iter()
-        .enumerate()
-        .map(|(place, call)| CallFacts {
+        .map(|call| CallFacts {
             name: clean(call.name.as_str(), LONGEST_NAME),
             server: match spec_of(call) {
                 Some(spec) => spec.server.to_string(),
                 None => server_in(call.name.as_str()),
             },
-            tokens: of_calls.get(place).copied(),
             ..call_facts(&run.log, call, depth, redactor)
         })
         .collect();
     let failed = calls.iter().filter(|call| call.error.is_some()).count();
     let cached = calls.iter().filter(|call| call.cached).count();
     let detail = match depth {
-        Depth::None | Depth::Sample => RunDetail::Metadata,
+        Depth::None | Depth::Metadata => RunDetail::Metadata,
         Depth::Full => RunDetail::Full,
     };
     let error = run.result.as_ref().err().map(|failure| {
@@ -76,7 +73,8 @@ pub(super) fn record(
         failed_calls: whole(failed),
         cached_calls: whole(cached),
         // A single call saves nothing and costs nothing.
-        tokens: (!about.kind.is_single_call()).then_some(tokens),
+        sizes: (!about.kind.is_single_call()).then_some(sizes),
+        counted_tokens: None,
         detail,
     };
     let is_full = depth == Depth::Full;
@@ -123,7 +121,7 @@ fn call_facts(
         cached: call.end.as_ref().is_some_and(|end| end.is_cached),
         arguments: full(arguments),
         result: result.and_then(|(kind, text)| Some((kind.to_owned(), full(text)?))),
-        tokens: None,
+        counted_tokens: None,
     }
 }
 

@@ -1,21 +1,20 @@
 //! Turns runs that have ended into records, behind everybody's back.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
 use onecall_config::{Config, Records};
-use onecall_core::{RunId, Tokens, ToolSpec};
+use onecall_core::{TextSizes, ToolSpec};
 use onecall_store::{Retention, Timestamp, Writer};
-use tokio::sync::oneshot;
 
 use super::facts;
 use super::recording::{Finished, Underway};
 use super::redactor::Redactor;
-use super::savings::{Counter, IDLE};
+use super::savings::text_sizes;
 use crate::Directory;
 use crate::call_log::Depth;
 
@@ -26,14 +25,7 @@ const FULL_QUEUE: usize = 4;
 /// What is not needed any longer is removed after so many runs, and at the first.
 const PRUNE_EVERY: u64 = 100;
 
-/// Tokens are counted when no run has ended for this long: until then they are estimated, so
-/// that a process that lives for one program need not load the tokenizer.
-const SETTLED: Duration = Duration::from_secs(1);
-
-/// Or when so many runs have ended.
-const MOST_ESTIMATED: usize = 8;
-
-/// Where the tools of a run came from, for those who count what their definitions take.
+/// Where the tools of a run came from, for those who measure what their definitions take.
 #[derive(Clone)]
 pub(crate) enum Origin {
     /// From here; asked when there is time.
@@ -54,13 +46,13 @@ impl Origin {
     }
 }
 
-/// Records runs, and counts what they were worth.
+/// Records runs, and measures what their agents read and wrote.
 pub struct Recorder {
     /// Whether agents are told what a program saved.
     tells: bool,
     state: Arc<State>,
     /// Gone once it is closed.
-    queue: Mutex<Option<SyncSender<Job>>>,
+    queue: Mutex<Option<SyncSender<Finished>>>,
     finished: Mutex<Receiver<()>>,
     /// Runs that have not ended, and some that have.
     underway: Mutex<Vec<Weak<Underway>>>,
@@ -71,13 +63,9 @@ struct State {
     retention: Retention,
     store: Option<Arc<Writer>>,
     redactor: Mutex<Redactor>,
-    own_definitions: Mutex<String>,
+    /// Bytes of the tools that agents are shown of onecall.
+    own_definitions: AtomicUsize,
     lost: AtomicU64,
-}
-
-struct Job {
-    run: Finished,
-    counted: Option<oneshot::Sender<Tokens>>,
 }
 
 impl Recorder {
@@ -95,19 +83,17 @@ impl Recorder {
             retention: Retention { keep: config.store.keep, max_bytes: config.store.max_bytes },
             store,
             redactor: Mutex::new(Redactor::of(config)),
-            own_definitions: Mutex::default(),
+            own_definitions: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
         });
         let room = if records == Records::Full { FULL_QUEUE } else { QUEUE };
-        let (queue, jobs) = mpsc::sync_channel(room);
+        let (queue, runs) = mpsc::sync_channel(room);
         let (finish, finished) = mpsc::sync_channel(1);
         let of_thread = Arc::clone(&state);
         let started = thread::Builder::new().name("records".to_owned()).spawn(move || {
-            // Nobody waits for it, unless agents are told.
-            if !tells {
-                _ = rustix::process::setpriority_process(None, 19);
-            }
-            of_thread.work(&jobs);
+            // Nothing waits for it.
+            _ = rustix::process::setpriority_process(None, 19);
+            of_thread.work(&runs);
             _ = finish.send(());
         });
         if let Err(error) = &started {
@@ -119,9 +105,9 @@ impl Recorder {
         Some(Arc::new(Self { tells, state, queue, finished, underway }))
     }
 
-    /// What agents are shown of us, as JSON: a part of what they spend.
-    pub fn set_own_definitions(&self, definitions: String) {
-        *lock(&self.state.own_definitions) = definitions;
+    /// Sets how many bytes the tools have that agents are shown of onecall: a part of what they spend.
+    pub fn set_own_definitions(&self, bytes: usize) {
+        self.state.own_definitions.store(bytes, Ordering::Relaxed);
     }
 
     /// Takes out the secrets of another configuration, too.
@@ -134,17 +120,17 @@ impl Recorder {
         self.state.depth()
     }
 
-    /// Has a run recorded. What it was worth comes back if agents are told.
-    pub(super) fn submit(&self, run: Finished) -> Option<oneshot::Receiver<Tokens>> {
-        let (counted, count) = self.tells.then(oneshot::channel).unzip();
-        // After the end nobody is there to record.
-        let queue = lock(&self.queue).clone()?;
-        if queue.try_send(Job { run, counted }).is_err()
+    /// Has a run recorded. Its sizes come back if agents are told what they saved.
+    pub(super) fn submit(&self, run: Finished) -> Option<TextSizes> {
+        let sizes = self.tells.then(|| self.state.text_sizes(&run, &run.origin.tools()));
+        // After the end there is no thread that records.
+        if let Some(queue) = lock(&self.queue).as_ref()
+            && queue.try_send(run).is_err()
             && self.state.lost.fetch_add(1, Ordering::Relaxed) == 0
         {
             tracing::warn!("runs end faster than they are recorded; some will be missing");
         }
-        count
+        sizes
     }
 
     /// Remembers a run that has begun.
@@ -168,74 +154,35 @@ impl Recorder {
 
 impl State {
     fn depth(&self) -> Depth {
-        if self.records == Records::Full { Depth::Full } else { Depth::Sample }
+        match self.records {
+            Records::Off => Depth::None,
+            Records::Metadata => Depth::Metadata,
+            Records::Full => Depth::Full,
+        }
     }
 
-    fn work(&self, jobs: &Receiver<Job>) {
-        let mut counter = Counter::default();
-        let mut recorded = 0;
-        // Runs whose tokens were estimated, until there is time to count them.
-        let mut estimated = Vec::new();
-        loop {
-            let wait = if estimated.is_empty() { IDLE } else { SETTLED };
-            match jobs.recv_timeout(wait) {
-                Ok(job) => {
-                    estimated.extend(self.record(job, &mut counter));
-                    if recorded % PRUNE_EVERY == 0 {
-                        self.prune();
-                    }
-                    recorded += 1;
-                    if estimated.len() == MOST_ESTIMATED {
-                        self.count(&mut counter, estimated.drain(..));
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) if estimated.is_empty() => counter.rest(),
-                Err(RecvTimeoutError::Timeout) => self.count(&mut counter, estimated.drain(..)),
-                // A process that ends at once does not wait for the tokenizer.
-                Err(RecvTimeoutError::Disconnected) => return,
+    fn work(&self, runs: &Receiver<Finished>) {
+        for (recorded, run) in (0_u64..).zip(runs) {
+            self.record(&run);
+            if recorded % PRUNE_EVERY == 0 {
+                self.prune();
             }
         }
     }
 
-    /// Records a run; it comes back if its tokens remain to be counted.
-    fn record(
-        &self,
-        Job { mut run, counted }: Job,
-        counter: &mut Counter,
-    ) -> Option<(RunId, Finished)> {
-        if counted.is_some() {
-            counter.prepare();
-        }
+    fn text_sizes(&self, run: &Finished, tools: &[Arc<ToolSpec>]) -> TextSizes {
+        text_sizes(run, tools, self.own_definitions.load(Ordering::Relaxed))
+    }
+
+    fn record(&self, run: &Finished) {
+        let Some(store) = &self.store else { return };
         let tools = run.origin.tools();
-        let definitions = lock(&self.own_definitions).clone();
-        let worth = counter.count(&run, &tools, &definitions);
-        if let Some(counted) = counted {
-            // Whoever asked may have stopped waiting.
-            _ = counted.send(worth.0);
-        }
-        let store = self.store.as_ref()?;
+        let sizes = self.text_sizes(run, &tools);
         let redactor = lock(&self.redactor).clone();
         let by_name: HashMap<_, _> =
             tools.iter().map(|spec| (spec.callable.as_str(), spec)).collect();
-        let record = facts::record(&run, self.depth(), &redactor, &by_name, worth);
-        let id = record.run.id.clone();
+        let record = facts::record(run, self.depth(), &redactor, &by_name, sizes);
         store.submit(record.stored_bytes(), move |store| store.put_run(&record));
-        run.log.thin();
-        let is_uncounted = !counter.is_ready() && !run.about.kind.is_single_call();
-        is_uncounted.then_some((id, run))
-    }
-
-    /// Counts the tokens of runs that are recorded already.
-    fn count(&self, counter: &mut Counter, runs: impl Iterator<Item = (RunId, Finished)>) {
-        counter.prepare();
-        let definitions = lock(&self.own_definitions).clone();
-        for (id, run) in runs {
-            let (tokens, calls) = counter.count(&run, &run.origin.tools(), &definitions);
-            if let Some(store) = self.store.as_ref().filter(|_| counter.is_ready()) {
-                let bytes = size_of_val(calls.as_slice());
-                store.submit(bytes, move |store| store.put_tokens(&id, tokens, &calls));
-            }
-        }
     }
 
     fn prune(&self) {

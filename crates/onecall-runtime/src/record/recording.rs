@@ -3,16 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use onecall_core::{EngineChoice, Failure, Language, Outcome, Program, RunId, RunKind, Tokens};
+use onecall_core::{EngineChoice, Failure, Language, Outcome, Program, RunId, RunKind, TextSizes};
 use onecall_store::Timestamp;
-use tokio::sync::oneshot;
 
 use super::recorder::{Origin, Recorder};
 use crate::Observer;
 use crate::call_log::{CallLog, LoggedCalls};
-
-/// How long an answer waits for the count of what it saved.
-const COUNTING: Duration = Duration::from_secs(3);
 
 /// Makes a record of a run and its log when the run has ended. A run that is dropped before was
 /// cancelled.
@@ -87,14 +83,14 @@ impl Recording {
         Self { id, recorder: Arc::clone(recorder), run }
     }
 
-    /// Hands the run over. What it was worth can be waited for if agents are told so.
+    /// Hands the run over to be recorded. Its sizes come back if agents are told what they saved.
     pub(crate) fn finish(
         &self,
         outcome: &Outcome,
         answer: impl FnOnce() -> String,
         engine: Option<EngineChoice>,
         origin: Origin,
-    ) -> Option<Counting> {
+    ) -> Option<TextSizes> {
         let mut run = self.run.hand_over()?;
         run.about.engine = engine;
         run.log.conclude(&outcome.stdout.text, &answer());
@@ -104,7 +100,7 @@ impl Recording {
             origin,
             ..run
         };
-        self.recorder.submit(finished).map(Counting)
+        self.recorder.submit(finished)
     }
 }
 
@@ -123,20 +119,10 @@ impl Underway {
     }
 }
 
-/// What a run was worth, while it is counted.
-pub(crate) struct Counting(oneshot::Receiver<Tokens>);
-
-impl Counting {
-    /// Waits for the count, but not for long.
-    pub(crate) async fn done(self) -> Option<Tokens> {
-        tokio::time::timeout(COUNTING, self.0).await.ok()?.ok()
-    }
-}
-
 impl Drop for Recording {
     fn drop(&mut self) {
         if let Some(run) = self.run.hand_over() {
-            drop(self.recorder.submit(run));
+            self.recorder.submit(run);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use onecall_core::{RunId, Tokens};
+use onecall_core::{RunId, TextSizes, Tokens};
 use rusqlite::{Connection, Row, ToSql, Transaction, params};
 use serde_json::Value;
 
@@ -15,7 +15,8 @@ use crate::{
 /// In the order of [`summary`].
 const SUMMARY: &str = "id, started_ms, client, kind, language, engine, session, program_sha256, \
     outcome, error_kind, error_message, duration_us, output_bytes, output_truncated, calls, \
-    failed_calls, cached_calls, direct_tokens, onecall_tokens, tokens_estimated, detail";
+    failed_calls, cached_calls, direct_tokens, onecall_tokens, tokens_estimated, detail, \
+    direct_bytes, onecall_bytes";
 
 /// In the order of [`call`].
 const CALL: &str = "calls.name, server, arguments_sha256, arguments_bytes, result_bytes, \
@@ -36,22 +37,6 @@ impl Runs for SqliteStore {
         self.write(|transaction| {
             insert_run(transaction, record)?;
             insert_calls(transaction, &record.run.id, &record.calls)
-        })
-    }
-
-    fn put_tokens(&self, id: &RunId, tokens: Tokens, calls: &[u64]) -> Result<(), StoreError> {
-        self.write(|transaction| {
-            transaction.execute(
-                "UPDATE runs SET direct_tokens = ?2, onecall_tokens = ?3, tokens_estimated = ?4
-                 WHERE id = ?1",
-                params![id.as_str(), whole(tokens.direct), whole(tokens.onecall), tokens.estimated],
-            )?;
-            let mut statement = transaction
-                .prepare("UPDATE calls SET tokens = ?3 WHERE run_id = ?1 AND position = ?2")?;
-            for (position, tokens) in (0_i64..).zip(calls) {
-                statement.execute(params![id.as_str(), position, whole(*tokens)])?;
-            }
-            Ok(())
         })
     }
 
@@ -147,7 +132,7 @@ fn insert_run(transaction: &Transaction<'_>, record: &RunRecord) -> rusqlite::Re
         None => (None, None),
     };
     let argv = (!record.argv.is_empty()).then(|| Value::from(record.argv.as_slice()).to_string());
-    let values: [&dyn ToSql; 26] = [
+    let values: [&dyn ToSql; 28] = [
         &run.id.as_str(),
         &run.started.0,
         &run.client,
@@ -165,10 +150,12 @@ fn insert_run(transaction: &Transaction<'_>, record: &RunRecord) -> rusqlite::Re
         &whole(run.call_count),
         &whole(run.failed_calls),
         &whole(run.cached_calls),
-        &run.tokens.map(|tokens| whole(tokens.direct)),
-        &run.tokens.map(|tokens| whole(tokens.onecall)),
-        &run.tokens.map(|tokens| tokens.estimated),
+        &run.counted_tokens.map(|tokens| whole(tokens.direct)),
+        &run.counted_tokens.map(|tokens| whole(tokens.onecall)),
+        &run.counted_tokens.map(|tokens| tokens.estimated),
         &run.detail.name(),
+        &run.sizes.map(|sizes| whole(sizes.direct)),
+        &run.sizes.map(|sizes| whole(sizes.onecall)),
         &record.program,
         &record.output,
         &record.tools,
@@ -210,7 +197,7 @@ fn insert_calls(
             call.duration.map(microseconds),
             call.error,
             call.cached,
-            call.tokens.map(whole),
+            call.counted_tokens.map(whole),
             call.denied_by,
             call.arguments,
             result_kind,
@@ -224,8 +211,8 @@ fn whole_run(connection: &Connection, id: &str) -> rusqlite::Result<RunRecord> {
     let statement =
         format!("SELECT {SUMMARY}, program, output, tools, argv FROM runs WHERE id = ?1");
     let mut record = connection.query_row(&statement, params![id], |row| {
-        let (program, output, tools) = (row.get(21)?, row.get(22)?, row.get(23)?);
-        let argv: Option<String> = row.get(24)?;
+        let (program, output, tools) = (row.get(23)?, row.get(24)?, row.get(25)?);
+        let argv: Option<String> = row.get(26)?;
         let argv = argv.and_then(|argv| serde_json::from_str(&argv).ok()).unwrap_or_default();
         Ok(RunRecord { run: summary(row)?, program, argv, output, tools, calls: Vec::new() })
     })?;
@@ -249,6 +236,8 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     let direct: Option<i64> = row.get(17)?;
     let onecall: Option<i64> = row.get(18)?;
     let estimated = row.get::<_, Option<bool>>(19)?.unwrap_or_default();
+    let direct_bytes: Option<i64> = row.get(21)?;
+    let onecall_bytes: Option<i64> = row.get(22)?;
     Ok(RunSummary {
         id: RunId::known(row.get::<_, String>(0)?),
         started: Timestamp(row.get(1)?),
@@ -266,7 +255,10 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         call_count: count(row.get(14)?),
         failed_calls: count(row.get(15)?),
         cached_calls: count(row.get(16)?),
-        tokens: direct.zip(onecall).map(|(direct, onecall)| Tokens {
+        sizes: direct_bytes
+            .zip(onecall_bytes)
+            .map(|(direct, onecall)| TextSizes { direct: count(direct), onecall: count(onecall) }),
+        counted_tokens: direct.zip(onecall).map(|(direct, onecall)| Tokens {
             direct: count(direct),
             onecall: count(onecall),
             estimated,
@@ -289,7 +281,7 @@ fn call(row: &Row<'_>) -> rusqlite::Result<CallFacts> {
         duration: row.get::<_, Option<i64>>(6)?.map(duration),
         error: row.get(7)?,
         cached: row.get(8)?,
-        tokens: row.get::<_, Option<i64>>(9)?.map(count),
+        counted_tokens: row.get::<_, Option<i64>>(9)?.map(count),
         denied_by: row.get(10)?,
         arguments: None,
         result: None,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use onecall_core::{RunId, Tokens, ToolValue};
+use onecall_core::{RunId, TextSizes, Tokens, ToolValue};
 use onecall_store::*;
 use rusqlite::Connection;
 use serde_json::value::RawValue;
@@ -60,7 +60,8 @@ fn run(id: &str, started: i64) -> RunRecord {
             call_count: 1,
             failed_calls: 0,
             cached_calls: 0,
-            tokens: Some(Tokens { direct: 10, onecall: 4, estimated: true }),
+            sizes: Some(TextSizes { direct: 40, onecall: 16 }),
+            counted_tokens: None,
             detail: RunDetail::Full,
         },
         program: "print(1)".to_owned(),
@@ -79,7 +80,7 @@ fn run(id: &str, started: i64) -> RunRecord {
             cached: true,
             arguments: Some("{}".to_owned()),
             result: Some(("json".to_owned(), "1".to_owned())),
-            tokens: Some(5),
+            counted_tokens: None,
         }],
     }
 }
@@ -98,7 +99,9 @@ fn a_run_comes_back_as_it_was() {
     let mut failed = run("b2", 2_000);
     failed.run.outcome = "raised".to_owned();
     failed.run.error = Some(("ValueError".to_owned(), "no".to_owned()));
-    failed.run.tokens = None;
+    failed.run.sizes = None;
+    failed.run.counted_tokens = Some(Tokens { direct: 99, onecall: 9, estimated: false });
+    failed.calls[0].counted_tokens = Some(88);
     failed.calls[0].name = "mcp__x__y".to_owned();
     place.open().put_run(&run("b1", 1_000)).unwrap();
     place.open().put_run(&failed).unwrap();
@@ -117,10 +120,6 @@ fn a_run_comes_back_as_it_was() {
     let since = Some(Timestamp(1_500));
     assert_eq!(filtered(RunFilter { since, ..RunFilter::default() }), ["b2"]);
     assert_eq!(filtered(RunFilter { limit: Some(1), ..RunFilter::default() }), ["b2"]);
-    let counted = Tokens { direct: 99, onecall: 9, estimated: false };
-    store.put_tokens(&RunId::known("b1"), counted, &[88]).unwrap();
-    let Found::One(corrected) = store.find_run("b1").unwrap() else { panic!("it is there") };
-    assert_eq!((corrected.run.tokens, corrected.calls[0].tokens), (Some(counted), Some(88)));
     let mut calls = Vec::new();
     store.each_call(since, &mut |id, call| calls.push((id.to_string(), call.name))).unwrap();
     assert_eq!(calls, [("b2".to_owned(), "mcp__x__y".to_owned())]);
@@ -259,7 +258,9 @@ fn make_older(place: &Place, version: u8) {
     let added = [
         "ALTER TABLE runs DROP COLUMN argv",
         "DROP TABLE listings",
-        "ALTER TABLE calls DROP COLUMN denied_by",
+        "ALTER TABLE calls DROP COLUMN denied_by;
+         ALTER TABLE runs DROP COLUMN direct_bytes;
+         ALTER TABLE runs DROP COLUMN onecall_bytes",
     ];
     let connection = Connection::open(place.file()).unwrap();
     for statement in added.iter().skip(usize::from(version) - 1) {
@@ -269,18 +270,36 @@ fn make_older(place: &Place, version: u8) {
 }
 
 #[test]
+fn tokens_are_those_that_were_counted_or_else_estimated() {
+    let estimated = run("a", 1);
+    let tokens = Tokens { direct: 10, onecall: 4, estimated: true };
+    assert_eq!(estimated.run.tokens(), Some(tokens));
+    // Its name, two bytes of arguments and one of a result.
+    assert_eq!(estimated.calls[0].tokens(), 14_u64.div_ceil(4));
+    let counted = Tokens { direct: 99, onecall: 9, estimated: false };
+    let mut older = run("b", 1);
+    older.run.counted_tokens = Some(counted);
+    older.calls[0].counted_tokens = Some(88);
+    assert_eq!((older.run.tokens(), older.calls[0].tokens()), (Some(counted), 88));
+}
+
+#[test]
 fn an_older_store_is_brought_up_to_date() {
     let place = Place::new();
-    place.open().put_run(&run("a", 1)).unwrap();
+    let counted = Tokens { direct: 99, onecall: 9, estimated: false };
+    let mut first = run("a", 1);
+    first.run.counted_tokens = Some(counted);
+    place.open().put_run(&first).unwrap();
     make_older(&place, 1);
     let store = place.open();
     store.put_run(&run("b", 2)).unwrap();
-    let argv = |id: &str| match store.find_run(id).unwrap() {
-        Found::One(record) => record.argv,
+    let found = |id: &str| match store.find_run(id).unwrap() {
+        Found::One(record) => *record,
         other => panic!("{other:?}"),
     };
-    assert_eq!(argv("a"), [""; 0]);
-    assert_eq!(argv("b"), run("b", 2).argv);
+    let (a, b) = (found("a"), found("b"));
+    assert_eq!((a.argv.as_slice(), a.run.tokens(), a.run.sizes), (&[][..], Some(counted), None));
+    assert_eq!((b.argv, b.run.sizes), (run("b", 2).argv, run("b", 2).run.sizes));
 }
 
 #[test]

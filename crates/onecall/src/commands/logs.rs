@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use dialoguer::console::style;
-use onecall_config::{Logs, Surroundings};
+use onecall_config::Logs;
 use onecall_core::nearest::nearest;
 use onecall_core::text::{visible, visible_json, visible_line};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -124,8 +124,7 @@ impl Wanted {
             Self::Gateway => " of gateways".to_owned(),
             Self::Server(name) => format!(" of '{name}'"),
         };
-        let config = onecall_config::load(global.config.as_deref(), &Surroundings::of_process());
-        if config.is_ok_and(|loaded| loaded.config.logs == Logs::Off) {
+        if global.loaded().is_ok_and(|loaded| loaded.config.logs == Logs::Off) {
             return format!("There are no logs{of}: the configuration has `logs: off`");
         }
         format!(

@@ -25,8 +25,8 @@ To add it to a client, press Ctrl-C and run `onecall install CLIENT`, for exampl
 /// Serves until the client leaves or a signal arrives.
 pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCode> {
     let http = http.settings()?;
-    let followed = Followed::new(global.config.clone());
     let loaded = setup::load(global)?;
+    let followed = Followed::new(global, &loaded);
     let runtime = setup::tokio_runtime()?;
     let served = runtime.block_on(async {
         match http {
@@ -53,11 +53,10 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
 
 /// A gateway that gets ready for its first program and follows its configuration.
 fn gateway(loaded: Loaded, followed: Followed) -> anyhow::Result<Arc<Gateway>> {
-    let (config, source) = (loaded.config.clone(), loaded.source.clone());
     let gateway =
         setup::gateway_with(loaded, ServerStart::AtOnce, setup::downloads().in_background())?;
     let warming = Arc::clone(&gateway);
     tokio::spawn(async move { warming.warm_up().await });
-    tokio::spawn(followed.keep(Arc::clone(&gateway), config, source));
+    tokio::spawn(followed.keep(Arc::clone(&gateway)));
     Ok(gateway)
 }

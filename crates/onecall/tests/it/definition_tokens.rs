@@ -8,7 +8,7 @@ use testkit::bins;
 use testkit::mcp::{PROTOCOL, Session};
 use testkit::rpc::Client;
 
-use crate::support::{Gateway, Home, fixture};
+use crate::support::{Gateway, Home, finish, fixture};
 
 fn tokens(text: &str) -> usize {
     tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
@@ -93,6 +93,43 @@ fn all_definitions_together_stay_small() {
         gateway.session.list_tools().iter().map(|tool| tokens(&tool.to_string())).sum();
     println!("all definitions, the optional ones too: {all} tokens");
     assert!(all < 1_500, "{all}");
+}
+
+/// The demo has no tokenizer: its texts are the same every time, and their tokens are in its source.
+#[test]
+fn the_tokens_that_the_demo_shows_are_those_of_its_texts() {
+    let home = Home::with_config(&json!({ "servers": [] }));
+    let shown = finish(home.onecall(&["demo"])).stdout;
+    let row = |name: &str| -> Vec<usize> {
+        let line = shown.lines().find_map(|line| line.strip_prefix(name));
+        let words = line.unwrap_or_else(|| panic!("no {name} in {shown}")).split_ascii_whitespace();
+        words.filter_map(|word| word.parse().ok()).collect()
+    };
+    let mut server = Session::open(home.onecall(&["demo-server"]));
+    let mut direct = vec![Value::from(server.list_tools()).to_string()];
+    for ticker in ["ACME", "GLOBEX", "INITECH"] {
+        let query = format!("{ticker} revenue outlook");
+        for (tool, arguments) in [
+            ("query_financials", json!({ "ticker": ticker, "quarters": 40 })),
+            ("stock_quote", json!({ "ticker": ticker })),
+            ("search_docs", json!({ "query": query, "limit": 5 })),
+        ] {
+            direct.push(format!("mcp__demo__{tool} {arguments}"));
+            direct.push(server.call_tool(tool, arguments).text);
+        }
+    }
+    let mut gateway = Session::open(home.configured(&["serve"]));
+    let (_, answer) = shown.split_once("What comes back to the model").unwrap();
+    let answer = answer.lines().skip(2).map_while(|line| line.strip_prefix("    "));
+    let ours = [
+        Value::from(gateway.list_tools()).to_string(),
+        include_str!("../src/demo/program.py").to_owned(),
+        answer.map(|line| format!("{line}\n")).collect(),
+    ];
+    let bytes = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();
+    let counted = |texts: &[String]| texts.iter().map(|text| tokens(text)).sum::<usize>();
+    assert_eq!(row("bytes "), [bytes(&direct), bytes(&ours)]);
+    assert_eq!(row("tokens (o200k) "), [counted(&direct), counted(&ours)]);
 }
 
 /// A gateway to the tools of published servers, of which the catalog's tests have a copy.

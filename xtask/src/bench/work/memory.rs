@@ -1,5 +1,5 @@
 //! Memory of the gateway and of every process below it, before the first program
-//! and after two hundred.
+//! and after a thousand, each of which calls a tool and is recorded.
 
 use std::fs;
 use std::thread;
@@ -7,21 +7,22 @@ use std::time::Duration;
 
 use testkit::process::{self, Process};
 
-use super::HELLO;
 use crate::bench::rounds::Samples;
 use crate::bench::section::{Section, Unit};
 use crate::bench::server::Server;
 use crate::bench::subject::Subject;
 
-const PROGRAMS: u32 = 200;
+const PROGRAMS: u32 = 1_000;
+
+const PROGRAM: &str = "print(await mcp__fixture__add(a=1, b=2))";
 
 /// For the zygote to import its modules and the waiting workers to warm up.
 const SETTLED: Duration = Duration::from_secs(1);
 
 const BEFORE: &str = "gateway, before the first program";
-const AFTER: &str = "gateway, after 200 programs";
+const AFTER: &str = "gateway, after 1,000 programs";
 const ZYGOTE: &str = "zygote";
-const ZYGOTE_AFTER: &str = "zygote, after 200 programs";
+const ZYGOTE_AFTER: &str = "zygote, after 1,000 programs";
 const WORKER: &str = "a waiting worker";
 const WORKER_PRIVATE: &str = "a waiting worker, private pages only";
 const TOTAL: &str = "all processes, private pages only";
@@ -35,7 +36,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
         let mut gateway = Server::start(subject.serve(&[])?)?;
         thread::sleep(SETTLED);
         let before = Footprint::of(&gateway)?;
-        gateway.run_in_a_row(PROGRAMS, HELLO, "hello")?;
+        gateway.run_in_a_row(PROGRAMS, PROGRAM, "3")?;
         thread::sleep(SETTLED);
         let after = Footprint::of(&gateway)?;
         let values = [
@@ -64,6 +65,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
          private pages are what a process costs by itself."
     ));
     section.promise_at_most("resident before the first program", BEFORE, 25e6);
+    section.promise_at_most("resident after 1,000 programs", AFTER, 30e6);
     Ok(section)
 }
 

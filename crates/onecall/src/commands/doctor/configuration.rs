@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use onecall_config::{
-    Config, ConfigError, ConfigErrors, Format, Found, Loaded, Located, Origin, Overlap, Problem,
-    Surroundings, load, locate,
+    Config, ConfigError, ConfigErrors, Format, Found, Loaded, Origin, Overlap, Problem,
+    Surroundings, locate,
 };
 use serde_json::{Value, json};
 
@@ -26,9 +26,12 @@ pub(super) struct Reading {
 }
 
 pub(super) fn read(global: &Global) -> Reading {
-    let (explicit, surroundings) = (global.config.as_deref(), Surroundings::of_process());
-    let (found, warnings, loaded) = match locate(explicit, &surroundings) {
-        Ok(Located { found, warnings }) => (found, warnings, load(explicit, &surroundings)),
+    let surroundings = Surroundings::of_process();
+    let (found, warnings, loaded) = match locate(global.config.as_deref(), &surroundings) {
+        Ok(located) => {
+            let loaded = located.load(&surroundings).map_err(ConfigError::from);
+            (located.found, located.warnings, loaded)
+        }
         Err(error) => (None, Vec::new(), Err(error)),
     };
     let is_valid = loaded.is_ok();

@@ -25,7 +25,7 @@ pub(super) fn summary(run: &RunSummary) -> Value {
         "calls": run.call_count,
         "failed_calls": run.failed_calls,
         "cached_calls": run.cached_calls,
-        "tokens": run.tokens.map(tokens),
+        "tokens": run.tokens().map(tokens),
         "detail": run.detail.name(),
     })
 }
@@ -52,7 +52,7 @@ fn call(call: &CallFacts) -> Value {
         "arguments_sha256": call.arguments_hash,
         "arguments_bytes": call.arguments_bytes,
         "result_bytes": call.result_bytes,
-        "tokens": call.tokens,
+        "tokens": call.tokens(),
         "arguments": call.arguments,
         "result": call.result.as_ref().map(|(_, text)| text),
     })

@@ -85,7 +85,7 @@ fn rows(runs: &[RunSummary], now: Timestamp, width: usize) -> String {
 
 fn saved(run: &RunSummary) -> String {
     let about = |estimated| if estimated { "~" } else { "" };
-    run.tokens.map_or("-".to_owned(), |tokens| {
+    run.tokens().map_or("-".to_owned(), |tokens| {
         format!("{}{}", about(tokens.estimated), amount(tokens.saved()))
     })
 }

@@ -101,7 +101,7 @@ fn calls(run: &RunSummary) -> String {
 }
 
 fn tokens(run: &RunSummary) -> String {
-    let Some(tokens) = run.tokens else { return String::new() };
+    let Some(tokens) = run.tokens() else { return String::new() };
     let about = if tokens.estimated { "about " } else { "" };
     format!(
         "{about}{} instead of {} with direct calls: {} saved",

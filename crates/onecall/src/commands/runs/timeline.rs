@@ -167,7 +167,7 @@ mod tests {
             cached,
             arguments: None,
             result: None,
-            tokens: None,
+            counted_tokens: None,
         }
     }
 

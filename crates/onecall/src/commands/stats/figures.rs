@@ -21,7 +21,7 @@ const NARROW: usize = 80;
 const LEGEND: &str = "\
 Times of days are those of runs, the others those of calls. TOKENS is what calls and results would \
 have taken in a model's context; SAVED is that and the tools' definitions, less what onecall took, \
-for the runs of agents. ~ stands for figures with estimates in them.";
+for the runs of agents. ~ stands for estimates from sizes, at four bytes to a token.";
 
 /// The figures of some time.
 #[derive(Default)]
@@ -58,9 +58,8 @@ impl Sum {
         self.errors += run.failed_calls;
         self.cached += run.cached_calls;
         self.durations.push(run.duration);
-        let is_of_agent = run.client != COMMAND_LINE && run.tokens.is_some();
-        self.agent_runs += u64::from(is_of_agent);
-        if let Some(tokens) = run.tokens.filter(|_| is_of_agent) {
+        if let Some(tokens) = run.tokens().filter(|_| run.client != COMMAND_LINE) {
+            self.agent_runs += 1;
             self.direct_tokens += tokens.direct;
             self.saved_tokens = self.saved_tokens.saturating_add(tokens.saved());
             self.estimated |= tokens.estimated;
@@ -75,7 +74,8 @@ impl Sum {
         self.errors += u64::from(call.error.is_some());
         self.cached += u64::from(call.cached);
         self.durations.extend(call.duration);
-        self.direct_tokens += call.tokens.unwrap_or(0);
+        self.direct_tokens += call.tokens();
+        self.estimated |= call.counted_tokens.is_none();
     }
 
     fn runs(&self) -> u64 {
@@ -109,6 +109,11 @@ impl Sum {
                 format!(", {about}{more} tokens more than the {direct} of direct calls")
             }
         }
+    }
+
+    /// A number of tokens, with a mark if estimates are in it.
+    fn marked(&self, tokens: i64) -> String {
+        format!("{}{}", if self.estimated { "~" } else { "" }, amount(tokens))
     }
 
     fn shown_percentile(&self, percent: usize) -> String {
@@ -210,10 +215,9 @@ fn days(days: &BTreeMap<String, Sum>, width: usize) -> String {
         .rev()
         .take(MOST_ROWS)
         .map(|(day, sum)| {
-            let saved = match (sum.agent_runs, sum.estimated) {
-                (0, _) => "-".to_owned(),
-                (_, true) => format!("~{}", amount(sum.saved_tokens)),
-                (_, false) => amount(sum.saved_tokens),
+            let saved = match sum.agent_runs {
+                0 => "-".to_owned(),
+                _ => sum.marked(sum.saved_tokens),
             };
             vec![
                 day.clone(),
@@ -262,7 +266,7 @@ fn calls(heading: &str, sums: &BTreeMap<String, Sum>, width: usize) -> String {
                 sum.shown_percentile(50),
                 sum.shown_percentile(95),
                 percent(sum.cached, sum.calls),
-                amount(i64::try_from(sum.direct_tokens).unwrap_or(i64::MAX)),
+                sum.marked(i64::try_from(sum.direct_tokens).unwrap_or(i64::MAX)),
                 bar(sum.calls, most, BAR),
             ]
         })
