@@ -20,6 +20,7 @@ mod name;
 mod nonfinite;
 mod outcome;
 mod program;
+mod question;
 mod run_id;
 mod schema;
 pub mod text;
@@ -28,8 +29,8 @@ mod trace;
 mod value;
 
 pub use call::{
-    Answer, AnswerForm, AnswerOrigin, CallResult, Freshness, ResolvedCall, RunContext, RunKind,
-    ToolCall,
+    Answer, AnswerForm, AnswerOrigin, CallResult, Freshness, NodeCall, ResolvedCall, RunContext,
+    RunKind, ToolCall,
 };
 pub use caller::{
     Abilities, Caller, ClientId, ProgressChannel, ProgressReport, Question, QuestionChannel,
@@ -43,13 +44,14 @@ pub use host::{
 pub use name::{CallableName, ServerName, ToolName};
 pub use nonfinite::replace_nonfinite;
 pub use outcome::{
-    CallEnd, CallRecord, Calls, Denied, ErrorSummary, Failure, Observation, Outcome, Output, Shown,
-    ShownKind, Tokens,
+    CallEnd, CallRecord, Calls, Denied, ErrorSummary, Failure, Observation, Outcome, Output,
+    PlanPart, Shown, ShownKind, Tokens,
 };
 pub use program::{
     Detail, EngineChoice, Language, Limits, Program, SessionHandle, SessionKey, SessionLimits,
     SessionRequest, TotalLimits, Workspace, WorkspaceAccess,
 };
+pub use question::ProgramQuestion;
 pub use run_id::RunId;
 pub use schema::{OutputForm, Schema, wrapped_schema};
 pub use tool::{ToolAnnotations, ToolSpec};
