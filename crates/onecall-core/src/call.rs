@@ -19,6 +19,18 @@ pub struct ToolCall {
     pub freshness: Freshness,
 }
 
+/// One call of the program that carries out a plan: a node of the plan is called, which knows its
+/// tool.
+#[derive(Clone, Debug)]
+pub struct NodeCall {
+    /// Distinguishes the calls of one program.
+    pub id: u64,
+    /// The number of the node.
+    pub node: usize,
+    /// A JSON object, passed on to the server as the program wrote it.
+    pub arguments: Box<RawValue>,
+}
+
 /// What is known of a run from its beginning. Each call of the run carries it.
 #[derive(Clone, Debug)]
 pub struct RunContext {

@@ -6,7 +6,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::{CallResult, CallableName, ResolvedCall, ToolCall, ToolError, ToolSpec, ToolValue};
+use crate::{
+    CallResult, CallableName, NodeCall, ProgramQuestion, ResolvedCall, ToolCall, ToolError,
+    ToolSpec, ToolValue,
+};
 
 /// A future that can cross threads, as trait objects need it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -102,6 +105,13 @@ pub trait ProgramHost: Send + Sync {
 
     /// Executes a call of the program. Dropping the future cancels the call.
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>>;
+
+    /// Executes a node of the plan that the program carries out. Dropping the future cancels the
+    /// call.
+    fn call_node(&self, call: NodeCall) -> BoxFuture<'_, Result<ToolValue, ToolError>>;
+
+    /// Answers a question of the program.
+    fn ask(&self, question: ProgramQuestion) -> BoxFuture<'_, Result<ToolValue, ToolError>>;
 }
 
 /// What a name means to a program.

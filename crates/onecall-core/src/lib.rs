@@ -22,6 +22,7 @@ pub mod nearest;
 mod nonfinite;
 mod outcome;
 mod program;
+mod question;
 mod run_id;
 mod schema;
 pub mod text;
@@ -30,8 +31,8 @@ mod trace;
 mod value;
 
 pub use call::{
-    Answer, AnswerForm, AnswerOrigin, CallResult, Freshness, LogEntry, ResolvedCall, RunContext,
-    RunKind, ToolCall,
+    Answer, AnswerForm, AnswerOrigin, CallResult, Freshness, LogEntry, NodeCall, ResolvedCall,
+    RunContext, RunKind, ToolCall,
 };
 pub use caller::{
     Abilities, Caller, ClientId, ProgressChannel, ProgressReport, Question, QuestionChannel,
@@ -46,13 +47,14 @@ pub use host::{
 pub use name::{CallableName, ServerName, ToolName};
 pub use nonfinite::replace_nonfinite;
 pub use outcome::{
-    CallEnd, CallRecord, Calls, Denied, ErrorSummary, Failure, Observation, Outcome, Output, Shown,
-    ShownKind, TextSizes, Tokens,
+    CallEnd, CallRecord, Calls, Denied, ErrorSummary, Failure, Observation, Outcome, Output,
+    PlanPart, Shown, ShownKind, TextSizes, Tokens,
 };
 pub use program::{
     Detail, EngineChoice, Language, Limits, Program, SessionHandle, SessionKey, SessionLimits,
     SessionRequest, TotalLimits, Workspace, WorkspaceAccess,
 };
+pub use question::ProgramQuestion;
 pub use run_id::RunId;
 pub use schema::{OutputForm, Schema, wrapped_schema};
 pub use tool::{ToolAnnotations, ToolSpec};

@@ -53,3 +53,8 @@ name_type! {
     /// catalog, which keeps it unique.
     CallableName
 }
+
+impl CallableName {
+    /// No tool has a name of more bytes than this; longer ones are not looked up.
+    pub const LONGEST: usize = 4 * 1024;
+}

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
@@ -251,6 +252,21 @@ pub struct ErrorSummary {
     pub line: Option<u64>,
     /// What the program tried and cannot do, if that is why it failed.
     pub denied: Option<Denied>,
+    /// The part of a plan that failed, if the program carried out a plan. The text of the failure
+    /// is then its message alone.
+    pub plan_part: Option<PlanPart>,
+}
+
+/// A part of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanPart {
+    /// The definitions that its transforms share.
+    Definitions,
+    /// A transform, by its number.
+    Transform(usize),
+    /// A node, by its number.
+    Node(usize),
 }
 
 /// Something that the sandbox keeps from programs.

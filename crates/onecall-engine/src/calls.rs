@@ -1,28 +1,26 @@
-//! The tool calls of one program that are under way.
+//! The calls and questions of one program that are under way.
 
 use std::collections::HashMap;
 
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use onecall_core::{
-    BoxFuture, CallableName, Freshness, ProgramHost, ToolCall, ToolError, ToolValue,
+    BoxFuture, CallableName, Freshness, NodeCall, ProgramHost, ProgramQuestion, ToolCall,
+    ToolError, ToolValue,
 };
 use serde_json::value::RawValue;
 
-/// Calls of one program that the gateway holds at once, under way or waiting for
+/// Calls and questions of one program that the gateway holds at once, under way or waiting for
 /// their turn; the program's socket is not read while there are more.
 const MAX_HELD: usize = 1024;
 
-/// Bytes of arguments held likewise.
+/// Bytes of arguments and questions held likewise.
 const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
 
-/// No tool has a longer name.
-pub(crate) const LONGEST_NAME: usize = 4 * 1024;
-
-/// A call's id and how it ended.
+/// The id of a call or question, and how it ended.
 type Answered = (u64, Result<ToolValue, ToolError>);
 
-/// The calls of one program that are not answered yet.
+/// The calls and questions of one program that are not answered yet. Their ids are all different.
 #[derive(Default)]
 pub(crate) struct Calls<'a> {
     running: FuturesUnordered<Abortable<BoxFuture<'a, Answered>>>,
@@ -38,7 +36,7 @@ struct Held {
 }
 
 impl<'a> Calls<'a> {
-    /// Whether another call may be taken from the program.
+    /// Whether another call or question may be taken from the program.
     pub(crate) fn has_room(&self) -> bool {
         self.held.len() < MAX_HELD && self.held_bytes < MAX_HELD_BYTES
     }
@@ -52,20 +50,57 @@ impl<'a> Calls<'a> {
         freshness: Freshness,
         host: &'a dyn ProgramHost,
     ) -> Result<(), &'static str> {
-        if self.held.contains_key(&id) {
-            return Err("a call with the id of another");
-        }
-        if name.len() > LONGEST_NAME {
+        if name.len() > CallableName::LONGEST {
             return Err("a call of a name that no tool has");
         }
         let bytes = name.len() + arguments.len();
-        if !arguments.trim_ascii_start().starts_with('{') {
-            return Err("arguments that are not a JSON object");
-        }
-        let arguments = RawValue::from_string(arguments.to_owned())
-            .map_err(|_| "arguments that are not JSON")?;
+        let arguments = object(arguments)?;
         let call = ToolCall { id, name: self.name(name), arguments, freshness };
-        let future: BoxFuture<'a, Answered> = Box::pin(async move { (id, host.call(call).await) });
+        self.hold(id, bytes, host.call(call))
+    }
+
+    /// Starts a call of a node. What no honest worker sends is an error.
+    pub(crate) fn start_node(
+        &mut self,
+        id: u64,
+        node: u32,
+        arguments: &str,
+        host: &'a dyn ProgramHost,
+    ) -> Result<(), &'static str> {
+        let bytes = arguments.len();
+        // Saturation is no node of any plan.
+        let node = usize::try_from(node).unwrap_or(usize::MAX);
+        let call = NodeCall { id, node, arguments: object(arguments)? };
+        self.hold(id, bytes, host.call_node(call))
+    }
+
+    /// Has a question answered. What no honest worker sends is an error.
+    pub(crate) fn ask(
+        &mut self,
+        id: u64,
+        question: &str,
+        host: &'a dyn ProgramHost,
+    ) -> Result<(), &'static str> {
+        let bytes = question.len();
+        let question: ProgramQuestion =
+            serde_json::from_str(question).map_err(|_| "a question that is none")?;
+        if matches!(&question, ProgramQuestion::Schema { name } if name.len() > CallableName::LONGEST)
+        {
+            return Err("a question about a name that no tool has");
+        }
+        self.hold(id, bytes, host.ask(question))
+    }
+
+    fn hold(
+        &mut self,
+        id: u64,
+        bytes: usize,
+        answer: BoxFuture<'a, Result<ToolValue, ToolError>>,
+    ) -> Result<(), &'static str> {
+        if self.held.contains_key(&id) {
+            return Err("a call with the id of another");
+        }
+        let future: BoxFuture<'a, Answered> = Box::pin(async move { (id, answer.await) });
         let (abort, registration) = AbortHandle::new_pair();
         self.running.push(Abortable::new(future, registration));
         self.held.insert(id, Held { abort, bytes });
@@ -80,7 +115,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Gives a call up.
+    /// Gives a call or a question up.
     pub(crate) fn cancel(&mut self, id: u64) {
         if let Some(held) = self.release(id) {
             held.abort.abort();
@@ -93,7 +128,7 @@ impl<'a> Calls<'a> {
         Some(held)
     }
 
-    /// The next answer; `None` if no call is running.
+    /// The next answer; `None` if nothing is under way.
     pub(crate) async fn next(&mut self) -> Option<Answered> {
         loop {
             if let Ok(answered) = self.running.next().await? {
@@ -102,4 +137,12 @@ impl<'a> Calls<'a> {
             }
         }
     }
+}
+
+/// The arguments of a call, which are a JSON object.
+fn object(arguments: &str) -> Result<Box<RawValue>, &'static str> {
+    if !arguments.trim_ascii_start().starts_with('{') {
+        return Err("arguments that are not a JSON object");
+    }
+    RawValue::from_string(arguments.to_owned()).map_err(|_| "arguments that are not JSON")
 }

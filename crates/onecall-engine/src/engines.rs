@@ -239,6 +239,23 @@ impl Engines {
         result
     }
 
+    /// Waits for a place among the programs that run at once and for the memory that `limits` grant,
+    /// then does `work` in the place of a program, for as long as a program may run. Dropping the
+    /// future ends it.
+    pub async fn run_without_program(
+        &self,
+        limits: &Limits,
+        output: &mut dyn ProgramOutput,
+        work: impl Future<Output = Result<(), Failure>>,
+    ) -> Result<(), Failure> {
+        let waits = |before| output.waits(before);
+        let memory = Some(limits.memory_bytes);
+        let _place = self.admission.enter(memory, limits.timeout, waits).await?;
+        output.has_room().await;
+        let timed_out = |_| Err(Failure::TimedOut { limit: limits.timeout });
+        tokio::time::timeout(limits.timeout, work).await.unwrap_or_else(timed_out)
+    }
+
     /// Runs a program that may begin, and says on which engine.
     async fn run_on(
         &self,

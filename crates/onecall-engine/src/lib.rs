@@ -20,6 +20,7 @@ mod files;
 mod hostile_frames;
 mod inside;
 mod machine_memory;
+mod plain;
 mod pool;
 mod protocol;
 mod python;
@@ -38,6 +39,7 @@ pub use cpython::{run_probe as run_cpython_probe, run_zygote as run_cpython_zygo
 pub use engines::{EngineSettings, Engines, Session};
 pub use examination::{Attempt, Examination, ExaminedWall};
 pub use onecall_jail::{Mode as JailMode, Property, Requirement};
+pub use plain::{ArgumentWriter, PlainData, Unreadable, Unwritable};
 pub use pool::EngineError;
 pub use python::run_zygote as run_python_zygote;
 pub use typescript::run_zygote as run_typescript_zygote;

@@ -5,7 +5,7 @@
 //! foreign code, so decoding trusts nothing: every size has a cap, and a frame
 //! that does not parse is a [`ProtocolError`] that ends the worker.
 
-use onecall_core::Freshness;
+use onecall_core::{Freshness, PlanPart};
 use onecall_jail::ProgramLimits;
 use serde::Deserialize;
 use thiserror::Error;
@@ -23,7 +23,11 @@ pub(crate) enum FromWorker<'a> {
     Ready,
     /// The program calls a tool.
     Call { id: u64, name: &'a str, arguments: &'a str, freshness: Freshness },
-    /// The program no longer waits for a call.
+    /// The program of a plan calls a node of the plan.
+    CallNode { id: u64, node: u32, arguments: &'a str },
+    /// The program asks something else: a [`ProgramQuestion`](onecall_core::ProgramQuestion) as JSON.
+    Ask { id: u64, question: &'a str },
+    /// The program no longer waits for a call or for the answer to a question.
     CancelCall { id: u64 },
     /// The program used a name that Python does not know.
     Resolve { name: &'a str },
@@ -47,6 +51,8 @@ mod kind {
     pub(super) const READY: u8 = b'r';
     pub(super) const CALL: u8 = b'c';
     pub(super) const CALL_FRESH: u8 = b'f';
+    pub(super) const CALL_NODE: u8 = b'p';
+    pub(super) const ASK: u8 = b'q';
     pub(super) const CANCEL_CALL: u8 = b'x';
     pub(super) const RESOLVE: u8 = b'n';
     pub(super) const STDOUT: u8 = b'o';
@@ -89,7 +95,7 @@ pub(crate) enum ToWorker<'a> {
     /// What a name means, as JSON: `{"name": …, "parameters": […]}` with the name to call it by,
     /// `{"blocked": true}` or `{"nearest": […]}`.
     Name { meaning: &'a str },
-    /// A call's answer.
+    /// The answer to a call or a question.
     Answer { id: u64, answer: Answer<'a> },
 }
 
@@ -122,6 +128,8 @@ pub(crate) struct Summary {
     pub(crate) line: Option<u64>,
     /// What the sandbox denied, as `Denied::NAMES` has it.
     pub(crate) denied: Option<String>,
+    /// The part of a plan that failed.
+    pub(crate) plan_part: Option<PlanPart>,
 }
 
 /// On which condition a program is run; the worker answers `Lacks` otherwise.
@@ -146,7 +154,7 @@ impl<'a> Condition<'a> {
     }
 }
 
-/// How a tool call ended.
+/// How a call or a question ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer<'a> {
     /// No content.
@@ -214,6 +222,17 @@ impl<'a> FromWorker<'a> {
                 let (name, arguments) = (text(kind, name)?, text(kind, arguments)?);
                 Self::Call { id, name, arguments, freshness }
             }
+            kind::CALL_NODE => {
+                let (id, rest) = take_u64(kind, payload)?;
+                let (node, arguments) =
+                    rest.split_first_chunk().ok_or(ProtocolError::TooShort(kind))?;
+                let (node, arguments) = (u32::from_le_bytes(*node), text(kind, arguments)?);
+                Self::CallNode { id, node, arguments }
+            }
+            kind::ASK => {
+                let (id, question) = take_u64(kind, payload)?;
+                Self::Ask { id, question: text(kind, question)? }
+            }
             kind::CANCEL_CALL => Self::CancelCall { id: take_u64(kind, payload)?.0 },
             kind::RESOLVE => Self::Resolve { name: text(kind, payload)? },
             kind::STDOUT => Self::Stdout(payload),
@@ -244,6 +263,13 @@ impl<'a> FromWorker<'a> {
                     Freshness::New => kind::CALL_FRESH,
                 };
                 put(buffer, kind, &parts)
+            }
+            Self::CallNode { id, node, arguments } => {
+                let parts = [&id.to_le_bytes()[..], &node.to_le_bytes(), arguments.as_bytes()];
+                put(buffer, kind::CALL_NODE, &parts)
+            }
+            Self::Ask { id, question } => {
+                put(buffer, kind::ASK, &[&id.to_le_bytes(), question.as_bytes()])
             }
             Self::CancelCall { id } => put(buffer, kind::CANCEL_CALL, &[&id.to_le_bytes()]),
             Self::Resolve { name } => put(buffer, kind::RESOLVE, &[name.as_bytes()]),
@@ -392,6 +418,8 @@ mod tests {
                 arguments: "{}",
                 freshness: Freshness::New,
             },
+            FromWorker::CallNode { id: 9, node: 3, arguments: r#"{"x":[]}"# },
+            FromWorker::Ask { id: 10, question: r#"{"list":{}}"# },
             FromWorker::CancelCall { id: u64::MAX },
             FromWorker::Resolve { name: "mcp__a__ü" },
             FromWorker::Stdout(b"\xff\x00"),
@@ -459,13 +487,17 @@ mod tests {
 
     #[test]
     fn hostile_frames_are_errors() {
-        let cases: [(&[u8], ProtocolError); 6] = [
+        let cases: [(&[u8], ProtocolError); 10] = [
             (b"\0\0\0\0", ProtocolError::Empty),
             (b"\xff\xff\xff\xff", ProtocolError::TooLong(0xffff_ffff)),
             (b"\x01\0\0\0?", ProtocolError::UnknownKind(b'?')),
             (b"\x02\0\0\0x1", ProtocolError::TooShort(b'x')),
             (b"\x0d\0\0\0c12345678\xff\xffab", ProtocolError::TooShort(b'c')),
             (b"\x02\0\0\0n\xff", ProtocolError::NotUtf8(b'n')),
+            (b"\x08\0\0\0q1234567", ProtocolError::TooShort(b'q')),
+            (b"\x0a\0\0\0q12345678\xff", ProtocolError::NotUtf8(b'q')),
+            (b"\x0c\0\0\0p12345678123", ProtocolError::TooShort(b'p')),
+            (b"\x0e\0\0\0p123456781234\xff", ProtocolError::NotUtf8(b'p')),
         ];
         for (bytes, expected) in cases {
             let result = frame_length(bytes).and_then(|_| FromWorker::decode(bytes).map(|_| ()));

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use tracing::{Instrument, info_span};
 
 use crate::admission::Place;
-use crate::calls::{Calls, LONGEST_NAME};
+use crate::calls::Calls;
 use crate::connection::Connection;
 use crate::examination::{Attempt, Examination};
 use crate::files::frames::Malformed;
@@ -353,10 +353,20 @@ impl Worker {
                                 return Break(Err(broke_protocol(what)));
                             }
                         }
+                        FromWorker::CallNode { id, node, arguments } => {
+                            if let Err(what) = calls.start_node(id, node, arguments, host) {
+                                return Break(Err(broke_protocol(what)));
+                            }
+                        }
+                        FromWorker::Ask { id, question } => {
+                            if let Err(what) = calls.ask(id, question, host) {
+                                return Break(Err(broke_protocol(what)));
+                            }
+                        }
                         FromWorker::CancelCall { id } => calls.cancel(id),
                         FromWorker::Resolve { name } => {
-                            let name =
-                                (name.len() <= LONGEST_NAME).then(|| CallableName::new(name));
+                            let name = (name.len() <= CallableName::LONGEST)
+                                .then(|| CallableName::new(name));
                             resolving = Some(Box::pin(async move {
                                 match name {
                                     Some(name) => host.resolve(&name).await,
@@ -492,13 +502,13 @@ impl Worker {
 }
 
 fn raised(summary: &str, traceback: &str) -> Failure {
-    let Summary { mut kind, mut message, line, denied } =
+    let Summary { mut kind, mut message, line, denied, plan_part } =
         serde_json::from_str(summary).unwrap_or_default();
     for text in [&mut kind, &mut message] {
         text.truncate(text.floor_char_boundary(LONGEST_SUMMARY));
     }
     let denied = denied.as_deref().and_then(Denied::named);
-    let error = ErrorSummary { kind, message, line, denied };
+    let error = ErrorSummary { kind, message, line, denied, plan_part };
     Failure::Raised { traceback: traceback.to_owned(), error }
 }
 

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use onecall_core::{
-    AnswerForm, BoxFuture, CallHandler, CallableName, LogEntry, ProgramHost, ResolvedCall,
-    Resolving, RunContext, ToolCall, ToolError, ToolResolver, ToolValue,
+    AnswerForm, BoxFuture, CallHandler, CallableName, LogEntry, NodeCall, ProgramHost,
+    ProgramQuestion, ResolvedCall, Resolving, RunContext, ToolCall, ToolError, ToolResolver,
+    ToolValue,
 };
+use serde_json::value::to_raw_value;
 
 use crate::directory::Directory;
 use crate::layers::{CacheControl, Discovery};
@@ -23,12 +25,6 @@ pub(crate) struct ProgramCalls<'a> {
 
 impl ProgramCalls<'_> {
     async fn answer(&self, call: ToolCall) -> Result<ToolValue, ToolError> {
-        if Discovery::is_asked(&call) {
-            return Discovery::new(self.names, self.directory).answer(&call).await;
-        }
-        if let Some(answer) = self.cache.answer(&call).await {
-            return answer;
-        }
         let (tool, revision) = self.names.target(&call.name).await;
         let ToolCall { id, name, arguments, freshness } = call;
         let (form, run) = (AnswerForm::Value, Arc::clone(&self.run));
@@ -36,6 +32,25 @@ impl ProgramCalls<'_> {
         let call =
             ResolvedCall { id, name, tool, revision, arguments, form, freshness, run, log_entry };
         self.layers.call(call).await.map(|answer| answer.value)
+    }
+
+    async fn answer_question(&self, question: ProgramQuestion) -> Result<ToolValue, ToolError> {
+        let tools = Discovery::new(self.names, self.directory);
+        let answer = match question {
+            ProgramQuestion::Find { name } => tools.find(&name).await,
+            ProgramQuestion::List {} => tools.list().await,
+            ProgramQuestion::Schema { name } => return Ok(tools.schema(name).await),
+            ProgramQuestion::NodeSchema { .. } => return Err(no_plan()),
+            ProgramQuestion::Search { query, limit, language } => {
+                tools.search(&query, limit, language).await
+            }
+            ProgramQuestion::Server { name } => tools.server(&name).await,
+            ProgramQuestion::CacheClear { pattern } => self.cache.clear(&pattern).await?,
+            ProgramQuestion::CacheForget { text } => self.cache.forget(&text).await?,
+            ProgramQuestion::CacheStats {} => self.cache.stats().await?,
+        };
+        // A value in memory always becomes JSON.
+        Ok(to_raw_value(&answer).map_or(ToolValue::Nothing, ToolValue::Json))
     }
 }
 
@@ -47,4 +62,17 @@ impl ProgramHost for ProgramCalls<'_> {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
         Box::pin(self.answer(call))
     }
+
+    fn call_node(&self, _call: NodeCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        Box::pin(std::future::ready(Err(no_plan())))
+    }
+
+    fn ask(&self, question: ProgramQuestion) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        Box::pin(self.answer_question(question))
+    }
+}
+
+/// The answer to a program that calls or asks about nodes, which only programs of plans do.
+fn no_plan() -> ToolError {
+    ToolError::NotAvailable { name: CallableName::new("node of a plan") }
 }

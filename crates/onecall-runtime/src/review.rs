@@ -82,7 +82,7 @@ pub(crate) async fn refusal(
         kind: first.kind.to_owned(),
         message: first.message.clone(),
         line: u64::try_from(first.line).ok(),
-        denied: None,
+        ..ErrorSummary::default()
     };
     let text: Vec<String> = findings.iter().map(ToString::to_string).collect();
     Some(Failure::Refused { text: format!("{UNTOUCHED}\n{}", text.join("\n")), error })
@@ -137,7 +137,7 @@ impl Preview {
             let refusal = parsed.findings(&|_: &str| None).first().map(|finding| {
                 let (kind, message) = (finding.kind.to_owned(), finding.message.clone());
                 let line = u64::try_from(finding.line).ok();
-                let error = ErrorSummary { kind, message, line, denied: None };
+                let error = ErrorSummary { kind, message, line, ..ErrorSummary::default() };
                 Failure::Refused { text: finding.to_string(), error }
             });
             return Self { tools: BTreeMap::new(), may_call_others: refusal.is_none(), refusal };

@@ -22,7 +22,7 @@ use crate::file::save;
 use crate::hint::hint;
 use crate::layers::{Cache, CacheControl, Cached};
 use crate::names::RunNames;
-use crate::plan::PlanHost;
+use crate::plan::{self, PlanHost};
 use crate::program_calls::ProgramCalls;
 use crate::record::{Origin, Recorder, Recording};
 use crate::review::{self, Preview};
@@ -320,28 +320,33 @@ impl Runtime {
         let layers = RunLayers { log: log_writer, limits: &self.limits }.around(reach.layers);
         let names = RunNames::new(reach.resolver);
         let nodes = PlanHost::new(Arc::clone(&context), &names, &layers, plan);
-        let mut alone = Session::default();
-        let run = self.run_on(&nodes, &program, &self.limits, &mut alone, &log, observer);
+        let run = async {
+            let (limits, started) = (&self.limits, Instant::now());
+            let mut capture = Capture::new(limits.max_output_bytes, observer);
+            let result = tokio::select! {
+                result = self.carry_out(&program, &nodes, &mut capture) => result,
+                () = observer.called_off() => Err(Failure::Cancelled),
+            };
+            let result = result.map_err(|failure| plan.explain_failure(failure));
+            ended(result, started, capture, limits, &log)
+        };
         let mut outcome = account.settle(run).await;
         let answer = nodes.answer();
         if let Some(recording) = &recording {
             let origin = Origin::Shared(Arc::clone(&self.directory));
             let text =
                 || answer.as_ref().map_or_else(|| report(&outcome), |it| it.get().to_owned());
-            recording.finish(&outcome, text, Some(EngineChoice::Python), origin);
+            let engine = plan.needs_interpreter().then_some(EngineChoice::Python);
+            recording.finish(&outcome, text, engine, origin);
         }
         if outcome.result.is_ok()
             && let Some(answer) = answer
         {
             return Ok(PlanAnswer::new(&answer, self.limits.max_output_bytes));
         }
-        outcome.result = Err(match outcome.result {
-            Err(Failure::Raised { traceback, error }) => {
-                Failure::Raised { traceback: plan_error(&traceback).to_owned(), error }
-            }
-            Err(failure) => failure,
-            // It has reported an end that it did not reach.
-            Ok(()) => Failure::WorkerDied { reason: "the plan ended without its target".into() },
+        // It may have reported an end that it did not reach.
+        outcome.result = outcome.result.and_then(|()| {
+            Err(Failure::WorkerDied { reason: "the plan ended without its target".to_owned() })
         });
         // Which nodes were completed says more.
         outcome.calls = Calls::default();
@@ -351,6 +356,21 @@ impl Runtime {
             text.push_str(&format!("\n[Nodes completed: {}]", completed.join(", ")));
         }
         Err(text)
+    }
+
+    /// Carries out the plan of `nodes`, with `program` only if an interpreter has something to do.
+    async fn carry_out(
+        &self,
+        program: &Program,
+        nodes: &PlanHost<'_>,
+        capture: &mut Capture<'_>,
+    ) -> Result<Option<String>, Failure> {
+        let limits = &self.limits;
+        if nodes.plan().needs_interpreter() {
+            return self.engines.run(program, limits, nodes, capture).await;
+        }
+        let work = plan::execute(nodes, limits.memory_bytes);
+        self.engines.run_without_program(limits, capture, work).await.map(|()| None)
     }
 
     async fn run_on(
@@ -368,37 +388,41 @@ impl Runtime {
             result = self.engines.run_in(session, program, limits, host, &mut capture) => result,
             () = observer.called_off() => Err(Failure::Cancelled),
         };
-        let duration = started.elapsed();
-        let longest = limits.max_output_bytes.max(SHORTEST_LIMIT);
-        let result = result.map_err(|failure| shorten(failure, longest));
-        let (stdout, stderr, shown, remarks) = capture.finish();
-        let calls = log.told(result.is_err());
-        let (value, result) = match result {
-            Ok(value) => (value.and_then(|json| RawValue::from_string(json).ok()), Ok(())),
-            Err(failure) => (None, Err(failure)),
-        };
-        let timeout = limits.timeout;
-        Outcome {
-            result,
-            stdout,
-            stderr,
-            shown,
-            value,
-            calls,
-            remarks,
-            session: None,
-            sizes: None,
-            duration,
-            timeout,
-        }
+        ended(result, started, capture, limits, log)
     }
 }
 
-/// What a plan's program says of its failure, without the way that led there.
-fn plan_error(traceback: &str) -> &str {
-    let starts = ["\nPlanError: ", "\nToolError: "].map(|kind| traceback.find(kind));
-    let start = starts.into_iter().flatten().min().map_or(0, |start| start + 1);
-    traceback.get(start..).unwrap_or(traceback)
+/// The outcome of a program or plan that has just ended with this result.
+fn ended(
+    result: Result<Option<String>, Failure>,
+    started: Instant,
+    capture: Capture<'_>,
+    limits: &Limits,
+    log: &CallLog,
+) -> Outcome {
+    let duration = started.elapsed();
+    let longest = limits.max_output_bytes.max(SHORTEST_LIMIT);
+    let result = result.map_err(|failure| shorten(failure, longest));
+    let (stdout, stderr, shown, remarks) = capture.finish();
+    let calls = log.told(result.is_err());
+    let (value, result) = match result {
+        Ok(value) => (value.and_then(|json| RawValue::from_string(json).ok()), Ok(())),
+        Err(failure) => (None, Err(failure)),
+    };
+    let timeout = limits.timeout;
+    Outcome {
+        result,
+        stdout,
+        stderr,
+        shown,
+        value,
+        calls,
+        remarks,
+        session: None,
+        sizes: None,
+        duration,
+        timeout,
+    }
 }
 
 /// Makes a traceback readable, in which a server may have had its say, and takes out the

@@ -15,6 +15,20 @@ for number in range(6):
     wire.call(number, "mcp__fixture__add", {"a": number, "b": 1}, False)
 print(*answers(6), sep="\n")
 
+# %% by names that once meant a question
+for number, name in enumerate(("onecall__find", "onecall__schema", "onecall__cache_clear", "plan_node_0")):
+    wire.call(number, name, {"name": "counter", "pattern": "*"}, False)
+print(*answers(4), sep="\n")
+
+# %% a question of another's making
+for wrong in -1, 2**64, "1", None:
+    try:
+        wire.ask(wrong, '{"list":{}}')
+    except (TypeError, OverflowError, ValueError) as error:
+        print("refused", wrong)
+wire.ask(1, '{"find":{"name":"counter"}}')
+print(*answers(1))
+
 # %% an id that is no number
 for wrong in -1, 2**64, "1", None:
     try:

@@ -19,6 +19,12 @@ def frame(kind, payload=b""):
 def call(number, name=b"mcp__fixture__add", arguments=b'{"a":1,"b":2}'):
     return frame("c", struct.pack("<QH", number, len(name)) + name + arguments)
 
+def ask(number, question):
+    return frame("q", struct.pack("<Q", number) + question)
+
+def node(number, node, arguments=b"{}"):
+    return frame("p", struct.pack("<QI", number, node) + arguments)
+
 def wait():
     threading.Event().wait()
 
@@ -117,6 +123,78 @@ wait()
 # %% a hundred thousand names to resolve
 for _ in range(1000):
     send(frame("n", b"mcp__fixture__ad") * 100)
+wait()
+
+# %% a question that is not JSON
+send(ask(1, b"{"))
+wait()
+
+# %% a question that nobody answers
+send(ask(1, b'{"open":{"name":"/etc/passwd"}}'))
+wait()
+
+# %% a question with something more
+send(ask(1, b'{"find":{"name":"add","more":1}}'))
+wait()
+
+# %% two questions in one
+send(ask(1, b'{"list":{},"find":{"name":"add"}}'))
+wait()
+
+# %% a question with the wrong kind of value
+send(ask(1, b'{"search":{"query":"add","limit":-1,"language":"python"}}'))
+wait()
+
+# %% a question that is cut off
+send(frame("q", b"1234"))
+wait()
+
+# %% a question that is not text
+send(ask(1, b'{"find":{"name":"\xff"}}'))
+wait()
+
+# %% a schema of a name that no tool has
+send(ask(1, b'{"schema":{"name":"' + b"x" * 5000 + b'"}}'))
+wait()
+
+# %% a question nested deeply
+send(ask(1, b'{"find":{"name":' * 100_000))
+wait()
+
+# %% a question with the id of a call
+send(call(1, b"mcp__fixture__hang", b"{}") + ask(1, b'{"list":{}}'))
+wait()
+
+# %% questions that are cancelled
+send((ask(1, b'{"list":{}}') + frame("x", struct.pack("<Q", 1))) * 1000)
+print("still here")
+
+# %% an attribute of ten megabytes
+import _onecall
+send(ask(1, b'{"find":{"name":"' + b"x" * 10_000_000 + b'"}}'))
+answer, = _onecall.wait(1.0)
+print(answer[1], len(answer[2]["problem"]))
+
+# %% a hundred thousand questions whose answers are not read
+for start in range(0, 100_000, 100):
+    send(b"".join(ask(number, b'{"list":{}}') for number in range(start, start + 100)))
+wait()
+
+# %% a node where there is no plan
+import _onecall
+send(node(1, 0) + node(2, 2**32 - 1))
+print(*_onecall.wait(1.0))
+
+# %% a node whose arguments are no object
+send(node(1, 0, b"[]"))
+wait()
+
+# %% a node whose arguments are not JSON
+send(node(1, 0, b"{"))
+wait()
+
+# %% a node that is cut off
+send(frame("p", b"12345678123"))
 wait()
 
 # %% half a frame and silence

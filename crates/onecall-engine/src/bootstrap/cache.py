@@ -1,6 +1,6 @@
 """The object `cache` of a program: what it can do about answers that are kept."""
 
-from _onecall_tools import _value as value_of
+from _onecall_tools import ToolError, ask
 
 
 class Count(int):
@@ -35,11 +35,13 @@ class Cache:
 
     def clear(self, pattern="*"):
         """Forgets the answers of the tools whose names fit; returns how many those were."""
-        return Count(value_of("onecall__cache_clear", {"pattern": pattern}))
+        if not isinstance(pattern, str):
+            raise ToolError("'cache.clear' failed: it takes a pattern, such as 'mcp__sales__*'")
+        return Count(ask("cache_clear", pattern=pattern))
 
     def stats(self):
         """What is kept, and how often that was of use."""
-        return Stats(value_of("onecall__cache_stats", {}))
+        return Stats(ask("cache_stats"))
 
     def __repr__(self):
         return "<cache: fresh(tool, ...), clear(pattern), stats()>"

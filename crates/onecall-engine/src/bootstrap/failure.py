@@ -24,10 +24,13 @@ MAX_MESSAGE = 16 * 1024
 class Failure:
     """What went wrong: a text for whoever wrote the program, and a summary of it."""
 
-    def __init__(self, text, kind, message="", line=None, denied=None):
+    def __init__(self, text, kind, message="", line=None, denied=None, plan_part=None):
         self.text, self.kind, self.message, self.line = text, kind, message, line
         # What the sandbox denied, if that is what went wrong.
         self.denied = denied
+        # The part of a plan that failed. Its author has not seen the program, so there is no
+        # traceback: the text is the message.
+        self.plan_part = plan_part
 
     @classmethod
     def of(cls, error):
@@ -38,6 +41,8 @@ class Failure:
                 if error.code in (None, 0):
                     return None
                 return cls(f"SystemExit: {error.code}", kind, str(error.code))
+            if plan_part := getattr(error, "_onecall_plan_part", None):
+                return cls(str(error), kind, str(error), plan_part=plan_part)
             denied = _onecall_denial.denied(error, _is_own)
             _shorten(error, set())
             _onecall_scratch.explain(error)
@@ -65,6 +70,8 @@ def told(failure):
     summary = {"type": failure.kind, "message": failure.message[:MAX_MESSAGE], "line": failure.line}
     if failure.denied:
         summary["denied"] = failure.denied
+    if failure.plan_part:
+        summary["plan_part"] = failure.plan_part
     try:
         return wire.to_json(summary), text
     except ValueError:

@@ -4,16 +4,18 @@ import asyncio
 import builtins
 import importlib
 import inspect
-import json
 import sys
 from asyncio import events
 
+import _onecall as wire
+from _onecall_arguments import text_of
 from _onecall_content import content_of, with_content
-from _onecall_tools import ToolError, next_id, reason, send
+from _onecall_loop import expect, forget
+from _onecall_tools import ToolError, ask, next_id, reason
 
 
 class PlanError(Exception):
-    """The message says what is wrong and where."""
+    """A part of a plan is wrong. The gateway knows the words around the message."""
 
 
 PlanError.__module__ = "builtins"
@@ -35,21 +37,30 @@ def said(error):
     return f"{type(error).__name__}: {error}"
 
 
+def failed(part, message, kind=PlanError):
+    """The error of a part of the plan, as the gateway names it: `definitions`, a transform or a
+    node by its number."""
+    error = kind(message)
+    error._onecall_plan_part = part
+    return error
+
+
 def define(source):
     try:
         exec(compile(source, "<definitions>", "exec"), scope)
     except BaseException as error:
-        raise PlanError(f"definitions failed: {said(error)}") from None
+        raise failed("definitions", f"failed: {said(error)}") from None
 
 
-def transform(path, source):
+def transform(number, source):
     """The function that a transform stands for."""
+    part = {"transform": number}
     try:
         function = eval(compile(source.strip(), "<transform>", "eval"), scope)
     except BaseException as error:
-        raise PlanError(f"the transform of {path} is not valid: {said(error)}\n    {source}") from None
+        raise failed(part, f"is not valid: {said(error)}") from None
     if not callable(function):
-        raise PlanError(f"the transform of {path} is not a function\n    {source}")
+        raise failed(part, "is not a function")
 
     def apply(value):
         try:
@@ -58,7 +69,7 @@ def transform(path, source):
                 raise TypeError("a transform cannot be asynchronous")
             return result
         except BaseException as error:
-            raise PlanError(f"the transform of {path} failed: {said(error)}\n    {source}") from None
+            raise failed(part, f"failed: {said(error)}") from None
 
     return apply
 
@@ -76,31 +87,22 @@ def copied(value):
     return value
 
 
-paths = "[]"
-
-
-def locate(nodes):
-    """Takes note where the nodes are in the plan: a list of paths, as JSON."""
-    global paths
-    paths = nodes
-
-
-def failed(kind, message, node):
-    return kind(f"{message}\n    in {json.loads(paths)[node]}")
-
-
-async def call(node, /, **arguments):
-    """Runs one node of the plan. The gateway knows its tool by its number."""
-    name, key = f"plan_node_{node}", next_id()
+async def call(node, name, /, **arguments):
+    """Runs one node of the plan, which calls the tool `name`."""
+    part, key = {"node": node}, next_id()
+    expect(key)
     try:
-        send(key, name, arguments)
+        if not wire.call_node(key, node, arguments):
+            text = text_of(arguments, lambda: ask("node_schema", node=node))
+            wire.call_node_with_text(key, node, text)
     except Exception as error:
-        raise failed(PlanError, said(error), node) from None
+        forget(key)
+        raise failed(part, said(error)) from None
     loop = events.get_running_loop()
     _, succeeded, value = loop.answer_now(key) or await loop.answer(key)
     if succeeded:
         return value
-    raise failed(ToolError, reason(name, succeeded, value), node)
+    raise failed(part, reason(name, succeeded, value), ToolError)
 
 
 started = {}

@@ -64,7 +64,22 @@ def send(key, name, arguments, fresh=False):
 
 def _schema(name):
     """The input schema of a tool."""
-    return _value("onecall__schema", {"name": name})
+    return ask("schema", name=name)
+
+
+def ask(question, **details):
+    """Asks the gateway a question and waits for the answer right here."""
+    key = next(_call_ids)
+    expect(key)
+    try:
+        wire.ask(key, f'{{"{question}":{wire.to_json(details)}}}')
+    except BaseException:
+        forget(key)
+        raise
+    _, succeeded, value = wait_for(key)
+    if succeeded:
+        return value
+    raise ToolError(reason(question, succeeded, value))
 
 
 def reason(name, succeeded, value):
@@ -161,7 +176,7 @@ def _value(name, arguments, fresh=False):
 
 def callable_names():
     """The callable names of all tools."""
-    return [name for name in _value("onecall__list", {}) if name.startswith("mcp__")]
+    return [name for name in ask("list") if name.startswith("mcp__")]
 
 
 class Tools:
@@ -175,7 +190,7 @@ class Tools:
     def __getattr__(self, name):
         if name.startswith("_"):
             raise AttributeError(name)
-        found = _value("onecall__find", {"name": name})
+        found = ask("find", name=name)
         if "name" not in found:
             raise AttributeError(found["problem"])
         call = _callable if "awaited" in found else self._call
@@ -187,20 +202,25 @@ class Tools:
         return tool
 
     def __dir__(self):
-        return sorted({*super().__dir__(), *_value("onecall__list", {})})
+        return sorted({*super().__dir__(), *ask("list")})
 
     def search(self, *args, **kwargs):
         """The tools that fit a query best, at most `limit`: `tools.search(query, limit=10)`
         tells their names, descriptions and signatures."""
         # A host may have a tool of just this name; no bridged tool is called like it.
-        found = _value("onecall__find", {"name": "search"})
+        found = ask("find", name="search")
         if found.get("name") == "search":
             return self._call("search", found["parameters"])(*args, **kwargs)
         return _search(*args, **kwargs)
 
 
 def _search(query, limit=10):
-    return _value("onecall__search", {"query": query, "limit": limit})
+    if not isinstance(query, str) or not isinstance(limit, int) or limit < 0:
+        raise ToolError(
+            "'tools.search' failed: it takes a text, and how many tools are wanted at most: "
+            "tools.search(query, limit=10)"
+        )
+    return ask("search", query=query, limit=min(int(limit), 1000), language="python")
 
 
 def _waiting(name, parameters, fresh=False):

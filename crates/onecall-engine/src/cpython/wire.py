@@ -34,6 +34,7 @@ MAX_DEPTH = 900
 HEADER = struct.Struct("<IB")
 NUMBER = struct.Struct("<Q")
 CALL = struct.Struct("<QH")
+NODE = struct.Struct("<QI")
 START = struct.Struct("<QQQQQQ")
 
 
@@ -191,8 +192,8 @@ class _Rehearsal(_Connection):
         super().send(kind, *parts)
         if kind == b"n":
             self._prompt(b"N", b'{"parameters":["line"]}')
-        elif kind == b"c":
-            call_id, _ = CALL.unpack(parts[0])
+        elif kind in (b"c", b"q"):
+            (call_id,) = NUMBER.unpack_from(parts[0])
             self._prompt(b"J", NUMBER.pack(call_id) + b"{}")
 
     def _prompt(self, kind, payload):
@@ -275,25 +276,57 @@ def lacks(modules):
 def call(call_id, name, arguments, fresh):
     """Sends a call with the arguments as JSON; one that is `fresh` may not be answered with an
     earlier answer. `False` if the arguments are more than plain data, and nothing is sent."""
-    if not isinstance(arguments, dict):
-        raise TypeError("the arguments must be a dict")
-    try:
-        _check(arguments, (), False)
-        text = _dumped(arguments)
-    except TypeError:
-        return False
-    call_with_text(call_id, name, text, fresh)
-    return True
+    text = _plain(arguments)
+    if text is not None:
+        call_with_text(call_id, name, text, fresh)
+    return text is not None
 
 
 def call_with_text(call_id, name, text, fresh):
     """Sends a call whose arguments are JSON already."""
+    name = name.encode()
+    kind = b"f" if fresh else b"c"
+    _send_arguments(kind, CALL.pack(_id(call_id), len(name)), name, text.encode())
+
+
+def call_node(call_id, node, arguments):
+    """Sends a call of a node of the plan that is carried out, as `call` does."""
+    text = _plain(arguments)
+    if text is not None:
+        call_node_with_text(call_id, node, text)
+    return text is not None
+
+
+def call_node_with_text(call_id, node, text):
+    """Sends a call of a node whose arguments are JSON already."""
+    _send_arguments(b"p", NODE.pack(_id(call_id), node), text.encode())
+
+
+def ask(call_id, question):
+    """Sends a question, which is JSON already."""
+    _connection.send(b"q", NUMBER.pack(_id(call_id)), question.encode())
+
+
+def _id(call_id):
     if not isinstance(call_id, int) or not 0 <= call_id < 2**64:
         raise ValueError("the id of a call is a number of 64 bits")
-    name = name.encode()
+    return call_id
+
+
+def _plain(arguments):
+    """Arguments as JSON; `None` if they are more than plain data."""
+    if not isinstance(arguments, dict):
+        raise TypeError("the arguments must be a dict")
     try:
-        kind = b"f" if fresh else b"c"
-        _connection.send(kind, CALL.pack(call_id, len(name)), name, text.encode())
+        _check(arguments, (), False)
+        return _dumped(arguments)
+    except TypeError:
+        return None
+
+
+def _send_arguments(kind, *parts):
+    try:
+        _connection.send(kind, *parts)
     except ValueError as error:
         raise ValueError(f"the arguments are too large: {error}") from None
 

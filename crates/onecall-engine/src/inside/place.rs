@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 /// One step of the way to a value.
+#[derive(Debug)]
 pub(crate) enum Step {
     /// Into an entry of an object.
     Key(String),

@@ -234,7 +234,9 @@ impl Socket {
 fn prompt(mut prompter: &UnixStream, frame: &FromWorker<'_>) -> io::Result<()> {
     let answer = match frame {
         FromWorker::Resolve { .. } => ToWorker::Name { meaning: r#"{"parameters":["line"]}"# },
-        FromWorker::Call { id, .. } => ToWorker::Answer { id: *id, answer: Answer::Json("{}") },
+        FromWorker::Call { id, .. } | FromWorker::Ask { id, .. } => {
+            ToWorker::Answer { id: *id, answer: Answer::Json("{}") }
+        }
         _ => return Ok(()),
     };
     let mut frame = Vec::new();

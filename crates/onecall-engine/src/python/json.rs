@@ -13,9 +13,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
 use super::shared::{Keys, Values};
 use crate::inside::place::{Step, place};
-
-/// Deeper nesting than this is refused both ways, long before the stack ends.
-const MAX_DEPTH: usize = 900;
+use crate::plain::{MAX_DEPTH, push_string};
 
 /// Why text did not become a value.
 #[derive(Debug)]
@@ -288,28 +286,173 @@ impl Writer<'_> {
     }
 }
 
-/// Appends `text` as a JSON string literal.
-fn push_string(out: &mut String, text: &str) {
-    out.push('"');
-    let mut plain_from = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0..0x20 => "",
-            _ => continue,
+#[cfg(test)]
+mod tests {
+    use onecall_core::ToolValue;
+    use proptest::prelude::*;
+    use rustpython_vm::Interpreter;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::plain::{ArgumentWriter, PlainData, Unreadable};
+
+    /// What a worker makes of the text of an answer that it passes on as the argument `value`.
+    fn by_python(text: &str, vm: &VirtualMachine) -> Result<String, String> {
+        let value = match parse(text, vm) {
+            Ok(value) => value,
+            Err(ParseError::Json(_) | ParseError::TooDeep) => vm.ctx.new_str(text).into(),
+            Err(ParseError::Python(_)) => return Err("no value".to_owned()),
         };
-        out.push_str(text.get(plain_from..at).unwrap_or_default());
-        if escape.is_empty() {
-            _ = write!(out, "\\u{byte:04x}");
-        } else {
-            out.push_str(escape);
+        let arguments = vm.ctx.new_dict();
+        arguments.set_item("value", value, vm).map_err(|_| "no entry".to_owned())?;
+        let mut out = String::new();
+        match write(arguments.as_ref(), NamedTuples::Undecided, &mut out, vm) {
+            Ok(()) => Ok(out),
+            Err(Unwritten::NotPlain(error) | Unwritten::Raised(error)) => {
+                Err(error.as_object().str(vm).map(|it| it.to_string()).unwrap_or_default())
+            }
         }
-        plain_from = at + 1;
     }
-    out.push_str(text.get(plain_from..).unwrap_or_default());
-    out.push('"');
+
+    /// What the gateway makes of the same.
+    fn by_gateway(text: &str) -> Result<String, String> {
+        let (data, _) = PlainData::read(ToolValue::Text(text.to_owned()), usize::MAX)
+            .map_err(|error| error.to_string())?;
+        let mut writer = ArgumentWriter::new(usize::MAX);
+        writer
+            .object(&[("value".to_owned(), data)], ArgumentWriter::data)
+            .and_then(|()| writer.finish())
+            .map_err(|error| error.to_string())
+    }
+
+    /// Compares the two. The parser for Python needs the stack of a worker, the other one none.
+    fn compare(texts: Vec<String>) {
+        let gateways: Vec<_> = texts.iter().map(|text| by_gateway(text)).collect();
+        let run = move || {
+            Interpreter::without_stdlib(rustpython_vm::Settings::default()).enter(|vm| {
+                for (text, gateway) in texts.iter().zip(gateways) {
+                    assert_eq!(gateway, by_python(text, vm), "{text}");
+                }
+            });
+        };
+        let worker = std::thread::Builder::new().stack_size(256 * 1024 * 1024).spawn(run).unwrap();
+        worker.join().unwrap();
+    }
+
+    #[test]
+    fn odd_values_are_the_same_with_and_without_an_interpreter() {
+        let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        let deep = [897, 898, 899, 900, 901, 2000].map(nested);
+        let objects = format!("{}1{}", r#"{"a b":"#.repeat(900), "}".repeat(900));
+        let keys: Vec<String> =
+            (0..60).map(|number| format!("\"{}\":{number}", number % 40)).collect();
+        let repeated = format!("{{{}}}", keys.join(","));
+        let table = [
+            "",
+            " ",
+            "null",
+            "nul",
+            "true",
+            "True",
+            "0",
+            "-0",
+            "-0.0",
+            "00",
+            "01",
+            "+1",
+            "1.",
+            ".5",
+            "1.0",
+            "1E5",
+            "1e5",
+            "1e16",
+            "1e-7",
+            "123456789012345678",
+            "1234567890123456789",
+            "-9223372036854775808",
+            "9223372036854775808",
+            "123456789012345678901234567890",
+            "1e400",
+            "-1e400",
+            "[1e400]",
+            "5e-324",
+            "2.5e-324",
+            "0.1",
+            "1.7976931348623157e308",
+            "100000000000000000000.0",
+            "NaN",
+            "[NaN]",
+            "-Infinity",
+            "-NaN",
+            "Infinity",
+            "inf",
+            r#""\u00e9\b\f\n\/""#,
+            "\"\u{7f}\u{2028}\"",
+            r#""\ud83d\ude00""#,
+            r#""\ud83d""#,
+            r#"["\ude00"]"#,
+            "\"a\nb\"",
+            "\u{feff}1",
+            "[1,]",
+            "{\"a\":1,}",
+            "[1] x",
+            "{'a':1}",
+            r#"{"a":1,"b":2,"a":3}"#,
+            r#"{"a":{"b":1,"b":[]},"a":{}}"#,
+            r#"{"":{"x.y":[1,NaN]}}"#,
+            r#"{"rows":[{"price":-Infinity}]}"#,
+            "  [ 1 , 2 ]\n",
+            "[[],{},\"\"]",
+            &objects,
+            &repeated,
+        ];
+        compare(table.map(str::to_owned).into_iter().chain(deep).collect());
+    }
+
+    #[test]
+    fn an_answer_takes_no_more_memory_than_there_is() {
+        let text = format!("[{}0]", "0,".repeat(1000));
+        let read =
+            |room| PlainData::read(ToolValue::Text(text.clone()), room).map(|(_, used)| used);
+        let needed = read(usize::MAX).unwrap();
+        assert!(needed >= 1000 * size_of::<PlainData>());
+        assert_eq!(read(needed), Ok(needed));
+        assert_eq!(read(needed - 1), Err(Unreadable::NoMemory));
+    }
+
+    /// Text that is mostly JSON.
+    fn document() -> impl Strategy<Value = String> {
+        let number = r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,3})?";
+        let leaf = prop_oneof![
+            4 => number,
+            2 => any::<String>().prop_map(|text| Value::from(text).to_string()),
+            1 => r#""(\\u[0-9a-fA-F]{4}|[ -!#-\[\]-~]){0,6}""#,
+            1 => prop::sample::select(vec!["null", "true", "false", "NaN", "Infinity", "-Infinity", "x"])
+                .prop_map(str::to_owned),
+        ];
+        leaf.prop_recursive(5, 60, 8, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..8)
+                    .prop_map(|items| format!("[{}]", items.join(", "))),
+                prop::collection::vec(("[ab\"é]?", inner), 0..24).prop_map(|entries| {
+                    let entry = |(key, value): &(String, String)| {
+                        format!("{}:{value}", Value::from(key.as_str()))
+                    };
+                    let entries: Vec<String> = entries.iter().map(entry).collect();
+                    format!("{{{}}}", entries.join(","))
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_value_is_the_same_with_and_without_an_interpreter(
+            texts in prop::collection::vec(document(), 20),
+        ) {
+            compare(texts);
+        }
+    }
 }

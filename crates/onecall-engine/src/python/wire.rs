@@ -235,9 +235,45 @@ mod native {
     ) -> PyResult<()> {
         let name = name.to_string_lossy();
         let freshness = if fresh { Freshness::New } else { Freshness::Any };
+        send_arguments(&FromWorker::Call { id, name: &name, arguments, freshness }, vm)
+    }
+
+    /// Sends a call of a node of the plan that is carried out, as [`call`] does.
+    #[pyfunction]
+    fn call_node(id: u64, node: u32, arguments: PyDictRef, vm: &VirtualMachine) -> PyResult<bool> {
+        let mut text = String::new();
+        match json::write(arguments.as_ref(), NamedTuples::Undecided, &mut text, vm) {
+            Ok(()) => send_arguments(&FromWorker::CallNode { id, node, arguments: &text }, vm)
+                .map(|()| true),
+            Err(Unwritten::NotPlain(_)) => Ok(false),
+            Err(Unwritten::Raised(error)) => Err(error),
+        }
+    }
+
+    /// Sends a call of a node whose arguments are JSON already.
+    #[pyfunction]
+    fn call_node_with_text(
+        id: u64,
+        node: u32,
+        text: PyStrRef,
+        vm: &VirtualMachine,
+    ) -> PyResult<()> {
+        let arguments = &text.to_string_lossy();
+        send_arguments(&FromWorker::CallNode { id, node, arguments }, vm)
+    }
+
+    fn send_arguments(call: &FromWorker<'_>, vm: &VirtualMachine) -> PyResult<()> {
         socket(vm)?
-            .send(&FromWorker::Call { id, name: &name, arguments, freshness })
+            .send(call)
             .map_err(|error| vm.new_value_error(format!("the arguments are too large: {error}")))
+    }
+
+    /// Sends a question, which is JSON already.
+    #[pyfunction]
+    fn ask(id: u64, question: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
+        socket(vm)?
+            .send(&FromWorker::Ask { id, question: &question.to_string_lossy() })
+            .map_err(|error| vm.new_value_error(format!("the question is too large: {error}")))
     }
 
     /// Gives up waiting for a call.

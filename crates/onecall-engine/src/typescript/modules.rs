@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
 use onecall_catalog::{camel_case, identifier};
-use onecall_core::Category;
 use onecall_core::nearest::nearest_words;
+use onecall_core::{Category, ProgramQuestion};
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Exception, Function, Module, Object, Persistent, Result};
@@ -16,9 +16,6 @@ use serde::Deserialize;
 use super::specifier::Requested;
 use super::strip::Import;
 use super::wire;
-
-/// Asks the gateway for the tools of a server.
-const SERVER: &str = "onecall__server";
 
 /// What the client exports.
 const CLIENT: [&str; 6] =
@@ -190,8 +187,9 @@ fn tools_of(server: &str) -> Found<Exports> {
 }
 
 fn ask(server: &str) -> Found<Exports> {
-    let question = serde_json::json!({ "name": server }).to_string();
-    let answer = wire::answer_to(SERVER, &question).map_err(|error| error.to_string())?;
+    let question = ProgramQuestion::Server { name: server.to_owned() };
+    let question = serde_json::to_string(&question).map_err(|error| error.to_string())?;
+    let answer = wire::answer_to(&question).map_err(|error| error.to_string())?;
     match serde_json::from_str(&answer).map_err(|error| error.to_string())? {
         Answer::Found { tools } => Ok(named(&tools)),
         Answer::Problem { problem } => Err(problem),

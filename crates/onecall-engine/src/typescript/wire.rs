@@ -246,18 +246,16 @@ fn resolve<'js>(ctx: Ctx<'js>, name: String) -> Result<Value<'js>> {
     ctx.json_parse(meaning.map_err(|error| failed(&ctx, &error))?)
 }
 
-/// Asks the gateway something as a call that no server has, and waits for the answer.
-fn ask(ctx: Ctx<'_>, name: String, arguments: String) -> Result<Value<'_>> {
-    ctx.json_parse(answer_to(&name, &arguments).map_err(|error| failed(&ctx, &error))?)
+/// Asks the gateway a question, which is JSON, and waits for the answer.
+fn ask(ctx: Ctx<'_>, question: String) -> Result<Value<'_>> {
+    ctx.json_parse(answer_to(&question).map_err(|error| failed(&ctx, &error))?)
 }
 
-/// What the gateway answers, as JSON.
-pub(super) fn answer_to(name: &str, arguments: &str) -> io::Result<String> {
+/// What the gateway answers to a question, both as JSON.
+pub(super) fn answer_to(question: &str) -> io::Result<String> {
     let id = NEXT_CALL.get();
     NEXT_CALL.set(id + 1);
-    let freshness = Freshness::Any;
-    let call = FromWorker::Call { id, name, arguments, freshness };
-    let end = wait_for(&call, |frame| match frame {
+    let end = wait_for(&FromWorker::Ask { id, question }, |frame| match frame {
         ToWorker::Answer { id: answered, answer } if answered == id => Ok(End::from(answer)),
         other => Err(other),
     })?;

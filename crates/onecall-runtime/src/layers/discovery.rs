@@ -1,26 +1,16 @@
-//! Answers what a program asks about tools, before anything is counted as a call.
+//! Answers what a program asks about tools. Nothing of it is counted as a call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use onecall_catalog::{
     ServerMatch, match_server, python_signature_with, shown_description, typescript_signature_with,
 };
-use onecall_core::{
-    CallableName, Language, ToolCall, ToolError, ToolResolver, ToolSpec, ToolValue,
-};
-use serde::Deserialize;
-use serde_json::value::{RawValue, to_raw_value};
+use onecall_core::{CallableName, Language, ToolResolver, ToolSpec, ToolValue};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::directory::{Attribute, Directory, Found};
 use crate::layers::function;
-
-/// What the `tools` of a program asks, as calls that no server has.
-const FIND: &str = "onecall__find";
-const LIST: &str = "onecall__list";
-const SCHEMA: &str = "onecall__schema";
-const SEARCH: &str = "onecall__search";
-const SERVER: &str = "onecall__server";
 
 /// More would be no answer to a question.
 const MOST_FOUND: usize = 100;
@@ -31,33 +21,11 @@ pub(crate) struct Discovery<'a> {
     directory: &'a dyn Directory,
 }
 
-#[derive(Deserialize)]
-struct Name {
-    name: String,
-}
-
-/// The callable name whose input schema a worker asks for, to decide how it writes a value.
-/// `None` if this is another call.
-pub(crate) fn schema_question(call: &ToolCall) -> Option<CallableName> {
-    if call.name.as_str() != SCHEMA {
-        return None;
-    }
-    let Name { name } = serde_json::from_str(call.arguments.get()).ok()?;
-    Some(CallableName::new(name))
-}
-
-/// The answer to [`schema_question`]. Every value fits a tool that is not known.
-pub(crate) fn schema_answer(spec: Option<&ToolSpec>) -> ToolValue {
+/// The input schema of a tool, by which a worker decides how it writes a value. Every value fits a
+/// tool that is not known.
+pub(crate) fn input_schema(spec: Option<&ToolSpec>) -> ToolValue {
     let text = spec.map_or("{}", |spec| spec.input_schema.text()).to_owned();
     RawValue::from_string(text).map_or(ToolValue::Nothing, ToolValue::Json)
-}
-
-#[derive(Deserialize)]
-struct Query {
-    query: String,
-    limit: usize,
-    #[serde(default)]
-    language: Option<String>,
 }
 
 impl<'a> Discovery<'a> {
@@ -66,40 +34,22 @@ impl<'a> Discovery<'a> {
         Self { names, directory }
     }
 
-    /// Whether a call is a question about tools.
-    pub(crate) fn is_asked(call: &ToolCall) -> bool {
-        [FIND, LIST, SCHEMA, SEARCH, SERVER].contains(&call.name.as_str())
+    /// The input schema of the tool of this callable name.
+    pub(crate) async fn schema(&self, name: String) -> ToolValue {
+        let name = CallableName::new(name);
+        let spec = self.names.resolve(&name).await.target(&name);
+        input_schema(spec.ok().as_deref())
     }
 
-    /// Answers a question about tools.
-    pub(crate) async fn answer(&self, call: &ToolCall) -> Result<ToolValue, ToolError> {
-        let failed = |error: serde_json::Error| ToolError::failed(&call.name, error.to_string());
-        let named = || {
-            let Name { name } = serde_json::from_str(call.arguments.get()).map_err(failed)?;
-            Ok(name)
-        };
-        let answer = match call.name.as_str() {
-            SCHEMA => {
-                let spec =
-                    self.names.resolve(&CallableName::new(named()?)).await.target(&call.name);
-                return Ok(schema_answer(spec.ok().as_deref()));
-            }
-            FIND => self.find(&named()?).await,
-            SEARCH => {
-                let query = serde_json::from_str(call.arguments.get()).map_err(failed)?;
-                self.search(query).await
-            }
-            SERVER => self.server(&named()?).await,
-            _ => self.list().await,
-        };
-        Ok(ToolValue::Json(to_raw_value(&answer).map_err(failed)?))
-    }
-
-    async fn find(&self, name: &str) -> Value {
+    /// The tool that an attribute of `tools` stands for, or why it stands for none.
+    pub(crate) async fn find(&self, name: &str) -> Value {
         let list = |names: &[CallableName]| {
             names.iter().map(CallableName::as_str).collect::<Vec<_>>().join(" or ")
         };
-        let Attribute { found, is_coroutine } = Attribute::find(name, self.directory).await;
+        let Attribute { found, is_coroutine } = match name.len() {
+            0..=CallableName::LONGEST => Attribute::find(name, self.directory).await,
+            _ => Attribute { found: Found::Unknown(Vec::new()), is_coroutine: false },
+        };
         let problem = match found {
             Found::Tool(spec) => {
                 let mut described = self.describe(&spec);
@@ -123,7 +73,7 @@ impl<'a> Discovery<'a> {
     }
 
     /// Every callable name, and the tools' own where they are unambiguous identifiers.
-    async fn list(&self) -> Value {
+    pub(crate) async fn list(&self) -> Value {
         let tools = self.directory.tools().await;
         let mut own = BTreeMap::<&str, usize>::new();
         for spec in &tools {
@@ -140,7 +90,7 @@ impl<'a> Discovery<'a> {
 
     /// The tools of one server, which may be named as its configuration entry does or as
     /// an identifier made of that.
-    async fn server(&self, name: &str) -> Value {
+    pub(crate) async fn server(&self, name: &str) -> Value {
         let tools = self.directory.tools_of(name).await;
         let servers: BTreeSet<&str> = tools.iter().map(|spec| spec.server.as_str()).collect();
         let server = match match_server(name, servers.iter().copied()) {
@@ -164,11 +114,12 @@ impl<'a> Discovery<'a> {
         json!({ "tools": shown.collect::<Vec<_>>() })
     }
 
-    async fn search(&self, Query { query, limit, language }: Query) -> Value {
-        let found = self.directory.search(&query, limit.min(MOST_FOUND)).await;
-        let signature = match language.as_deref().and_then(Language::named) {
-            Some(Language::TypeScript) => typescript_signature_with,
-            _ => python_signature_with,
+    /// The tools that fit a query best.
+    pub(crate) async fn search(&self, query: &str, limit: usize, language: Language) -> Value {
+        let found = self.directory.search(query, limit.min(MOST_FOUND)).await;
+        let signature = match language {
+            Language::TypeScript => typescript_signature_with,
+            Language::Python => python_signature_with,
         };
         let shown = |spec: &ToolSpec| {
             json!({

@@ -16,7 +16,7 @@ pub(crate) use arguments::ArgumentCheck;
 pub(crate) use cache::{Cache, CacheControl, Cached, SystemClock, names_containing};
 pub(crate) use concurrency::ConcurrencyLimit;
 pub(crate) use decide::Decide;
-pub(crate) use discovery::{Discovery, schema_answer, schema_question};
+pub(crate) use discovery::{Discovery, input_schema};
 pub(crate) use learning::Learning;
 pub(crate) use log::Logged;
 pub(crate) use quota::Quota;

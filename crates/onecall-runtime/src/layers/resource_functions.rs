@@ -125,17 +125,20 @@ static FUNCTIONS: LazyLock<[(Function, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
     ]
 });
 
-/// The function with this name, described like a tool.
+/// The function with this name, described like a tool. A call is a call of the function if its name
+/// was resolved to this very description.
 pub(crate) fn function(name: &str) -> Option<&'static Arc<ToolSpec>> {
-    find(name).map(|(_, spec)| spec)
-}
-
-fn find(name: &str) -> Option<&'static (Function, Arc<ToolSpec>)> {
-    // Every call comes by here, and no tool of a server can be one of these.
+    // No tool of a server can be one of these.
     if name.starts_with("mcp__") {
         return None;
     }
-    FUNCTIONS.iter().find(|(_, spec)| spec.callable.as_str() == name)
+    FUNCTIONS.iter().map(|(_, spec)| spec).find(|spec| spec.callable.as_str() == name)
+}
+
+/// The function that a call was resolved to; nothing if that is a tool.
+fn called(call: &ResolvedCall) -> Option<&'static (Function, Arc<ToolSpec>)> {
+    let tool = call.tool.as_ref().ok()?;
+    FUNCTIONS.iter().find(|(_, spec)| Arc::ptr_eq(spec, tool))
 }
 
 impl ResourceFunctions {
@@ -328,7 +331,7 @@ fn policy_name(server: &ServerName, function: Function) -> CallableName {
 
 impl CallHandler for ResourceFunctions {
     fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
-        match find(call.name.as_str()) {
+        match called(&call) {
             Some((function, spec)) => {
                 Box::pin(async move { self.answer(*function, spec, &call).await.map(Answer::live) })
             }

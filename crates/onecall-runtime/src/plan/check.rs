@@ -1,5 +1,6 @@
 //! Everything about a plan that can be known before it runs.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use onecall_catalog::{Known, misfits, python_signature};
 use onecall_core::{CallableName, ToolSpec};
 
 use super::read::{Draft, DraftArgument, PlanRequest};
-use super::{Argument, Node, Plan, PlanProblems, Problem, ResultOf};
+use super::{Argument, Node, Plan, PlanProblems, Problem, ResultOf, Transform};
 
 /// What a name in a plan means.
 pub(crate) enum Lookup {
@@ -45,7 +46,8 @@ pub(crate) fn check(
     }
     let position: HashMap<usize, usize> =
         order.iter().enumerate().map(|(position, draft)| (*draft, position)).collect();
-    let resolver = Resolver { identifiers: &identifiers, position: &position };
+    let resolver =
+        Resolver { identifiers: &identifiers, position: &position, transforms: Cell::new(0) };
     let mut nodes = Vec::with_capacity(order.len());
     for index in &order {
         // Both are there, or there had been a problem.
@@ -237,6 +239,8 @@ struct Resolver<'a> {
     identifiers: &'a Identifiers<'a>,
     /// Where a draft stands in the order of execution.
     position: &'a HashMap<usize, usize>,
+    /// How many transforms have a number.
+    transforms: Cell<usize>,
 }
 
 impl Resolver<'_> {
@@ -248,7 +252,11 @@ impl Resolver<'_> {
         let result = |draft: Option<&usize>, path: &str, transform: &Option<String>| {
             let node =
                 draft.and_then(|draft| self.position.get(draft)).copied().unwrap_or_default();
-            Argument::Result(ResultOf { node, path: path.to_owned(), transform: transform.clone() })
+            let transform = transform.clone().map(|source| {
+                let number = self.transforms.replace(self.transforms.get() + 1);
+                Transform { number, source }
+            });
+            Argument::Result(ResultOf { node, path: path.to_owned(), transform })
         };
         match argument {
             DraftArgument::Literal(value) => Argument::Literal(value.clone()),

@@ -63,7 +63,7 @@ impl Plan {
             let (branch, below) = if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
             let label = format!("{indent}{branch}{argument}: ");
             let indent = format!("{indent}{below}");
-            let transform = result.transform.as_deref();
+            let transform = result.transform.as_ref().map(|it| it.source.as_str());
             self.show(result.node, &label, &indent, transform, steps, shown, tree);
         }
     }

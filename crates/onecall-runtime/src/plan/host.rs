@@ -1,20 +1,18 @@
-//! The one who executes the calls of a plan: each node once, with its own tool.
+//! Executes the calls of a plan: each node once, with its own tool.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use onecall_core::{
-    AnswerForm, BoxFuture, CallHandler, CallableName, LogEntry, ProgramHost, Resolution,
-    ResolvedCall, Resolving, RunContext, ToolCall, ToolError, ToolValue,
+    AnswerForm, BoxFuture, CallHandler, CallableName, Freshness, LogEntry, NodeCall, ProgramHost,
+    ProgramQuestion, Resolution, ResolvedCall, Resolving, RunContext, ToolCall, ToolError,
+    ToolValue,
 };
 use serde_json::value::RawValue;
 
-use super::{Node, Plan};
-use crate::layers::{schema_answer, schema_question};
+use super::Plan;
+use crate::layers::input_schema;
 use crate::names::RunNames;
-
-/// What nodes are called in a plan's program, each with its number.
-const NODE: &str = "plan_node_";
 
 /// Knows the nodes of a plan, and nothing else: a transform cannot call
 /// a tool that the plan does not, nor one of its own a second time.
@@ -45,6 +43,11 @@ impl<'a> PlanHost<'a> {
         Self { run, names, layers, plan, progress: Mutex::default() }
     }
 
+    /// The plan whose nodes are called.
+    pub(crate) fn plan(&self) -> &'a Plan {
+        self.plan
+    }
+
     /// The answer of the target, as its server sent it.
     pub(crate) fn answer(&self) -> Option<Box<RawValue>> {
         self.progress().answer.take()
@@ -57,9 +60,33 @@ impl<'a> PlanHost<'a> {
         nodes.map(|node| format!("{} ({})", node.path, node.spec.callable)).collect()
     }
 
-    fn node(&self, name: &CallableName) -> Option<(usize, &Node)> {
-        let number = name.as_str().strip_prefix(NODE)?.parse().ok()?;
-        Some((number, self.plan.nodes.get(number)?))
+    /// Calls the tool of a node. The answer of the target is kept here, and nothing is left of it.
+    pub(super) async fn run(&self, call: NodeCall) -> Result<ToolValue, ToolError> {
+        let NodeCall { id, node: number, arguments } = call;
+        let Some(node) = self.plan.nodes.get(number) else {
+            return Err(ToolError::NotAvailable { name: CallableName::new("node of a plan") });
+        };
+        let name = node.spec.callable.clone();
+        if !self.progress().started.insert(number) {
+            return Err(ToolError::failed(&name, "this part of the plan has been run already"));
+        }
+        let is_target = number + 1 == self.plan.nodes.len();
+        let form = if is_target { AnswerForm::Whole } else { AnswerForm::Value };
+        let (tool, revision) = self.names.target(&name).await;
+        let (freshness, run) = (Freshness::Any, Arc::clone(&self.run));
+        let log_entry = LogEntry::default();
+        let call =
+            ResolvedCall { id, name, tool, revision, arguments, form, freshness, run, log_entry };
+        let value = self.layers.call(call).await?.value;
+        let mut progress = self.progress();
+        progress.completed.insert(number);
+        match value {
+            ToolValue::Json(answer) if is_target => {
+                progress.answer = Some(answer);
+                Ok(ToolValue::Nothing)
+            }
+            value => Ok(value),
+        }
     }
 
     fn progress(&self) -> MutexGuard<'_, Progress> {
@@ -73,44 +100,21 @@ impl ProgramHost for PlanHost<'_> {
     }
 
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
-        Box::pin(async move {
-            if let Some(name) = schema_question(&call) {
-                return Ok(schema_answer(self.node(&name).map(|(_, node)| &*node.spec)));
+        let refused = ToolError::NotAvailable { name: call.name };
+        Box::pin(std::future::ready(Err(refused)))
+    }
+
+    fn call_node(&self, call: NodeCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        Box::pin(self.run(call))
+    }
+
+    fn ask(&self, question: ProgramQuestion) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        let answer = match question {
+            ProgramQuestion::NodeSchema { node } => {
+                Ok(input_schema(self.plan.nodes.get(node).map(|node| &*node.spec)))
             }
-            let Some((number, node)) = self.node(&call.name) else {
-                return Err(ToolError::NotAvailable { name: call.name });
-            };
-            let name = node.spec.callable.clone();
-            if !self.progress().started.insert(number) {
-                return Err(ToolError::failed(&name, "this part of the plan has been run already"));
-            }
-            let is_target = number + 1 == self.plan.nodes.len();
-            let form = if is_target { AnswerForm::Whole } else { AnswerForm::Value };
-            let (tool, revision) = self.names.target(&name).await;
-            let ToolCall { id, arguments, freshness, .. } = call;
-            let run = Arc::clone(&self.run);
-            let log_entry = LogEntry::default();
-            let call = ResolvedCall {
-                id,
-                name,
-                tool,
-                revision,
-                arguments,
-                form,
-                freshness,
-                run,
-                log_entry,
-            };
-            let value = self.layers.call(call).await?.value;
-            let mut progress = self.progress();
-            progress.completed.insert(number);
-            match value {
-                ToolValue::Json(answer) if is_target => {
-                    progress.answer = Some(answer);
-                    Ok(ToolValue::Nothing)
-                }
-                value => Ok(value),
-            }
-        })
+            _ => Err(ToolError::NotAvailable { name: CallableName::new("tools") }),
+        };
+        Box::pin(std::future::ready(answer))
     }
 }

@@ -1,11 +1,13 @@
 //! Plans: a tool to call, whose arguments may be the results of other calls.
 //!
-//! A plan is read ([`read`]), checked as a whole ([`check`]) and compiled into one
-//! program ([`program`]), whose calls only [`PlanHost`](host::PlanHost) understands.
-//! It runs where programs run.
+//! A plan is read ([`read`]) and checked as a whole ([`check`]). One without transforms is carried out
+//! right here ([`execute`](mod@execute)). Another is compiled into a program ([`program`]), which
+//! runs where programs run. Either way [`PlanHost`](host::PlanHost) executes its nodes.
 
 mod check;
+mod execute;
 mod explain;
+mod failure;
 mod host;
 mod program;
 mod read;
@@ -18,6 +20,7 @@ use onecall_core::{CallableName, ToolSpec};
 use serde_json::Value;
 
 pub(crate) use check::{Lookup, check};
+pub(crate) use execute::execute;
 pub(crate) use host::PlanHost;
 pub use read::PlanRequest;
 pub(crate) use servers::PlanServers;
@@ -56,7 +59,15 @@ struct ResultOf {
     node: usize,
     /// Where this use of it stands in the request.
     path: String,
-    transform: Option<String>,
+    transform: Option<Transform>,
+}
+
+/// Python source of a function that changes a result.
+#[derive(Clone, Debug)]
+struct Transform {
+    /// Distinguishes the transforms of one plan.
+    number: usize,
+    source: String,
 }
 
 impl Argument {

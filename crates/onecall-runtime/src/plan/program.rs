@@ -11,11 +11,11 @@ use std::fmt::Write;
 use onecall_catalog::is_keyword_argument;
 use serde_json::Value;
 
-use super::{Argument, Node, Plan, ResultOf};
+use super::{Argument, Node, Plan, ResultOf, Transform};
 
 /// What the program imports from the bootstrap.
 const PRELUDE: &str =
-    "import asyncio\nfrom _onecall_plan import call, copied, define, locate, shared, transform\n";
+    "import asyncio\nfrom _onecall_plan import call, copied, define, shared, transform\n";
 
 impl Plan {
     /// The program that carries the plan out. The answer of the target is not in its
@@ -25,18 +25,11 @@ impl Plan {
         for result in self.nodes.iter().flat_map(Node::results) {
             *uses.entry(result.node).or_default() += 1;
         }
-        let mut writer = Writer {
-            plan: self,
-            uses,
-            transforms: String::new(),
-            functions: String::new(),
-            count: 0,
-        };
+        let mut writer =
+            Writer { plan: self, uses, transforms: String::new(), functions: String::new() };
         let target = self.nodes.len().saturating_sub(1);
         let main = writer.steps(target, "");
         let mut code = PRELUDE.to_owned();
-        let paths = Value::from_iter(self.nodes.iter().map(|node| node.path.as_str()));
-        _ = writeln!(code, "locate({})", text(&paths.to_string()));
         if let Some(definitions) = &self.definitions {
             _ = writeln!(code, "define({})", text(definitions));
         }
@@ -55,8 +48,6 @@ struct Writer<'a> {
     transforms: String,
     /// Of nodes that run side by side with others.
     functions: String,
-    /// Transforms written so far.
-    count: usize,
 }
 
 impl Writer<'_> {
@@ -105,7 +96,7 @@ impl Writer<'_> {
     }
 
     fn call(&mut self, number: usize, node: &Node) -> String {
-        let mut written = format!("call({number}");
+        let mut written = format!("call({number}, {}", text(node.spec.callable.as_str()));
         if node.arguments.iter().all(|(name, _)| is_keyword_argument(name)) {
             for (name, value) in &node.arguments {
                 _ = write!(written, ", {name}={}", self.argument(value));
@@ -138,11 +129,9 @@ impl Writer<'_> {
 
     fn result(&mut self, result: &ResultOf) -> String {
         let value = format!("result_{}", result.node);
-        let Some(source) = &result.transform else { return value };
-        let function = format!("transform_{}", self.count);
-        self.count += 1;
-        let (path, source) = (text(&result.path), text(source));
-        _ = writeln!(self.transforms, "{function} = transform({path}, {source})");
+        let Some(Transform { number, source }) = &result.transform else { return value };
+        let function = format!("transform_{number}");
+        _ = writeln!(self.transforms, "{function} = transform({number}, {})", text(source));
         let value = if self.is_shared(result.node) { format!("copied({value})") } else { value };
         format!("{function}({value})")
     }

@@ -47,23 +47,35 @@ impl Service {
     }
 }
 
+/// What a plan is carried out by: the gateway, or an interpreter for definitions that define
+/// nothing.
+const WAYS: [Option<&str>; 2] = [None, Some("")];
+
 /// A home whose plans may go to these hosts, with a plan that goes to `server`.
-fn plan(hosts: &[&str], server: Value) -> (Home, Command) {
+fn plan(hosts: &[&str], server: Value, definitions: Option<&str>) -> (Home, Command) {
     let proxy = json!({ "dynamic_servers": true, "allowed_hosts": hosts });
     let home = Home::with_config(&json!({ "sandbox": "off", "proxy": proxy }));
     let plan = json!({
         "target_tool": "mcp__guest__add", "tool_args": { "a": 1, "b": 2 },
-        "server_config": { "guest": server },
+        "server_config": { "guest": server }, "definitions": definitions,
     });
     let plan = home.write("plan.json", plan.to_string()).display().to_string();
     let command = home.configured(&["proxy", &plan, "--log", "off"]);
     (home, command)
 }
 
-/// Carries out a plan that goes to a server which `hosts` allow, or not.
+/// Carries out a plan that goes to a server which `hosts` allow, or not. What carries it out makes
+/// no difference.
 fn carry_out(hosts: &[&str], server: Value) -> Ended {
-    let (_home, command) = plan(hosts, server);
-    finish(command)
+    let [ended, by_program] = WAYS.map(|definitions| {
+        let (_home, command) = plan(hosts, server.clone(), definitions);
+        finish(command)
+    });
+    assert_eq!(
+        (ended.code, &ended.stdout, &ended.stderr),
+        (by_program.code, &by_program.stdout, &by_program.stderr)
+    );
+    ended
 }
 
 /// Runs a command with a `/etc/hosts` of its own; `None` if that cannot be had here.
@@ -181,7 +193,7 @@ fn a_name_that_leads_to_this_machine_is_not_followed() {
         .into_iter()
         .flat_map(|host| [url.clone(), host_and_port.clone()].map(|server| (host, server)));
     for (host, server) in cases {
-        let (home, command) = plan(&[host], server);
+        let (home, command) = plan(&[host], server, None);
         let hosts = "127.0.0.1 rebound.example\n";
         let Some(ended) = with_hosts(&home, hosts, &command) else { return };
         assert_eq!(ended.code, Some(1), "{ended:?}");
@@ -200,8 +212,11 @@ fn a_name_that_leads_to_this_machine_is_not_followed() {
         let port: u16 = server.address().rsplit_once(':').unwrap().1.parse().unwrap();
         let hosts = [format!("rebound.example:{port}"), format!("127.0.0.1:{port}")];
         let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
-        let (home, command) = plan(&hosts, json!({ "host": "rebound.example", "port": port }));
-        let ended = with_hosts(&home, "127.0.0.1 rebound.example\n", &command).unwrap();
-        assert_eq!((ended.code, ended.stdout.trim()), (Some(0), "3"), "{ended:?}");
+        let server = json!({ "host": "rebound.example", "port": port });
+        for definitions in WAYS {
+            let (home, command) = plan(&hosts, server.clone(), definitions);
+            let ended = with_hosts(&home, "127.0.0.1 rebound.example\n", &command).unwrap();
+            assert_eq!((ended.code, ended.stdout.trim()), (Some(0), "3"), "{ended:?}");
+        }
     }
 }

@@ -12,12 +12,30 @@ use serde_json::{Value, json};
 use testkit::mcp::ToolAnswer;
 use testkit::remote::HttpFixture;
 
-use crate::support::{Gateway, Home, finish, fixture};
+use crate::support::{Gateway, Home, finish, fixture, script as script_server};
 
 const FAILED: &str = "[Script execution failed]\n";
 
+/// Carries a plan out. One that needs no interpreter is carried out by one as well, and that makes no
+/// difference.
 fn proxy(gateway: &mut Gateway, plan: Value) -> ToolAnswer {
-    gateway.session.call_tool("proxy", plan)
+    let by_program = interpreted(&plan);
+    let answer = gateway.session.call_tool("proxy", plan);
+    if let Some(plan) = by_program {
+        let by_program = gateway.session.call_tool("proxy", plan.clone());
+        assert_eq!(answer.raw.to_string(), by_program.raw.to_string(), "{plan}");
+    }
+    answer
+}
+
+/// The same plan with Python in it, if it has none: definitions that define nothing.
+fn interpreted(plan: &Value) -> Option<Value> {
+    if plan.get("definitions").is_some() || plan.to_string().contains("__transform__") {
+        return None;
+    }
+    let mut plan = plan.clone();
+    plan["definitions"] = "".into();
+    Some(plan)
 }
 
 /// The text of a plan that must succeed.
@@ -162,8 +180,11 @@ fn independent_calls_run_at_the_same_time() {
     let mut gateway = Gateway::new();
     let call = json!({ "__tool__": "in_flight", "args": { "ms": 60_000, "until": 8 } });
     let plan = json!({ "target_tool": "echo", "tool_args": { "value": vec![call; 8] } });
-    let most: Vec<u64> = serde_json::from_str(&answered(&mut gateway, plan)).unwrap();
-    assert_eq!(most.iter().max(), Some(&8));
+    for plan in [interpreted(&plan).unwrap(), plan] {
+        let answer = gateway.session.call_tool("proxy", plan);
+        let most: Vec<u64> = serde_json::from_str(&answer.text).unwrap();
+        assert_eq!(most.iter().max(), Some(&8));
+    }
 }
 
 #[test]
@@ -312,29 +333,153 @@ fn arguments_may_have_any_name() {
         let sent = received.messages();
         let sent = sent.iter().filter(|message| message["params"]["name"] == "echo");
         let sent: Vec<&Value> = sent.map(|message| &message["params"]["arguments"]).collect();
-        let expected = [&inner, &json!({ name: [2], "value": name })];
-        assert_eq!(sent[sent.len() - 2..], expected, "{name}");
+        let target = json!({ name: [2], "value": name });
+        let expected = [&inner, &target, &inner, &target];
+        assert_eq!(sent[sent.len() - 4..], expected, "{name}");
     }
 }
 
 #[test]
 fn a_transform_cannot_call_a_tool_by_the_back_door() {
     let (mut gateway, received) = Gateway::recorded(&json!({}));
-    let forge = |name: &str| {
+    let forge = |send: &str| {
         format!(
-            "import _onecall as wire\ndef forge(value):\n    wire.call(9999, '{name}', {{'value': 1, 'a': 1, 'b': 1}}, False)\n    return wire.wait(5)[0][1:]"
+            "import _onecall as wire\narguments = {{'value': 1, 'a': 1, 'b': 1}}\ndef forge(value):\n    {send}\n    return wire.wait(5)[0][1:]"
         )
     };
+    let call = |name: &str| forge(&format!("wire.call(9999, '{name}', arguments, False)"));
     let plan = |definitions: String| {
         let first =
             json!({ "__tool__": "add", "args": { "a": 1, "b": 2 }, "__transform__": "forge" });
         json!({ "target_tool": "echo", "tool_args": { "value": first }, "definitions": definitions })
     };
-    let refused = answered(&mut gateway, plan(forge("mcp__fixture__counter")));
-    assert!(refused.contains("'mcp__fixture__counter' is not available"), "{refused}");
-    let again = answered(&mut gateway, plan(forge("plan_node_0")));
+    for name in ["mcp__fixture__counter", "mcp__fixture__add", "plan_node_0"] {
+        let refused = answered(&mut gateway, plan(call(name)));
+        assert!(refused.contains(&format!("'{name}' is not available")), "{refused}");
+    }
+    let again = answered(&mut gateway, plan(forge("wire.call_node(9999, 0, arguments)")));
     assert!(again.contains("this part of the plan has been run already"), "{again}");
-    assert_eq!((received.calls("counter"), received.calls("add")), (0, 2));
+    let beyond = answered(&mut gateway, plan(forge("wire.call_node(9999, 2, arguments)")));
+    assert!(beyond.contains("is not available"), "{beyond}");
+    let question = r#"wire.ask(9999, '{"find":{"name":"counter"}}')"#;
+    let asked = answered(&mut gateway, plan(forge(question)));
+    assert!(asked.contains("is not available"), "{asked}");
+    assert_eq!((received.calls("counter"), received.calls("add")), (0, 6));
+}
+
+/// A server with three tools for each text, which answer with it as text, with an image, and as
+/// structured content.
+fn answering(texts: &[&str]) -> Value {
+    let (mut tools, mut on) = (Vec::new(), serde_json::Map::new());
+    for (number, text) in texts.iter().enumerate() {
+        let block = json!({ "type": "text", "text": text });
+        let image = json!({ "type": "image", "data": "AA==", "mimeType": "image/png" });
+        let structured = format!(
+            r#"{{"jsonrpc":"2.0","id":$id,"result":{{"content":[],"structuredContent":{{"x":{text}}}}}}}"#
+        );
+        let answers = [
+            ("text", json!({ "answer": { "content": [block] } })),
+            ("mixed", json!({ "answer": { "content": [block, image] } })),
+            ("structured", json!({ "text": structured })),
+        ];
+        for (kind, answer) in answers {
+            let mut tool =
+                json!({ "name": format!("{kind}_{number}"), "inputSchema": { "type": "object" } });
+            if kind == "structured" {
+                tool["outputSchema"] = json!({ "type": "object" });
+            }
+            on.insert(format!("tools/call {kind}_{number}"), json!([answer]));
+            tools.push(tool);
+        }
+    }
+    script_server("odd", &json!({ "tools": tools, "on": on }))
+}
+
+#[test]
+fn odd_values_pass_between_tools_as_through_a_program() {
+    let deep = format!("{}{}", "[".repeat(950), "]".repeat(950));
+    let texts = [
+        "1.0",
+        "1E5",
+        "-0",
+        "-0.0",
+        "1e400",
+        "1e-7",
+        "1e16",
+        "0.1",
+        "12345678901234567890123456789",
+        "NaN",
+        "[1, -Infinity]",
+        r#"{"a":1,"b":2,"a":3}"#,
+        r#""\u00e9\b\/\u2028""#,
+        r#""\ud800""#,
+        "null",
+        "true",
+        " [ 1 ]",
+        "no JSON",
+        "",
+        "[1",
+        &deep,
+    ];
+    let home = Home::new();
+    let log = home.text_path("received");
+    let servers = [answering(&texts), fixture("fixture", &["--log", &log])];
+    home.write("config.json", json!({ "servers": servers }).to_string());
+    let mut gateway = Gateway::at(home);
+    let received = || fs::read_to_string(&log).unwrap_or_default();
+    for (number, text) in texts.iter().enumerate() {
+        for kind in ["text", "mixed", "structured"] {
+            let first = json!({ "__tool__": format!("{kind}_{number}"), "identifier": "it" });
+            let second = json!({ "literals": [1.0, 1e16, -0.0, 5, "\u{7f}\u{1}"], "it": { "__ref__": "it" } });
+            let arguments = json!({ "a": first, "b": second });
+            let before = received().len();
+            proxy(&mut gateway, json!({ "target_tool": "raw_arguments", "tool_args": arguments }));
+            // What the server has received is the same, too, but for the ids.
+            let received = received()[before..].to_owned();
+            let calls = received.lines().filter(|line| line.contains("raw_arguments"));
+            let sent: Vec<&str> =
+                calls.map(|line| &line[line.find("\"arguments\":").unwrap()..]).collect();
+            let is_same = sent.is_empty() || sent.len() == 2 && sent[0] == sent[1];
+            assert!(is_same, "{kind} {text}: {sent:?}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_holds_no_more_than_its_memory() {
+    let limits = json!({ "memory_mb": 32, "timeout_seconds": 60, "max_output_bytes": 1000 });
+    let mut gateway = Gateway::with_limits(&limits);
+    let big = |bytes: u64| json!({ "__tool__": "big", "args": { "bytes": bytes } });
+    let plan =
+        |values: Vec<Value>| json!({ "target_tool": "echo", "tool_args": { "value": values } });
+    let fits = gateway.session.call_tool("proxy", plan(vec![big(5_000_000); 2]));
+    assert!(!fits.is_error, "{}", fits.text);
+    let held = gateway.session.call_tool("proxy", plan(vec![big(8_000_000); 5]));
+    let shared = json!([{ "__tool__": "big", "args": { "bytes": 5_000_000 }, "identifier": "it" }]);
+    let mut uses = shared.as_array().unwrap().clone();
+    uses.extend(vec![json!({ "__ref__": "it" }); 9]);
+    let assembled = gateway.session.call_tool("proxy", plan(uses));
+    // Small values take more memory than their text.
+    let rows = json!({ "__tool__": "rows", "args": { "count": 100_000 } });
+    let small = gateway.session.call_tool("proxy", plan(vec![rows]));
+    for (case, answer) in [("held", held), ("assembled", assembled), ("small", small)] {
+        assert!(answer.is_error, "{case}");
+        let expected = "[Script execution failed]\nMemoryError: the results and arguments of the plan \
+                        need more than its 32 MB";
+        assert!(answer.text.starts_with(expected), "{case}: {}", answer.text);
+    }
+}
+
+#[test]
+fn a_plan_without_python_has_the_time_of_a_program() {
+    let mut gateway = Gateway::with_limits(&json!({ "timeout_seconds": 1 }));
+    let first = json!({ "__tool__": "add", "args": { "a": 1, "b": 2 } });
+    let never = json!({ "__tool__": "hang", "args": {} });
+    let plan = json!({ "target_tool": "echo", "tool_args": { "value": [first, never] } });
+    assert_eq!(
+        failed(&mut gateway, plan),
+        "TimeoutError: Execution exceeded 1s limit\n[Nodes completed: tool_args.value[0] (mcp__fixture__add)]"
+    );
 }
 
 #[test]

@@ -1,11 +1,11 @@
 // The object `cache` of a program: what it can do about answers that are kept.
 (hooks) => {
   "use strict";
-  const { originals: o, native, ToolError } = hooks;
+  const { originals: o, ToolError } = hooks;
 
-  const ask = (name, question) => {
+  const ask = (question, details) => {
     try {
-      return native.ask(name, o.json(question));
+      return hooks.ask(question, details);
     } catch (error) {
       throw new ToolError(error.message);
     }
@@ -20,8 +20,8 @@
     }
     return call(...args);
   };
-  const clear = async (pattern = "*") => ask("onecall__cache_clear", { pattern: o.String(pattern) });
-  const stats = () => ask("onecall__cache_stats", {});
+  const clear = async (pattern = "*") => ask("cache_clear", { pattern: hooks.text(pattern) });
+  const stats = () => ask("cache_stats", {});
 
   o.defineProperty(globalThis, "cache", {
     __proto__: null, configurable: true, writable: true, enumerable: false,

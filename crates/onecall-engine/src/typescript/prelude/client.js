@@ -2,7 +2,7 @@
 // generated files has them.
 (hooks) => {
   "use strict";
-  const { originals: o, native, ToolError } = hooks;
+  const { originals: o, ToolError } = hooks;
 
   const call = async (toolName, args = {}) => {
     const name = o.String(toolName);
@@ -17,7 +17,7 @@
   // What is printed of these is their name.
   const callMCPTool = async (toolName, args) => call(toolName, args);
   const clearCache = async (pattern = "") =>
-    native.ask("onecall__cache_forget", o.json({ text: o.String(pattern) }));
+    hooks.ask("cache_forget", { text: hooks.text(pattern) });
   // Nothing was opened, and calls work afterwards as they do with the generated client.
   const close = async () => undefined;
   const disconnectMCP = async () => undefined;

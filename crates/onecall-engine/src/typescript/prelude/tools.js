@@ -165,10 +165,16 @@
     },
   }));
 
+  // Asks the gateway a question and waits for the answer. Nothing that a program gave all objects
+  // or texts may get into it.
+  hooks.ask = (question, details) =>
+    native.ask(o.json({ __proto__: null, [question]: { __proto__: null, ...details } }));
+  hooks.text = (value) => o.wellFormed(o.String(value));
+
   const found = new o.Map();
   const find = (name) => {
     if (o.mapHas(found, name)) return o.mapGet(found, name);
-    const answer = native.ask("onecall__find", o.json({ name }));
+    const answer = hooks.ask("find", { name: hooks.text(name) });
     if (!o.hasOwn(answer, "name")) throw new o.ReferenceError(answer.problem);
     const tool = hooks.tool(answer.name, answer.parameters);
     o.mapSet(found, name, tool);
@@ -176,8 +182,14 @@
   };
   hooks.find = find;
 
-  const search = async (query, limit = 10) =>
-    native.ask("onecall__search", o.json({ query: o.String(query), limit: o.Number(limit), language: "typescript" }));
+  const search = async (query, limit = 10) => {
+    const most = o.Number(limit);
+    if (!(most >= 0) || most % 1 !== 0) {
+      throw new ToolError("'tools.search' failed: its limit is the number of tools that are wanted");
+    }
+    const few = most < 1000 ? most : 1000;
+    return hooks.ask("search", { query: hooks.text(query), limit: few, language: "typescript" });
+  };
 
   const own = { __proto__: null, search };
   setGlobal("tools", new Proxy(own, {
@@ -195,7 +207,7 @@
       }
     },
     ownKeys() {
-      return native.ask("onecall__list", "{}");
+      return hooks.ask("list", {});
     },
     getOwnPropertyDescriptor(target, name) {
       if (typeof name !== "string" || name === "search") return undefined;

@@ -1,0 +1,534 @@
+//! Plain data as a program has it, without a program: what a worker of the embedded Python reads in
+//! the answer of a tool, and how it writes the arguments of a call. A plan that has nothing for an
+//! interpreter to do is carried out with these.
+//!
+//! `python/json.rs` does the same with Python values. A test compares the two.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use jiter::{Jiter, JiterError, Peek};
+use onecall_core::ToolValue;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::inside::place::{Step, place};
+use crate::protocol::{MAX_FRAME, ProtocolError};
+
+/// Deeper nesting than this is refused both ways, long before the stack of a worker ends.
+pub(crate) const MAX_DEPTH: usize = 900;
+
+/// Objects with more entries than this get an index of their keys.
+const FEW_ENTRIES: usize = 16;
+
+/// What crosses to a worker beside the text of an answer: the kind of the frame and the id.
+const ANSWER_HEADER: usize = 1 + size_of::<u64>();
+
+/// What crosses to the gateway beside the arguments of a node: the kind of the frame, the id and the
+/// number of the node.
+const NODE_HEADER: usize = ANSWER_HEADER + size_of::<u32>();
+
+/// A value of plain data.
+#[derive(Debug)]
+pub enum PlainData {
+    /// `None`.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Integer(i64),
+    /// An integer of any size, as its digits.
+    BigInteger(Box<str>),
+    /// Any other number; `NaN` and the infinities are among them.
+    Float(f64),
+    /// A string.
+    Text(String),
+    /// A list.
+    List(Vec<Self>),
+    /// A dict, in the order of its keys, each of which it has once.
+    Object(Vec<(String, Self)>),
+}
+
+/// Why a program cannot have the answer of a tool.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub enum Unreadable {
+    /// It is too long for any worker.
+    #[error("the tool's answer cannot be passed on: {0}")]
+    TooLong(String),
+    /// It is not JSON, though it should be.
+    #[error("the answer is not valid JSON: {0}")]
+    Invalid(String),
+    /// It is nested too deeply.
+    #[error("the answer is nested too deeply")]
+    TooDeep,
+    /// There is no memory left for it.
+    #[error("there is no memory left for the answer")]
+    NoMemory,
+}
+
+/// Why arguments cannot be written as JSON.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub enum Unwritable {
+    /// A number that JSON does not have.
+    #[error("{place} is {number}, which JSON has no number for")]
+    NotFinite {
+        /// Where it is.
+        place: String,
+        /// The number, as a message shows it.
+        number: String,
+    },
+    /// They are nested too deeply.
+    #[error("{0} is nested too deeply or contains itself")]
+    TooDeep(String),
+    /// They are too long for any worker.
+    #[error("the arguments are too large: {0}")]
+    TooLong(String),
+    /// There is no memory left for them.
+    #[error("there is no memory left for the arguments")]
+    NoMemory,
+}
+
+impl From<JiterError> for Unreadable {
+    fn from(error: JiterError) -> Self {
+        Self::Invalid(error.to_string())
+    }
+}
+
+impl PlainData {
+    /// What a program gets as the answer of a tool, and how many bytes of memory it takes, at most
+    /// `room`.
+    pub fn read(value: ToolValue, room: usize) -> Result<(Self, usize), Unreadable> {
+        let length = ANSWER_HEADER + value.written().1.len();
+        if length > MAX_FRAME {
+            return Err(Unreadable::TooLong(ProtocolError::TooLong(length).to_string()));
+        }
+        let mut memory = Memory { room, used: 0 };
+        let data = match value {
+            ToolValue::Nothing => Self::Null,
+            ToolValue::Json(json) => parse(json.get(), &mut memory)?,
+            ToolValue::Text(text) => read_text(text, &mut memory)?,
+            ToolValue::WithContent { value, content } => {
+                // An answer whose content cannot be had is none. A worker parses both as parts of
+                // one list, so the content is one level deeper.
+                let mut spare = Memory { room, used: 0 };
+                parse_at(content.get(), 1, &mut spare)?;
+                match *value {
+                    ToolValue::Json(json) => {
+                        read_text(Box::<str>::from(json).into_string(), &mut memory)?
+                    }
+                    ToolValue::Text(text) => read_text(text, &mut memory)?,
+                    ToolValue::Nothing | ToolValue::WithContent { .. } => Self::Null,
+                }
+            }
+        };
+        Ok((data, memory.used))
+    }
+}
+
+impl From<&Value> for PlainData {
+    /// What a JSON value is as a literal in a program.
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(truth) => Self::Bool(*truth),
+            Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(integer), _) => Self::Integer(integer),
+                (None, Some(float)) if number.is_f64() => Self::Float(float),
+                _ => Self::BigInteger(number.to_string().into()),
+            },
+            Value::String(text) => Self::Text(text.clone()),
+            Value::Array(items) => Self::List(items.iter().map(Self::from).collect()),
+            Value::Object(entries) => Self::Object(
+                entries.iter().map(|(key, value)| (key.clone(), Self::from(value))).collect(),
+            ),
+        }
+    }
+}
+
+/// Text that is JSON, or else a string.
+fn read_text(text: String, memory: &mut Memory) -> Result<PlainData, Unreadable> {
+    let before = memory.used;
+    match parse(&text, memory) {
+        Err(Unreadable::Invalid(_) | Unreadable::TooDeep) => {
+            memory.used = before;
+            memory.take(text.len())?;
+            Ok(PlainData::Text(text))
+        }
+        parsed => parsed,
+    }
+}
+
+/// The memory that data may take, and takes.
+struct Memory {
+    room: usize,
+    used: usize,
+}
+
+impl Memory {
+    /// Takes so many bytes.
+    fn take(&mut self, bytes: usize) -> Result<(), Unreadable> {
+        self.used = self.used.saturating_add(bytes);
+        if self.used > self.room { Err(Unreadable::NoMemory) } else { Ok(()) }
+    }
+}
+
+/// A list or an object that has begun.
+enum Begun {
+    List(Vec<PlainData>),
+    Object {
+        entries: Entries,
+        /// The key of the value that comes next.
+        key: String,
+    },
+}
+
+impl Begun {
+    fn ended(self) -> PlainData {
+        match self {
+            Self::List(items) => PlainData::List(items),
+            Self::Object { entries, .. } => PlainData::Object(entries.list),
+        }
+    }
+}
+
+/// The entries of an object. A key that comes again keeps its place and gets the new value.
+#[derive(Default)]
+struct Entries {
+    list: Vec<(String, PlainData)>,
+    /// Where each key is, once there are more than a few.
+    index: HashMap<String, usize>,
+}
+
+impl Entries {
+    fn insert(&mut self, key: String, value: PlainData) {
+        let place = match self.list.len() {
+            0..FEW_ENTRIES => self.list.iter().position(|(it, _)| *it == key),
+            _ => self.index.get(&key).copied(),
+        };
+        if let Some((_, old)) = place.and_then(|place| self.list.get_mut(place)) {
+            *old = value;
+            return;
+        }
+        self.list.push((key, value));
+        if self.list.len() == FEW_ENTRIES {
+            let keys = self.list.iter().enumerate();
+            self.index = keys.map(|(place, (key, _))| (key.clone(), place)).collect();
+        } else if self.list.len() > FEW_ENTRIES
+            && let Some((key, _)) = self.list.last()
+        {
+            self.index.insert(key.clone(), self.list.len() - 1);
+        }
+    }
+}
+
+/// Parses one JSON document, in which `NaN`, `Infinity` and `-Infinity` count as numbers.
+fn parse(text: &str, memory: &mut Memory) -> Result<PlainData, Unreadable> {
+    parse_at(text, 0, memory)
+}
+
+/// Parses a document that is so many levels deep in another. It keeps no more than the stack of
+/// what has begun, since whoever wrote the text decides how deep it is.
+fn parse_at(text: &str, depth: usize, memory: &mut Memory) -> Result<PlainData, Unreadable> {
+    let mut source = Jiter::new(text.as_bytes()).with_allow_inf_nan();
+    let mut begun: Vec<Begun> = Vec::new();
+    let mut peek = source.peek()?;
+    loop {
+        if depth + begun.len() > MAX_DEPTH {
+            return Err(Unreadable::TooDeep);
+        }
+        memory.take(size_of::<PlainData>())?;
+        let mut value = match peek {
+            Peek::Null => {
+                source.known_null()?;
+                PlainData::Null
+            }
+            Peek::True | Peek::False => PlainData::Bool(source.known_bool(peek)?),
+            Peek::String => {
+                let text = source.known_str()?;
+                memory.take(text.len())?;
+                PlainData::Text(text.to_owned())
+            }
+            Peek::Array => match source.known_array()? {
+                Some(first) => {
+                    begun.push(Begun::List(Vec::new()));
+                    peek = first;
+                    continue;
+                }
+                None => PlainData::List(Vec::new()),
+            },
+            Peek::Object => match source.known_object()? {
+                Some(key) => {
+                    let key = own_key(key, memory)?;
+                    begun.push(Begun::Object { entries: Entries::default(), key });
+                    peek = source.peek()?;
+                    continue;
+                }
+                None => PlainData::Object(Vec::new()),
+            },
+            _ => number(&mut source, peek, memory)?,
+        };
+        peek = loop {
+            match begun.last_mut() {
+                None => {
+                    source.finish()?;
+                    return Ok(value);
+                }
+                Some(Begun::List(items)) => {
+                    items.push(value);
+                    if let Some(next) = source.array_step()? {
+                        break next;
+                    }
+                }
+                Some(Begun::Object { entries, key }) => {
+                    entries.insert(std::mem::take(key), value);
+                    if let Some(next) = source.next_key()? {
+                        *key = own_key(next, memory)?;
+                        break source.peek()?;
+                    }
+                }
+            }
+            value = begun.pop().map_or(PlainData::Null, Begun::ended);
+        };
+    }
+}
+
+fn own_key(key: &str, memory: &mut Memory) -> Result<String, Unreadable> {
+    memory.take(size_of::<String>() + key.len())?;
+    Ok(key.to_owned())
+}
+
+fn number(
+    source: &mut Jiter<'_>,
+    peek: Peek,
+    memory: &mut Memory,
+) -> Result<PlainData, Unreadable> {
+    let start = source.current_index();
+    let invalid = || {
+        Unreadable::from(JiterError {
+            error_type: jiter::JiterErrorType::JsonError(jiter::JsonErrorType::InvalidNumber),
+            index: start,
+        })
+    };
+    let digits = str::from_utf8(source.known_number_bytes(peek)?).map_err(|_| invalid())?;
+    if digits.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E' | b'N' | b'I')) {
+        return Ok(PlainData::Float(digits.parse().map_err(|_| invalid())?));
+    }
+    if let Ok(integer) = digits.parse() {
+        return Ok(PlainData::Integer(integer));
+    }
+    memory.take(digits.len())?;
+    Ok(PlainData::BigInteger(digits.into()))
+}
+
+/// Writes the arguments of a call.
+#[derive(Debug)]
+pub struct ArgumentWriter {
+    out: String,
+    path: Vec<Step>,
+    /// How many bytes the arguments may have.
+    room: usize,
+}
+
+impl ArgumentWriter {
+    /// Writes at most `room` bytes.
+    #[must_use]
+    pub fn new(room: usize) -> Self {
+        Self { out: String::new(), path: Vec::new(), room }
+    }
+
+    /// The arguments as JSON.
+    pub fn finish(self) -> Result<String, Unwritable> {
+        let length = NODE_HEADER + self.out.len();
+        if length > MAX_FRAME {
+            return Err(Unwritable::TooLong(ProtocolError::TooLong(length).to_string()));
+        }
+        Ok(self.out)
+    }
+
+    /// Writes a list; `write` writes each item.
+    pub fn list<T>(
+        &mut self,
+        items: &[T],
+        write: impl Fn(&mut Self, &T) -> Result<(), Unwritable>,
+    ) -> Result<(), Unwritable> {
+        self.out.push('[');
+        for (index, item) in items.iter().enumerate() {
+            self.separate(index);
+            self.within(Step::Index(index), |writer| write(writer, item))?;
+        }
+        self.out.push(']');
+        Ok(())
+    }
+
+    /// Writes an object; `write` writes the value of each entry.
+    pub fn object<T>(
+        &mut self,
+        entries: &[(String, T)],
+        write: impl Fn(&mut Self, &T) -> Result<(), Unwritable>,
+    ) -> Result<(), Unwritable> {
+        self.out.push('{');
+        for (index, (key, value)) in entries.iter().enumerate() {
+            self.separate(index);
+            self.key(key);
+            self.within(Step::Key(key.clone()), |writer| write(writer, value))?;
+        }
+        self.out.push('}');
+        Ok(())
+    }
+
+    fn within(
+        &mut self,
+        step: Step,
+        write: impl FnOnce(&mut Self) -> Result<(), Unwritable>,
+    ) -> Result<(), Unwritable> {
+        self.path.push(step);
+        write(self)?;
+        self.path.pop();
+        Ok(())
+    }
+
+    /// Writes data. It keeps no more than the stack of what has begun, since the author of the data
+    /// decides how deep it is.
+    pub fn data(&mut self, data: &PlainData) -> Result<(), Unwritable> {
+        let mut begun: Vec<Rest<'_>> = Vec::new();
+        let mut next = Some(data);
+        while let Some(data) = next {
+            self.reserve(data)?;
+            match data {
+                PlainData::Null => self.out.push_str("null"),
+                PlainData::Bool(truth) => {
+                    self.out.push_str(if *truth { "true" } else { "false" });
+                }
+                // Writing to a string cannot fail.
+                PlainData::Integer(integer) => _ = write!(self.out, "{integer}"),
+                PlainData::BigInteger(digits) => self.out.push_str(digits),
+                // Debug keeps the `.0` of a whole number, so a float stays a float.
+                PlainData::Float(float) if float.is_finite() => _ = write!(self.out, "{float:?}"),
+                PlainData::Float(float) => {
+                    let (place, number) = (self.place(&begun), float.to_string());
+                    return Err(Unwritable::NotFinite { place, number });
+                }
+                PlainData::Text(text) => push_string(&mut self.out, text),
+                PlainData::List(items) => {
+                    self.out.push('[');
+                    begun.push(Rest { of: Container::List(items), at: 0 });
+                }
+                PlainData::Object(entries) => {
+                    self.out.push('{');
+                    begun.push(Rest { of: Container::Object(entries), at: 0 });
+                }
+            }
+            next = self.next(&mut begun)?;
+        }
+        Ok(())
+    }
+
+    /// Begins the next value of what has begun last, and ends what has none left.
+    fn next<'d>(&mut self, begun: &mut Vec<Rest<'d>>) -> Result<Option<&'d PlainData>, Unwritable> {
+        loop {
+            let depth = self.path.len() + begun.len();
+            let Some(Rest { of, at }) = begun.last_mut() else { return Ok(None) };
+            let next = match of {
+                Container::List(items) => items.get(*at).map(|item| (None, item)),
+                Container::Object(entries) => {
+                    entries.get(*at).map(|(key, value)| (Some(key.as_str()), value))
+                }
+            };
+            let Some((key, value)) = next else {
+                self.out.push(match of {
+                    Container::List(_) => ']',
+                    Container::Object(_) => '}',
+                });
+                begun.pop();
+                continue;
+            };
+            if depth > MAX_DEPTH {
+                let argument = self.path.get(..1).unwrap_or_default();
+                return Err(Unwritable::TooDeep(place(argument)));
+            }
+            self.separate(*at);
+            *at += 1;
+            if let Some(key) = key {
+                self.key(key);
+            }
+            return Ok(Some(value));
+        }
+    }
+
+    fn separate(&mut self, index: usize) {
+        if index > 0 {
+            self.out.push(',');
+        }
+    }
+
+    fn key(&mut self, key: &str) {
+        push_string(&mut self.out, key);
+        self.out.push(':');
+    }
+
+    /// Makes room for a value, if it may have any.
+    fn reserve(&mut self, data: &PlainData) -> Result<(), Unwritable> {
+        let length = match data {
+            PlainData::Text(text) => text.len(),
+            PlainData::BigInteger(digits) => digits.len(),
+            _ => 0,
+        };
+        if self.out.len().saturating_add(length) > self.room {
+            return Err(Unwritable::NoMemory);
+        }
+        self.out.reserve(length);
+        Ok(())
+    }
+
+    /// The way to the value that is being written.
+    fn place(&mut self, begun: &[Rest<'_>]) -> String {
+        for Rest { of, at } in begun {
+            let index = at.saturating_sub(1);
+            self.path.push(match of {
+                Container::List(_) => Step::Index(index),
+                Container::Object(entries) => {
+                    Step::Key(entries.get(index).map(|(key, _)| key.clone()).unwrap_or_default())
+                }
+            });
+        }
+        place(&self.path)
+    }
+}
+
+/// A list or an object that is being written, and which of its values comes next.
+struct Rest<'d> {
+    of: Container<'d>,
+    at: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Container<'d> {
+    List(&'d [PlainData]),
+    Object(&'d [(String, PlainData)]),
+}
+
+/// Appends `text` as a JSON string literal.
+pub(crate) fn push_string(out: &mut String, text: &str) {
+    out.push('"');
+    let mut plain_from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0..0x20 => "",
+            _ => continue,
+        };
+        out.push_str(text.get(plain_from..at).unwrap_or_default());
+        if escape.is_empty() {
+            _ = write!(out, "\\u{byte:04x}");
+        } else {
+            out.push_str(escape);
+        }
+        plain_from = at + 1;
+    }
+    out.push_str(text.get(plain_from..).unwrap_or_default());
+    out.push('"');
+}

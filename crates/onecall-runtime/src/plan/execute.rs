@@ -1,0 +1,194 @@
+//! Carries out a plan in which an interpreter has nothing to do: its nodes are called from here.
+//!
+//! A node is called as soon as the results that it needs are there. Results and arguments are what
+//! they are in a program (`onecall_engine::PlainData`), and take their memory from the same limit.
+
+use std::collections::VecDeque;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use onecall_core::{ErrorSummary, Failure, NodeCall, PlanPart, ToolError, ToolValue};
+use onecall_engine::{ArgumentWriter, PlainData, Unreadable, Unwritable};
+use serde_json::value::RawValue;
+
+use super::{Argument, Node, Plan, PlanHost};
+
+impl Plan {
+    /// Whether a program has to carry it out, because something in it is Python.
+    pub(crate) fn needs_interpreter(&self) -> bool {
+        let mut results = self.nodes.iter().flat_map(Node::results);
+        self.definitions.is_some() || results.any(|result| result.transform.is_some())
+    }
+}
+
+/// Calls the nodes of a plan that needs no interpreter. Its results and arguments have so many bytes
+/// of memory together.
+pub(crate) async fn execute(host: &PlanHost<'_>, memory_bytes: u64) -> Result<(), Failure> {
+    let mut execution = Execution::new(host.plan(), memory_bytes);
+    let mut running = FuturesUnordered::new();
+    loop {
+        while let Some(node) = execution.ready.pop_front() {
+            let arguments = execution.arguments(node)?;
+            let (bytes, id) = (arguments.get().len(), execution.next_id());
+            let call = NodeCall { id, node, arguments };
+            running.push(async move { (node, bytes, host.run(call).await) });
+        }
+        let Some((node, bytes, answer)) = running.next().await else { return Ok(()) };
+        execution.free(bytes);
+        execution.take(node, answer)?;
+    }
+}
+
+/// How far a plan is.
+struct Execution<'a> {
+    plan: &'a Plan,
+    /// Nodes that can be called.
+    ready: VecDeque<usize>,
+    nodes: Vec<Progress>,
+    last_id: u64,
+    limit: u64,
+    /// Bytes of memory left.
+    room: usize,
+}
+
+/// How far a node is.
+#[derive(Default)]
+struct Progress {
+    /// How many results it waits for.
+    missing: usize,
+    /// The nodes that need its result.
+    needed_by: Vec<usize>,
+    /// Its result and the memory that takes, until the last of them has it.
+    result: Option<(PlainData, usize)>,
+}
+
+impl<'a> Execution<'a> {
+    fn new(plan: &'a Plan, limit: u64) -> Self {
+        let mut nodes: Vec<Progress> = plan.nodes.iter().map(|_| Progress::default()).collect();
+        for (number, node) in plan.nodes.iter().enumerate() {
+            for needed in needed(node) {
+                if let Some(needed) = nodes.get_mut(needed) {
+                    needed.needed_by.push(number);
+                }
+                if let Some(node) = nodes.get_mut(number) {
+                    node.missing += 1;
+                }
+            }
+        }
+        let ready = nodes.iter().enumerate().filter(|(_, node)| node.missing == 0);
+        let ready = ready.map(|(number, _)| number).collect();
+        let room = usize::try_from(limit).unwrap_or(usize::MAX);
+        Self { plan, ready, nodes, last_id: 0, limit, room }
+    }
+
+    fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    fn free(&mut self, bytes: usize) {
+        self.room = self.room.saturating_add(bytes);
+    }
+
+    /// The arguments of a node whose results are all there. Those that no other node needs go.
+    fn arguments(&mut self, number: usize) -> Result<Box<RawValue>, Failure> {
+        let Some(node) = self.plan.nodes.get(number) else { return Err(self.no_memory()) };
+        let mut writer = ArgumentWriter::new(self.room);
+        let written = writer
+            .object(&node.arguments, |writer, argument| self.write(writer, argument))
+            .and_then(|()| writer.finish());
+        let written = match written {
+            Ok(text) => RawValue::from_string(text).map_err(|error| error.to_string()),
+            Err(Unwritable::NoMemory) => return Err(self.no_memory()),
+            Err(error) => Err(error.to_string()),
+        };
+        let written =
+            written.map_err(|error| failed(number, "PlanError", format!("ValueError: {error}")))?;
+        self.room = self.room.saturating_sub(written.get().len());
+        for needed in needed(node) {
+            self.release(needed, number);
+        }
+        Ok(written)
+    }
+
+    fn write(&self, writer: &mut ArgumentWriter, argument: &Argument) -> Result<(), Unwritable> {
+        match argument {
+            Argument::Literal(value) => writer.data(&PlainData::from(value)),
+            Argument::List(items) => writer.list(items, |writer, item| self.write(writer, item)),
+            Argument::Object(entries) => {
+                writer.object(entries, |writer, value| self.write(writer, value))
+            }
+            Argument::Result(result) => {
+                let result = self.nodes.get(result.node).and_then(|node| node.result.as_ref());
+                // It is there, or the node would not be ready.
+                result.map_or(Ok(()), |(data, _)| writer.data(data))
+            }
+        }
+    }
+
+    /// Drops the result of a node unless others than `number` need it.
+    fn release(&mut self, needed: usize, number: usize) {
+        let Some(node) = self.nodes.get_mut(needed) else { return };
+        node.needed_by.retain(|other| *other != number);
+        if node.needed_by.is_empty()
+            && let Some((_, bytes)) = node.result.take()
+        {
+            self.free(bytes);
+        }
+    }
+
+    /// Takes the answer of a node, for which others may have waited.
+    fn take(&mut self, number: usize, answer: Result<ToolValue, ToolError>) -> Result<(), Failure> {
+        let tool_error = |message| failed(number, "ToolError", message);
+        let value = answer.map_err(|error| tool_error(error.to_string()))?;
+        let (data, bytes) = PlainData::read(value, self.room).map_err(|error| match error {
+            Unreadable::NoMemory => self.no_memory(),
+            Unreadable::TooLong(_) => tool_error(error.to_string()),
+            Unreadable::Invalid(_) | Unreadable::TooDeep => {
+                let name = self.plan.nodes.get(number).map(|node| node.spec.callable.as_str());
+                tool_error(format!("'{}' failed: {error}", name.unwrap_or_default()))
+            }
+        })?;
+        self.room = self.room.saturating_sub(bytes);
+        let Some(node) = self.nodes.get_mut(number) else { return Ok(()) };
+        node.result = Some((data, bytes));
+        for waiting in node.needed_by.clone() {
+            let Some(node) = self.nodes.get_mut(waiting) else { continue };
+            node.missing -= 1;
+            if node.missing == 0 {
+                self.ready.push_back(waiting);
+            }
+        }
+        Ok(())
+    }
+
+    fn no_memory(&self) -> Failure {
+        let megabytes = self.limit / (1024 * 1024);
+        let message =
+            format!("the results and arguments of the plan need more than its {megabytes} MB");
+        let error = ErrorSummary {
+            kind: "MemoryError".to_owned(),
+            message: message.clone(),
+            ..ErrorSummary::default()
+        };
+        Failure::Raised { traceback: format!("MemoryError: {message}"), error }
+    }
+}
+
+/// The nodes whose results a node needs, each once.
+fn needed(node: &Node) -> Vec<usize> {
+    let mut needed: Vec<usize> = node.results().iter().map(|result| result.node).collect();
+    needed.sort_unstable();
+    needed.dedup();
+    needed
+}
+
+/// The failure of a node, as a worker would report it.
+fn failed(node: usize, kind: &str, message: String) -> Failure {
+    let error = ErrorSummary {
+        kind: kind.to_owned(),
+        message: message.clone(),
+        plan_part: Some(PlanPart::Node(node)),
+        ..ErrorSummary::default()
+    };
+    Failure::Raised { traceback: message, error }
+}
