@@ -1,7 +1,6 @@
 //! Answers what a program says to its `cache`, before anything is counted as a call.
 
-use onecall_config::ToolPattern;
-use onecall_core::{CallableName, ToolCall, ToolError, ToolValue};
+use onecall_core::{CallableName, ToolCall, ToolError, ToolPattern, ToolValue};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 

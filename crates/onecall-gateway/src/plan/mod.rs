@@ -1,5 +1,7 @@
 //! A plan that has come to a gateway, with the servers it may have brought along.
 
+mod servers;
+
 use std::sync::Arc;
 
 use onecall_bridge::{Bridge, ServerState, ServerStatus, Setting};
@@ -7,12 +9,14 @@ use onecall_catalog::Catalog;
 use onecall_core::{
     BoxFuture, CallHandler, CallResult, CallableName, ResolvedCall, Resolving, ToolResolver,
 };
+use onecall_runtime::{
+    Lookup, PermittedTools, Plan, PlanProblems, PlanRequest, Problem, check_plan, stack,
+};
 
-use crate::directory::{Bridged, NEAREST};
-use crate::names::PermittedTools;
-use crate::plan::{Lookup, PlanServers, Problem, check};
+use self::servers::PlanServers;
+use crate::Gateway;
+use crate::bridged::{Bridged, NEAREST};
 use crate::rules::Rules;
-use crate::{Gateway, Plan, PlanProblems, PlanRequest, stack};
 
 impl Gateway {
     /// Connects to the servers that a plan brings along, and checks it.
@@ -36,10 +40,10 @@ impl Gateway {
             catalogs.push(bridge.catalog().await);
             request.problems.extend(bridge.status().into_iter().filter_map(unreachable));
         }
-        let plan = check(request, &|name| lookup(&rules.directory, &catalogs, &servers, name));
+        let plan = check_plan(request, &|name| lookup(&rules.directory, &catalogs, &servers, name));
         let own_servers = bridge.map(|bridge| PlanServersRunning {
-            resolver: PermittedTools::tools_only(Arc::clone(&bridge), rules.policy.clone()),
-            layers: stack::plan_server_layers(&bridge),
+            resolver: PermittedTools::tools_only(bridge.clone(), rules.policy.clone()),
+            layers: stack::plan_server_layers(bridge.clone()),
             catalog: catalogs.get(1).cloned().unwrap_or_default(),
             bridge,
         });

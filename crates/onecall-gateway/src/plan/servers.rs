@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use onecall_config::{ProxyPolicy, RemoteTransport, ServerConfig, Transport};
 use onecall_core::ServerName;
+use onecall_runtime::Problem;
 use serde_json::{Map, Value};
-
-use super::Problem;
 
 /// A server that a plan brings along has this long to answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
