@@ -56,7 +56,7 @@ pub struct Gateway {
 
 /// Where a gateway keeps what it writes down; it can do without.
 #[derive(Default)]
-pub struct Places {
+pub struct GatewayStorage {
     /// What outlives this process.
     pub store: Option<Arc<StoreWriter>>,
     /// A folder that the engines show to programs.
@@ -121,9 +121,9 @@ impl Gateway {
         start: ServerStart,
         engines: Engines,
         guard: Guard,
-        places: Places,
+        storage: GatewayStorage,
     ) -> Arc<Self> {
-        let Places { store, tool_folder, downloads } = places;
+        let GatewayStorage { store, tool_folder, downloads } = storage;
         let exposure = Exposure::new(&config.expose_tools);
         let faces = !exposure.is_empty();
         let limits = config.limits;
@@ -254,9 +254,9 @@ impl Gateway {
 
     /// Looks up and checks everything in a plan; nothing of it is run.
     pub async fn check_plan(&self, request: PlanRequest) -> Result<Plan, PlanProblems> {
-        let visit = self.visit(request, &self.rules()).await;
-        visit.leave().await;
-        visit.plan
+        let prepared = self.prepare_plan(request, &self.rules()).await;
+        prepared.stop_servers().await;
+        prepared.plan
     }
 
     /// Runs a plan to its end; dropping the future kills it.
@@ -269,16 +269,16 @@ impl Gateway {
         observer: &dyn Observer,
     ) -> Result<PlanAnswer, PlanFailure> {
         let rules = self.rules();
-        let visit = self.visit(request, &rules).await;
-        let answer = match &visit.plan {
+        let prepared = self.prepare_plan(request, &rules).await;
+        let answer = match &prepared.plan {
             Ok(plan) => {
                 let own = rules.runtime.layers();
-                let tools = PlanTools { own: &own, rules: &rules, visit: &visit };
+                let tools = PlanTools { own: &own, rules: &rules, prepared: &prepared };
                 rules.runtime.run_plan(plan, &tools, observer).await
             }
             Err(problems) => Err(problems.clone().into()),
         };
-        visit.leave().await;
+        prepared.stop_servers().await;
         answer
     }
 

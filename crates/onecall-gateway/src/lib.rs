@@ -22,7 +22,7 @@ mod tree;
 mod unused;
 
 pub use exposed::ExposedTool;
-pub use gateway::{Gateway, Places, ToolNotFound};
+pub use gateway::{Gateway, GatewayStorage, ToolNotFound};
 pub use last_seen::{Asked, LastSeen};
 pub use listed::Listed;
 pub use onecall_bridge::ToolFace;

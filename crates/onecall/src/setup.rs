@@ -9,7 +9,7 @@ use onecall_bridge::{Downloads, Guard, ServerStart, ServerState};
 use onecall_config::{Config, Loaded, Origin, Sandbox, Surroundings, Telemetry};
 use onecall_core::Workspace;
 use onecall_engine::{EngineSettings, Engines, JailMode, Property, Requirement};
-use onecall_gateway::{Gateway, Places, ToolFolder};
+use onecall_gateway::{Gateway, GatewayStorage, ToolFolder};
 use onecall_runtime::StoreWriter;
 
 use crate::cli::Global;
@@ -143,8 +143,8 @@ pub(crate) fn gateway_with(
     let (store, tool_folder) = (store(&config), tool_folder());
     let path = tool_folder.as_ref().map(|folder| folder.path().to_owned());
     let engines = engines(&config, source.as_deref(), path)?;
-    let places = Places { store, tool_folder, downloads };
-    let gateway = Gateway::start(config, start, engines, guard()?, places);
+    let storage = GatewayStorage { store, tool_folder, downloads };
+    let gateway = Gateway::start(config, start, engines, guard()?, storage);
     let shown = onecall_server::definitions(gateway.workspace(), &gateway.exposed());
     gateway.set_own_definitions(serde_json::to_string(&shown).map_or(0, |text| text.len()));
     Ok(gateway)

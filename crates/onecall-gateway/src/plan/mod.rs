@@ -1,4 +1,4 @@
-//! A plan that has come to a gateway, with the servers it may have brought along.
+//! Plans that a gateway prepares: checked, with the servers running that they bring along.
 
 mod servers;
 
@@ -20,7 +20,11 @@ use crate::rules::Rules;
 
 impl Gateway {
     /// Connects to the servers that a plan brings along, and checks it.
-    pub(crate) async fn visit(&self, mut request: PlanRequest, rules: &Rules) -> Visit {
+    pub(crate) async fn prepare_plan(
+        &self,
+        mut request: PlanRequest,
+        rules: &Rules,
+    ) -> PreparedPlan {
         let statuses = self.bridge.status();
         let configured = |name: &str| statuses.iter().any(|status| status.name.as_str() == name);
         let servers = PlanServers::read(
@@ -47,7 +51,7 @@ impl Gateway {
             catalog: catalogs.get(1).cloned().unwrap_or_default(),
             bridge,
         });
-        Visit { plan, own_servers }
+        PreparedPlan { plan, own_servers }
     }
 }
 
@@ -89,7 +93,7 @@ fn lookup(
 }
 
 /// A plan, and the servers that run for its sake.
-pub(crate) struct Visit {
+pub(crate) struct PreparedPlan {
     pub(crate) plan: Result<Plan, PlanProblems>,
     own_servers: Option<PlanServersRunning>,
 }
@@ -102,9 +106,9 @@ struct PlanServersRunning {
     catalog: Arc<Catalog>,
 }
 
-impl Visit {
+impl PreparedPlan {
     /// Stops the servers of the plan.
-    pub(crate) async fn leave(&self) {
+    pub(crate) async fn stop_servers(&self) {
         if let Some(servers) = &self.own_servers {
             servers.bridge.shutdown().await;
         }
@@ -116,13 +120,13 @@ pub(crate) struct PlanTools<'a> {
     /// The layers of the gateway's own tools.
     pub(crate) own: &'a dyn CallHandler,
     pub(crate) rules: &'a Rules,
-    pub(crate) visit: &'a Visit,
+    pub(crate) prepared: &'a PreparedPlan,
 }
 
 impl PlanTools<'_> {
     /// The servers of the plan, if the tool of this name is theirs.
     fn servers(&self, name: &CallableName) -> Option<&PlanServersRunning> {
-        let servers = self.visit.own_servers.as_ref()?;
+        let servers = self.prepared.own_servers.as_ref()?;
         servers.catalog.get(name.as_str()).is_some().then_some(servers)
     }
 }
@@ -138,7 +142,7 @@ impl ToolResolver for PlanTools<'_> {
     /// Changes with either part. It is never that of one part, so a bridge looks for the tool again.
     fn revision(&self) -> u64 {
         let own = self.rules.runtime.resolver().revision();
-        let servers = self.visit.own_servers.as_ref();
+        let servers = self.prepared.own_servers.as_ref();
         own << 32 | servers.map_or(0, |servers| servers.resolver.revision())
     }
 }

@@ -31,12 +31,12 @@ impl Machine {
     }
 
     fn process(&self) -> Process {
-        self.process_with(CacheConfig::default())
+        self.process_with(CacheSettings::default())
     }
 
-    fn process_with(&self, config: CacheConfig) -> Process {
+    fn process_with(&self, config: CacheSettings) -> Process {
         let writer = Arc::new(StoreWriter::start(open(self.folder.path())));
-        let config = CacheConfig { scope: CacheScope::Shared, ..config };
+        let config = CacheSettings { scope: CacheScope::Shared, ..config };
         let accounts = Arc::<Accounts>::default();
         let cache = Cache::new(config, Some(Arc::clone(&writer)), accounts.clone());
         let cache = Cache { clock: self.clock.clone(), ..cache };
@@ -148,7 +148,7 @@ async fn a_shorter_time_here_than_there_counts() {
     assert_eq!(machine.process().ask("s__read_a").await, "1");
     machine.clock.set(1_000_020);
     let ttl = Duration::from_secs(10);
-    let hasty = machine.process_with(CacheConfig { ttl, ..CacheConfig::default() });
+    let hasty = machine.process_with(CacheSettings { ttl, ..CacheSettings::default() });
     assert_eq!(hasty.ask("s__read_a").await, "2");
 }
 
@@ -227,7 +227,7 @@ async fn a_store_that_cannot_be_used_stops_nobody() {
 #[tokio::test]
 async fn too_much_is_given_up() {
     let machine = Machine::new(Server { length: 9_000, ..Server::default() });
-    let config = CacheConfig { max_bytes: 100_000, ..CacheConfig::default() };
+    let config = CacheSettings { max_bytes: 100_000, ..CacheSettings::default() };
     let one = machine.process_with(config);
     let program = one.program();
     for number in 0..30 {
