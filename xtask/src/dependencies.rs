@@ -50,7 +50,7 @@ pub fn shipped() -> Result<BTreeMap<String, Package>, String> {
     let checksums = checksums(&read(&root().join("Cargo.lock"))?);
     let mut shipped: BTreeMap<String, Package> = BTreeMap::new();
     for platform in PLATFORMS {
-        for mut package in reachable(&metadata(platform)?)? {
+        for mut package in reachable(&metadata(platform)?, BINARY)? {
             package.checksum = checksums.get(&package.id()).cloned();
             let uses = std::mem::take(&mut package.uses);
             shipped.entry(package.id()).or_insert(package).uses.extend(uses);
@@ -72,16 +72,16 @@ fn metadata(platform: &str) -> Result<Value, String> {
     serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// The packages that [`BINARY`] needs when it runs.
-fn reachable(metadata: &Value) -> Result<Vec<Package>, String> {
+/// The packages that code of the package `name` needs when it runs, itself included.
+fn reachable(metadata: &Value, name: &str) -> Result<Vec<Package>, String> {
     let by_id = |list: &'_ Value| -> BTreeMap<String, Value> {
         list.as_array().into_iter().flatten().map(|it| (text(&it["id"]), it.clone())).collect()
     };
     let packages = by_id(&metadata["packages"]);
     let nodes = by_id(&metadata["resolve"]["nodes"]);
-    let binary = packages.iter().find(|(_, package)| package["name"] == BINARY);
-    let (binary, _) = binary.ok_or_else(|| format!("there is no package {BINARY}"))?;
-    let mut rest = vec![binary.clone()];
+    let first = packages.iter().find(|(_, package)| package["name"] == name);
+    let (first, _) = first.ok_or_else(|| format!("there is no package {name}"))?;
+    let mut rest = vec![first.clone()];
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     while let Some(id) = rest.pop() {
@@ -150,9 +150,49 @@ pub fn read(path: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-#[test]
-fn a_lock_file_has_checksums() {
-    let lock = "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nchecksum = \"ff\"\n\n\
-                [[package]]\nname = \"ours\"\nversion = \"0.1.0\"\n";
-    assert_eq!(checksums(lock), [("a 1.0.0".to_owned(), "ff".to_owned())].into());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_file_has_checksums() {
+        let lock = "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nchecksum = \"ff\"\n\n\
+                    [[package]]\nname = \"ours\"\nversion = \"0.1.0\"\n";
+        assert_eq!(checksums(lock), [("a 1.0.0".to_owned(), "ff".to_owned())].into());
+    }
+
+    #[test]
+    fn who_embeds_the_runtime_links_no_http_sql_or_tokenizer() {
+        let runtime = reachable(&metadata(PLATFORMS[0]).unwrap(), "onecall-runtime").unwrap();
+        let names: BTreeSet<&str> = runtime.iter().map(|package| package.name.as_str()).collect();
+        assert!(names.contains("onecall-engine"), "{names:?}");
+        for heavy in [
+            "hyper",
+            "libsqlite3-sys",
+            "onecall-bridge",
+            "onecall-config",
+            "onecall-store",
+            "reqwest",
+            "rmcp",
+            "rusqlite",
+            "rustls",
+            "tiktoken-rs",
+        ] {
+            assert!(!names.contains(heavy), "onecall-runtime links {heavy}");
+        }
+    }
+
+    #[test]
+    fn a_crate_uses_only_crates_above_it() {
+        let architecture = read(&root().join("ARCHITECTURE.md")).unwrap();
+        let rows = architecture.lines().filter_map(|line| line.strip_prefix("| `"));
+        let rooms: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+        let metadata = metadata(PLATFORMS[0]).unwrap();
+        for (place, room) in rooms.iter().enumerate() {
+            let Some(below) = rooms.get(place + 1..) else { continue };
+            let uses = reachable(&metadata, room).unwrap();
+            let reached_up = uses.iter().find(|package| below.contains(&package.name.as_str()));
+            assert_eq!(reached_up.map(|package| &package.name), None, "used by {room}");
+        }
+    }
 }

@@ -66,7 +66,6 @@ pub use fleet::FleetChange;
 pub use guard::{Guard, run_guard};
 pub use handshake::KNOWN_VERSIONS as KNOWN_PROTOCOLS;
 pub use identity::Identity;
-pub use offering::Shelf;
 pub use pins::{PinError, PinState, Pins, Quarantined};
 pub use remote::{Granted, LoggedOut, LoginError, PendingLogin, Trust, http_client, log_out};
 pub use setting::Setting;

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use onecall_config::ServerLimits;
-use onecall_core::{ResolvedCall, ServerName, ToolValue};
+use onecall_core::{ListKind, ResolvedCall, ServerName, ToolValue};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -17,42 +17,13 @@ use crate::request::Request;
 /// All pages of a list together.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// A kind of thing that a server lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Shelf {
-    /// What can be read.
-    Resources,
-    /// Patterns of addresses that can be read.
-    ResourceTemplates,
-    /// Texts to begin a conversation with.
-    Prompts,
-}
-
-impl Shelf {
-    pub(crate) fn method(self) -> &'static str {
-        match self {
-            Self::Resources => "resources/list",
-            Self::ResourceTemplates => "resources/templates/list",
-            Self::Prompts => "prompts/list",
-        }
-    }
-
-    fn key(self) -> &'static str {
-        match self {
-            Self::Resources => "resources",
-            Self::ResourceTemplates => "resourceTemplates",
-            Self::Prompts => "prompts",
-        }
-    }
-}
-
 impl Bridge {
     /// Everything that a server lists; nothing if it knows no such things. An error is
     /// what a program reads.
     pub async fn list(
         &self,
         server: &ServerName,
-        shelf: Shelf,
+        shelf: ListKind,
         call: &ResolvedCall,
     ) -> Result<Vec<Map<String, Value>>, String> {
         let behalf = Behalf::of(&call.name, call.run.caller.as_ref());
@@ -140,7 +111,7 @@ impl Listing {
     }
 
     /// Where the list goes on, if it does.
-    fn add(&mut self, mut page: Page, shelf: Shelf) -> Result<Option<String>, String> {
+    fn add(&mut self, mut page: Page, shelf: ListKind) -> Result<Option<String>, String> {
         let Some(Value::Array(entries)) = page.fields.remove(shelf.key()) else {
             return Err(format!("the list is not valid: it has no '{}'", shelf.key()));
         };
@@ -235,12 +206,12 @@ mod tests {
             read_page(&RawValue::from_string(json).unwrap()).unwrap()
         };
         let mut listing = Listing::new(limits);
-        assert_eq!(listing.add(page("1"), Shelf::Prompts), Ok(Some("1".to_owned())));
-        assert!(listing.add(page("1"), Shelf::Prompts).is_err());
-        assert_eq!(listing.add(page("2"), Shelf::Prompts), Ok(Some("2".to_owned())));
-        assert!(listing.add(page("3"), Shelf::Prompts).is_err());
-        assert_eq!(listing.add(page(""), Shelf::Prompts), Ok(None));
-        assert!(listing.add(page(""), Shelf::Resources).is_err());
+        assert_eq!(listing.add(page("1"), ListKind::Prompts), Ok(Some("1".to_owned())));
+        assert!(listing.add(page("1"), ListKind::Prompts).is_err());
+        assert_eq!(listing.add(page("2"), ListKind::Prompts), Ok(Some("2".to_owned())));
+        assert!(listing.add(page("3"), ListKind::Prompts).is_err());
+        assert_eq!(listing.add(page(""), ListKind::Prompts), Ok(None));
+        assert!(listing.add(page(""), ListKind::Resources).is_err());
         assert_eq!(listing.entries.len(), 5);
     }
 }

@@ -3,13 +3,12 @@
 
 use std::io::Write as _;
 
-use onecall_core::{ToolName, TraceContext};
+use onecall_core::{ListKind, ToolName, TraceContext};
 use serde_json::value::RawValue;
 
 use crate::behalf::Behalf;
 use crate::error::METHOD_NOT_FOUND;
 use crate::input::Input;
-use crate::offering::Shelf;
 
 /// The protocol revision we ask for; a server may answer with an older one.
 const PROTOCOL_VERSION: &str = "2025-11-25";
@@ -59,7 +58,7 @@ pub(crate) enum Request<'a> {
     },
     /// One page of something else than tools.
     List {
-        shelf: Shelf,
+        shelf: ListKind,
         cursor: Option<&'a str>,
         behalf: Option<&'a Behalf>,
     },
@@ -341,7 +340,7 @@ mod tests {
             Request::Discover.line(1, Era::Stateless),
             Request::Listen.line(1, Era::Stateless),
             Request::ListTools { cursor: None }.line(2, Era::Handshake),
-            Request::List { shelf: Shelf::Prompts, cursor: Some("a"), behalf: None }
+            Request::List { shelf: ListKind::Prompts, cursor: Some("a"), behalf: None }
                 .line(2, Era::Stateless),
             Request::ReadResource { uri: "a://\"", behalf: None }.line(2, Era::Stateless),
             Request::GetPrompt { name: "p", arguments: Some(&id), behalf: None }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use onecall_core::ServerName;
 use onecall_core::nearest::nearest;
+use onecall_core::{Secret, ServerName};
 
 use crate::document::{Node, Position};
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, Expand, expand_path};
 use crate::local_tools::LocalTool;
 use crate::locate::Directories;
-use crate::model::{OAuth, RemoteTransport, Secret, StdioTransport, Transport};
+use crate::model::{OAuth, RemoteTransport, StdioTransport, Transport};
 use crate::oauth;
 use crate::pin::pin_file;
 use crate::reader::{self, Entry, Section};

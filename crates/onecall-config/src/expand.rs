@@ -3,7 +3,8 @@
 
 use thiserror::Error;
 
-use crate::model::Secret;
+use onecall_core::Secret;
+
 use crate::secrets::Secrets;
 
 /// What the references in a configuration stand for: environment variables, and beside

@@ -1,10 +1,9 @@
 //! How generated files are sorted into folders.
 
-use onecall_core::Category;
+use onecall_core::{Category, ToolPattern};
 
 use crate::document::Node;
 use crate::error::{Problem, Report};
-use crate::model::ToolPattern;
 use crate::reader::{self, Section};
 use crate::schema::GENERATE;
 

@@ -24,7 +24,6 @@ mod overlap;
 mod ownership;
 mod parse;
 mod path;
-mod pattern;
 mod pin;
 mod private_file;
 mod ptc_mcp;
@@ -40,7 +39,6 @@ mod trust;
 mod workspace;
 mod yaml;
 
-pub use cache::{CacheConfig, CacheScope};
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use expand::Environment;
 pub use format::{Format, Parsed};
@@ -57,12 +55,11 @@ pub use locate::{
 };
 pub use model::{
     Config, OAuth, OptionalTool, OutputTypes, ProxyPolicy, RemoteTransport, Sandbox,
-    SandboxProperty, Secret, ServerConfig, StdioTransport, ToolPattern, ToolPolicy, Transport,
-    UnresolvedTransport,
+    SandboxProperty, ServerConfig, StdioTransport, Transport, UnresolvedTransport,
 };
+pub use onecall_core::Secret;
 pub use overlap::{Extent, FolderAccess, OpenFolder, Overlap, ProtectedPlace};
 pub use ownership::{check_own_file, check_own_folder};
-pub use pattern::PatternError;
 pub use private_file::{read_private_file, replace_private_file};
 pub use reach::{AllowedHost, AllowedHostError};
 pub use schema::{json_schema, reference};

@@ -6,9 +6,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use onecall_core::{EngineChoice, Limits, ServerName, SessionLimits, TotalLimits, Workspace};
+use onecall_core::{
+    CacheSettings, EngineChoice, Limits, Secret, ServerName, SessionLimits, ToolPattern,
+    ToolPolicy, TotalLimits, Workspace,
+};
 
-use crate::cache::CacheConfig;
 use crate::generate::GenerateConfig;
 use crate::limits::ServerLimits;
 use crate::local_tools::LocalTool;
@@ -63,7 +65,7 @@ pub struct Config {
     /// Whether agents are told what a program saved them.
     pub report_savings: bool,
     /// How answers of tools are used again, if they are.
-    pub cache: Option<CacheConfig>,
+    pub cache: Option<CacheSettings>,
     /// Where spans are sent.
     pub telemetry: Telemetry,
     /// The user's secrets, which references in any text may stand for; no record may show them.
@@ -305,42 +307,3 @@ impl fmt::Debug for RemoteTransport {
             .finish_non_exhaustive()
     }
 }
-
-/// A value that must not be shown: its debug text is a placeholder.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Hides `value` from debug output.
-    pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
-    }
-
-    /// The value itself, for the one place that needs it.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("[secret]")
-    }
-}
-
-/// Which tools programs may call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ToolPolicy {
-    /// Every tool of every server.
-    #[default]
-    AllowAll,
-    /// Only tools that match one of these patterns.
-    Allow(Vec<ToolPattern>),
-    /// Every tool that matches none of these patterns.
-    Block(Vec<ToolPattern>),
-}
-
-/// A callable name in which `*` stands for any run of characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolPattern(pub(crate) String);

@@ -1,9 +1,11 @@
 //! Reads how to log in to a remote server.
 
+use onecall_core::Secret;
+
 use crate::document::Node;
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, expand};
-use crate::model::{OAuth, Secret};
+use crate::model::OAuth;
 use crate::reader::{self, Section};
 use crate::schema::OAUTH;
 

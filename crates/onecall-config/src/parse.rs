@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use onecall_core::{EngineChoice, SessionLimits};
+use onecall_core::{EngineChoice, SessionLimits, ToolPattern, ToolPolicy};
 
 use crate::cache::read_cache;
 use crate::document::{self, Node};
@@ -13,10 +13,7 @@ use crate::expand::Environment;
 use crate::generate::read_generate;
 use crate::limits::read_server_limits;
 use crate::local_tools::read_local_tools;
-use crate::model::{
-    Config, OptionalTool, OutputTypes, ProxyPolicy, Sandbox, SandboxProperty, ToolPattern,
-    ToolPolicy,
-};
+use crate::model::{Config, OptionalTool, OutputTypes, ProxyPolicy, Sandbox, SandboxProperty};
 use crate::path::PathReader;
 use crate::reach::AllowedHost;
 use crate::reader::{self, Section};

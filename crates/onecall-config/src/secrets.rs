@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use onecall_core::Secret;
+
 use crate::expand::is_name;
 use crate::locate::{Directories, Surroundings};
-use crate::model::Secret;
 use crate::private_file::{open_lock_file, read_secret_file, replace_private_file};
 
 /// Longer values are refused: the system starts no program with a longer variable.

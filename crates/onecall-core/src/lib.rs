@@ -11,6 +11,7 @@ compile_error!(
      them, as Unix does. On Windows, run it in WSL 2 or in a Linux container; docs/systems.md says how"
 );
 
+mod cache;
 mod call;
 mod caller;
 mod category;
@@ -21,15 +22,21 @@ mod name;
 pub mod nearest;
 mod nonfinite;
 mod outcome;
+mod pattern;
 mod program;
 mod question;
+mod resources;
 mod run_id;
 mod schema;
+mod secret;
+pub mod storage;
 pub mod text;
+mod time;
 mod tool;
 mod trace;
 mod value;
 
+pub use cache::{CacheScope, CacheSettings};
 pub use call::{
     Answer, AnswerForm, AnswerOrigin, CallResult, Freshness, LogEntry, NodeCall, ResolvedCall,
     RunContext, RunKind, ToolCall,
@@ -50,13 +57,17 @@ pub use outcome::{
     CallEnd, CallRecord, Calls, Denied, ErrorSummary, Failure, Observation, Outcome, Output,
     PlanPart, Shown, ShownKind, TextSizes, Tokens,
 };
+pub use pattern::{PatternError, ToolPattern, ToolPolicy};
 pub use program::{
     Detail, EngineChoice, Language, Limits, Program, SessionHandle, SessionKey, SessionLimits,
     SessionRequest, TotalLimits, Workspace, WorkspaceAccess,
 };
 pub use question::ProgramQuestion;
+pub use resources::{ListKind, ResourceError, ResourceHost};
 pub use run_id::RunId;
 pub use schema::{OutputForm, Schema, wrapped_schema};
+pub use secret::Secret;
+pub use time::Timestamp;
 pub use tool::{ToolAnnotations, ToolSpec};
 pub use trace::{SPAN_TARGET, TraceContext};
 pub use value::{ToolValue, json_of_text};

@@ -43,6 +43,11 @@ name_type! {
     ServerName
 }
 
+impl ServerName {
+    /// The name of the server that local tools live in; no other server may have it.
+    pub const LOCAL: &'static str = "local";
+}
+
 name_type! {
     /// A tool's name as its server spells it; any string at all.
     ToolName

@@ -4,30 +4,49 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use onecall_engine::{WorkspaceRoom, is_run_by_others};
+use thiserror::Error;
 
 /// Characters of a name.
 const LONGEST_NAME: usize = 100;
 
+/// Why a program was not kept as a file.
+#[derive(Debug, Error)]
+pub enum SaveError {
+    /// The name cannot be one of a file.
+    #[error(
+        "'filename' must be a plain name of letters, digits, '-', '_' and '.' with at most \
+         {LONGEST_NAME} characters"
+    )]
+    NotAName,
+    /// Other programs run files of this name.
+    #[error("'filename' is '{0}', a name of files that other programs run; choose another name")]
+    RunByOthers(String),
+    /// There is no room for the file, or it cannot be written.
+    #[error("cannot keep the program as '{name}': {reason}")]
+    NotWritten {
+        /// The name of the file.
+        name: String,
+        /// What prevents it.
+        reason: String,
+    },
+}
+
 /// Writes a program to a file of this name where there is `room` for it, in place of one
 /// that is there.
-pub(crate) fn save(room: &WorkspaceRoom, name: &str, code: &str) -> Result<PathBuf, String> {
+pub(crate) fn save(room: &WorkspaceRoom, name: &str, code: &str) -> Result<PathBuf, SaveError> {
     let is_plain = |it: char| it.is_alphanumeric() || "-_. ".contains(it);
     let is_name = !name.starts_with('.')
         && (1..=LONGEST_NAME).contains(&name.chars().count())
         && name.chars().all(is_plain);
     if !is_name {
-        return Err(format!(
-            "'filename' must be a plain name of letters, digits, '-', '_' and '.' with at most \
-             {LONGEST_NAME} characters"
-        ));
+        return Err(SaveError::NotAName);
     }
     if is_run_by_others(name) {
-        return Err(format!(
-            "'filename' is '{name}', a name of files that other programs run; choose another name"
-        ));
+        return Err(SaveError::RunByOthers(name.to_owned()));
     }
-    let cannot = |reason: String| format!("cannot keep the program as '{name}': {reason}");
-    room.check(u64::try_from(code.len()).unwrap_or(u64::MAX)).map_err(cannot)?;
+    let not_written = |reason| SaveError::NotWritten { name: name.to_owned(), reason };
+    let bytes = u64::try_from(code.len()).unwrap_or(u64::MAX);
+    room.check(bytes).map_err(|full| not_written(full.to_string()))?;
     let path = room.folder.join(name);
     let unfinished = room.folder.join(format!(".{name}.{}", std::process::id()));
     // A new file that takes the place of the old one: what programs put there may be a link
@@ -37,7 +56,7 @@ pub(crate) fn save(room: &WorkspaceRoom, name: &str, code: &str) -> Result<PathB
         .and_then(|()| std::fs::rename(&unfinished, &path));
     if let Err(error) = written {
         _ = std::fs::remove_file(&unfinished);
-        return Err(cannot(error.to_string()));
+        return Err(not_written(error.to_string()));
     }
     Ok(path)
 }

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use onecall_catalog::{Observed, Shape, content_digest};
-use onecall_config::{Config, OutputTypes, RemoteTransport, ServerConfig, Transport};
+use onecall_core::storage::{ShapeKey, StoredShape};
 use onecall_core::{CallableName, ServerName, ToolSpec, ToolValue};
-use onecall_store::{ShapeKey, StoredShape, Writer};
+
+use crate::StoreWriter;
 
 /// Results of a tool that are all looked at; of later ones, every so many.
 const FIRST: u64 = 20;
@@ -24,8 +25,8 @@ const MAX_TOOLS: usize = 100_000;
 const DIGITS: usize = 32;
 
 /// Shapes of results, by tool.
-pub(crate) struct Learned {
-    store: Option<Arc<Writer>>,
+pub struct Learned {
+    store: Option<Arc<StoreWriter>>,
     /// Tells a server from another one of the same name.
     origins: RwLock<HashMap<ServerName, String>>,
     /// How many results each tool has given.
@@ -55,27 +56,22 @@ impl Known {
 }
 
 impl Learned {
-    /// Nobody, if the configuration does not want it.
-    pub(crate) fn new(config: &Config, store: Option<Arc<Writer>>) -> Option<Arc<Self>> {
-        if config.output_types == OutputTypes::Declared {
-            return None;
-        }
-        let learned = Self {
+    /// Shapes are learned from now on, and kept where `store` writes if there is one.
+    #[must_use]
+    pub fn new(store: Option<Arc<StoreWriter>>) -> Self {
+        Self {
             store,
             origins: RwLock::default(),
             results: Mutex::default(),
             shapes: Mutex::default(),
             lessons: AtomicU64::new(0),
             is_read: OnceLock::new(),
-        };
-        learned.follow(&config.servers);
-        Some(Arc::new(learned))
+        }
     }
 
-    /// From now on, these are the servers.
-    pub(crate) fn follow(&self, servers: &[ServerConfig]) {
-        let origins = servers.iter().map(|server| (server.name.clone(), origin(&server.transport)));
-        *self.origins.write().unwrap_or_else(PoisonError::into_inner) = origins.collect();
+    /// Sets a text for each server that tells it from another one of the same name.
+    pub fn set_origins(&self, origins: HashMap<ServerName, String>) {
+        *self.origins.write().unwrap_or_else(PoisonError::into_inner) = origins;
     }
 
     /// Whether this result of a tool is to be looked at; it is counted.
@@ -129,12 +125,14 @@ impl Learned {
 
     /// How often something was learned: as long as this is the same, so is all that
     /// was observed.
-    pub(crate) fn lessons(&self) -> u64 {
+    #[must_use]
+    pub fn lessons(&self) -> u64 {
         self.lessons.load(Ordering::Acquire)
     }
 
     /// What the results of a tool looked like, if its server does not say.
-    pub(crate) fn observed(&self, spec: &ToolSpec) -> Option<Observed> {
+    #[must_use]
+    pub fn observed(&self, spec: &ToolSpec) -> Option<Observed> {
         if spec.output_schema.is_some() {
             return None;
         }
@@ -173,20 +171,6 @@ impl Learned {
         let (server, tool) = (spec.server.to_string(), spec.tool.to_string());
         ShapeKey { server, tool, schema }
     }
-}
-
-/// Where a server is, without the secrets it is given.
-fn origin(transport: &Transport) -> String {
-    let remote = |it: &RemoteTransport| it.url.clone();
-    let origin = match transport {
-        Transport::Stdio(it) => format!("{}\n{}", it.command, it.args.join("\n")),
-        Transport::Auto(it)
-        | Transport::Either { http: it, .. }
-        | Transport::Http(it)
-        | Transport::Sse(it) => remote(it),
-        Transport::Unresolved(_) => String::new(),
-    };
-    content_digest(origin.as_bytes())
 }
 
 fn shape_of(value: &ToolValue) -> Option<Shape> {

@@ -1,63 +1,49 @@
-//! One program from start to [`Outcome`]: its limits, its output, and the stack of
-//! layers its tool calls walk through on their way to the host that executes them.
+//! One program from start to [`Outcome`](onecall_core::Outcome): its limits, its output, and the stack
+//! of layers its tool calls walk through on their way to the host that executes them.
+//!
+//! Nothing here knows where tools live or what is stored where: a host, a store and settings are
+//! handed in. `examples/embed.rs` is a complete program around a host of its own.
 
 mod account;
 mod answer;
 mod call_log;
 mod capture;
 mod directory;
-mod exposed;
 mod file;
-mod gateway;
 mod hint;
-mod last_seen;
 mod layers;
 mod learned;
-mod listed;
 mod metrics;
 mod names;
 mod observer;
-mod permission;
 mod plan;
 mod program_calls;
 mod record;
-mod reload;
 mod report;
 mod review;
-mod revision;
-mod rules;
 mod runtime;
-mod search;
-mod seen_tools;
 mod sessions;
 mod single;
-mod stack;
-mod tool_folder;
+pub mod stack;
 mod transcript;
-mod tree;
-mod unused;
-mod visit;
+mod writer;
 
 pub use account::RUN_LOG_TARGET;
 pub use answer::PlanAnswer;
 pub use call_log::CallEvent;
-pub use directory::{Directory, Found};
-pub use exposed::ExposedTool;
-pub use gateway::{Gateway, Places, ToolNotFound};
-pub use last_seen::{Asked, LastSeen};
-pub use listed::Listed;
-pub use metrics::{CacheLookup, Metrics};
+pub use directory::{Directory, Found, SeenMeanings};
+pub use file::SaveError;
+pub use layers::{Cache, ServerIdentities};
+pub use learned::Learned;
+pub use metrics::{CacheLookup, Metrics, MetricsState};
+pub use names::PermittedTools;
 pub use observer::{Observer, Silent};
-pub use onecall_bridge::ToolFace;
-pub use plan::{Plan, PlanProblems, PlanRequest};
-pub use record::{Recorder, Redactor};
-pub use reload::Reloaded;
+pub use plan::{Lookup, Plan, PlanFailure, PlanProblems, PlanRequest, Problem, check_plan};
+pub use record::{RecordSettings, Recorder, Redactor};
 pub use report::report;
 pub use review::Preview;
 pub use runtime::Runtime;
-pub use search::{Findings, NoSuchServer, ToolFinding, ToolSearch};
-pub use seen_tools::SeenTools;
-pub use tool_folder::ToolFolder;
+pub use sessions::Sessions;
+pub use single::SingleCall;
 pub use transcript::{Transcript, call_id};
-pub use tree::ToolTree;
-pub use unused::unused_entries;
+pub use writer::StoreWriter;

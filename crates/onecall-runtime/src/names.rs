@@ -4,19 +4,19 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use onecall_bridge::Bridge;
-use onecall_config::ToolPolicy;
-use onecall_core::{CallableName, Resolution, Resolving, ToolError, ToolResolver, ToolSpec};
+use onecall_catalog::permits;
+use onecall_core::{
+    CallableName, Resolution, Resolving, ToolError, ToolPolicy, ToolResolver, ToolSpec,
+};
 
 use crate::layers::function;
-use crate::permission::permits;
 
 /// Names that one run remembers; more are looked up each time.
 const MAX_REMEMBERED: usize = 1024;
 
-/// The tools of a bridge, as far as policy lets programs have them.
-pub(crate) struct PermittedTools {
-    bridge: Arc<Bridge>,
+/// The tools that another resolver knows, as far as policy lets programs have them.
+pub struct PermittedTools {
+    tools: Arc<dyn ToolResolver>,
     policy: ToolPolicy,
     /// Whether there are functions for resources and prompts beside the tools.
     has_functions: bool,
@@ -24,13 +24,15 @@ pub(crate) struct PermittedTools {
 
 impl PermittedTools {
     /// What programs can call: the tools that `policy` permits, and the functions beside them.
-    pub(crate) fn for_programs(bridge: Arc<Bridge>, policy: ToolPolicy) -> Self {
-        Self { bridge, policy, has_functions: true }
+    #[must_use]
+    pub fn for_programs(tools: Arc<dyn ToolResolver>, policy: ToolPolicy) -> Self {
+        Self { tools, policy, has_functions: true }
     }
 
     /// The tools that `policy` permits, and nothing else.
-    pub(crate) fn tools_only(bridge: Arc<Bridge>, policy: ToolPolicy) -> Self {
-        Self { bridge, policy, has_functions: false }
+    #[must_use]
+    pub fn tools_only(tools: Arc<dyn ToolResolver>, policy: ToolPolicy) -> Self {
+        Self { tools, policy, has_functions: false }
     }
 
     fn permitted(&self, resolution: Resolution) -> Resolution {
@@ -53,7 +55,7 @@ impl PermittedTools {
     /// Whether programs may call the tool of this name. Of one that is not known yet, its name
     /// decides.
     fn permits_known(&self, name: &CallableName) -> bool {
-        match self.bridge.resolve(name).known() {
+        match self.tools.resolve(name).known() {
             Some(Resolution::Callable(spec)) => permits(&self.policy, &spec),
             _ => self.policy.permits(name.as_str()),
         }
@@ -64,12 +66,12 @@ impl ToolResolver for PermittedTools {
     fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         match function(name.as_str()).filter(|_| self.has_functions) {
             Some(spec) => Resolving::now(Resolution::Callable(Arc::clone(spec))),
-            None => self.bridge.resolve(name).map(|resolution| self.permitted(resolution)),
+            None => self.tools.resolve(name).map(|resolution| self.permitted(resolution)),
         }
     }
 
     fn revision(&self) -> u64 {
-        self.bridge.revision()
+        self.tools.revision()
     }
 }
 

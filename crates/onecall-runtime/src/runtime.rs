@@ -8,10 +8,9 @@ use onecall_catalog::ParsedProgram;
 use onecall_core::text::visible;
 use onecall_core::{
     CallHandler, Calls, EngineChoice, Failure, Limits, Outcome, Program, ProgramHost, RunContext,
-    RunId, RunKind, SessionLimits, ToolHost, ToolResolver,
+    RunId, RunKind, SessionLimits, Timestamp, ToolHost, ToolResolver,
 };
 use onecall_engine::{Engines, Session};
-use onecall_store::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::account::Account;
@@ -28,7 +27,7 @@ use crate::record::{Origin, Recorder, Recording};
 use crate::review::{self, Preview};
 use crate::sessions::{Departure, Sessions, Visit};
 use crate::stack::{self, RunLayers};
-use crate::{Metrics, Observer, Plan, PlanAnswer, report};
+use crate::{Metrics, Observer, Plan, PlanAnswer, PlanFailure, SaveError, report};
 
 /// However little output is allowed, a traceback may be this long: without it
 /// nobody could mend the program.
@@ -74,7 +73,8 @@ impl Runtime {
 
     /// Programs run on `engines`, within `limits`; `resolver` knows their tools, and `layers`
     /// execute their calls.
-    pub(crate) fn layered(
+    #[must_use]
+    pub fn layered(
         engines: Arc<Engines>,
         resolver: Arc<dyn ToolResolver>,
         layers: Arc<dyn CallHandler>,
@@ -98,18 +98,20 @@ impl Runtime {
         self.with_sessions(Arc::new(Sessions::new(limits)))
     }
 
-    /// The same, with these sessions.
-    pub(crate) fn with_sessions(self, sessions: Arc<Sessions>) -> Self {
+    /// Replaces the sessions: several runtimes can share them.
+    #[must_use]
+    pub fn with_sessions(self, sessions: Arc<Sessions>) -> Self {
         Self { sessions, ..self }
     }
 
-    /// The same, with answers that are kept.
-    pub(crate) fn with_cache(self, cache: Option<Arc<Cache>>) -> Self {
+    /// Replaces the cache: answers of tools are kept there and used again.
+    #[must_use]
+    pub fn with_cache(self, cache: Option<Arc<Cache>>) -> Self {
         Self { cache, ..self }
     }
 
     /// The layer of the cache for one program, if there is one.
-    pub(crate) fn cached(&self) -> Option<Cached> {
+    fn cached(&self) -> Option<Cached> {
         self.cache.as_ref().map(|cache| cache.around(Arc::clone(&self.layers)))
     }
 
@@ -132,8 +134,11 @@ impl Runtime {
     }
 
     /// Keeps the text of a program under a name of its own, if programs have a folder that
-    /// they may write to. An error says why it could not be kept.
-    pub async fn save(&self, program: &Program, name: &str) -> Result<Option<PathBuf>, String> {
+    /// they may write to.
+    ///
+    /// # Errors
+    /// If the name cannot be used, or the file cannot be written.
+    pub async fn save(&self, program: &Program, name: &str) -> Result<Option<PathBuf>, SaveError> {
         match self.engines.workspace_room().await {
             Some(room) => save(&room, name, &program.code).map(Some),
             None => Ok(None),
@@ -291,34 +296,43 @@ impl Runtime {
     }
 
     /// Looks names up for programs.
-    pub(crate) fn resolver(&self) -> &Arc<dyn ToolResolver> {
+    #[must_use]
+    pub fn resolver(&self) -> &Arc<dyn ToolResolver> {
         &self.resolver
     }
 
-    /// The layers that runs share, without the cache.
-    pub(crate) fn layers(&self) -> &Arc<dyn CallHandler> {
-        &self.layers
+    /// The layers that runs share, the cache among them.
+    #[must_use]
+    pub fn layers(&self) -> Arc<dyn CallHandler> {
+        self.through_cache(&self.layers)
+    }
+
+    /// These layers, with what they answer and change known to the cache.
+    pub(crate) fn through_cache(&self, layers: &Arc<dyn CallHandler>) -> Arc<dyn CallHandler> {
+        stack::through_cache(self.cache.as_deref(), layers)
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// Runs a plan to its end, with tools of this reach: the answer of its target, or what is to be
-    /// said of its failure.
-    pub(crate) async fn run_plan(
+    /// Runs a plan to its end, with these tools: the answer of its target.
+    ///
+    /// # Errors
+    /// If the plan fails. The error is the whole text of the answer.
+    pub async fn run_plan(
         &self,
         plan: &Plan,
-        reach: Reach<'_>,
+        tools: &dyn ToolHost,
         observer: &dyn Observer,
-    ) -> Result<PlanAnswer, String> {
+    ) -> Result<PlanAnswer, PlanFailure> {
         let program =
             Program { engine: Some(EngineChoice::Python), ..Program::new(plan.program()) };
         let RunStart { context, log, recording } = self.begin(&program, RunKind::Plan, observer);
         let account = Account::open(&self.metrics, &context);
         let log_writer = LogWriter::new(&log, &account, observer);
-        let layers = RunLayers { log: log_writer, limits: &self.limits }.around(reach.layers);
-        let names = RunNames::new(reach.resolver);
+        let layers = RunLayers { log: log_writer, limits: &self.limits }.around(tools);
+        let names = RunNames::new(tools);
         let nodes = PlanHost::new(Arc::clone(&context), &names, &layers, plan);
         let run = async {
             let (limits, started) = (&self.limits, Instant::now());
@@ -355,7 +369,7 @@ impl Runtime {
         if !completed.is_empty() {
             text.push_str(&format!("\n[Nodes completed: {}]", completed.join(", ")));
         }
-        Err(text)
+        Err(PlanFailure::Failed { report: text })
     }
 
     /// Carries out the plan of `nodes`, with `program` only if an interpreter has something to do.

@@ -51,7 +51,7 @@ enum Absent {
 }
 
 /// All sessions of a gateway.
-pub(crate) struct Sessions {
+pub struct Sessions {
     limits: SessionLimits,
     state: Arc<Mutex<State>>,
 }
@@ -71,7 +71,9 @@ struct Open {
 }
 
 impl Sessions {
-    pub(crate) fn new(limits: SessionLimits) -> Self {
+    /// No session is open yet; later ones keep to `limits`.
+    #[must_use]
+    pub fn new(limits: SessionLimits) -> Self {
         Self { limits, state: Arc::default() }
     }
 

@@ -5,37 +5,64 @@ use std::time::Duration;
 
 use onecall_core::{
     AnswerForm, CallHandler, CallResult, CallableName, ErrorSummary, Failure, Freshness, LogEntry,
-    Outcome, Program, ResolvedCall, RunKind, ToolError, ToolResolver, ToolValue,
+    Outcome, Program, ResolvedCall, RunKind, ToolError, ToolResolver,
 };
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
+use crate::Observer;
 use crate::account::Account;
 use crate::call_log::LogWriter;
-use crate::directory::{Directory, Found};
-use crate::layers::names_containing;
 use crate::names::RunNames;
 use crate::record::Origin;
 use crate::runtime::{RunStart, Runtime};
 use crate::stack::RunLayers;
-use crate::{Gateway, Observer};
 
 /// A call that no program makes.
-pub(crate) struct SingleCall<'a> {
-    pub(crate) kind: RunKind,
-    pub(crate) name: &'a CallableName,
-    pub(crate) arguments: Box<RawValue>,
-    pub(crate) form: AnswerForm,
-    pub(crate) freshness: Freshness,
+pub struct SingleCall<'a> {
+    /// What makes the call.
+    pub kind: RunKind,
+    /// The tool to call.
+    pub name: &'a CallableName,
+    /// A JSON object.
+    pub arguments: Box<RawValue>,
+    /// What is wanted of the answer.
+    pub form: AnswerForm,
+    /// Whether an earlier answer will do.
+    pub freshness: Freshness,
 }
 
 impl Runtime {
-    /// Executes one call as a run of its own, which takes no longer than a program may.
-    pub(crate) async fn run_call(
+    /// Executes one call of a tool that programs may call, as a run of its own, which takes no longer
+    /// than a program may.
+    ///
+    /// # Errors
+    /// If the tool cannot be called, or its call fails.
+    pub async fn run_call(&self, call: SingleCall<'_>, observer: &dyn Observer) -> CallResult {
+        let (resolver, layers) = (self.resolver().as_ref(), self.layers());
+        self.run_call_on(call, resolver, layers, observer).await
+    }
+
+    /// Executes one call of a tool that `resolver` knows, like [`Self::run_call`]. `layers` are those
+    /// below the cache.
+    ///
+    /// # Errors
+    /// If the tool cannot be called, or its call fails.
+    pub async fn run_call_with(
         &self,
         call: SingleCall<'_>,
         resolver: &dyn ToolResolver,
-        layers: &dyn CallHandler,
+        layers: &Arc<dyn CallHandler>,
+        observer: &dyn Observer,
+    ) -> CallResult {
+        self.run_call_on(call, resolver, self.through_cache(layers), observer).await
+    }
+
+    async fn run_call_on(
+        &self,
+        call: SingleCall<'_>,
+        resolver: &dyn ToolResolver,
+        layers: Arc<dyn CallHandler>,
         observer: &dyn Observer,
     ) -> CallResult {
         let SingleCall { kind, name, arguments, form, freshness } = call;
@@ -96,65 +123,4 @@ fn failure_of(error: &ToolError) -> Failure {
 
 fn no_answer(name: &CallableName, limit: Duration) -> ToolError {
     ToolError::failed(name, format!("no answer within {}s", limit.as_secs_f64()))
-}
-
-/// Names the client of a call, and watches nothing.
-struct ClientName<'a>(&'a str);
-
-impl Observer for ClientName<'_> {
-    fn client(&self) -> String {
-        self.0.to_owned()
-    }
-}
-
-impl Gateway {
-    /// Executes one tool as if a program had called it: what policy blocks is blocked, and arguments
-    /// that cannot fit are not sent. The record of the call names `client`.
-    pub async fn call_tool(
-        &self,
-        name: &CallableName,
-        arguments: Box<RawValue>,
-        client: &str,
-    ) -> Result<ToolValue, ToolError> {
-        let rules = self.rules();
-        let layers = self.through_cache(rules.runtime.layers());
-        let resolver = rules.runtime.resolver().as_ref();
-        let (kind, form, freshness) = (RunKind::DirectCall, AnswerForm::Value, Freshness::Any);
-        let call = SingleCall { kind, name, arguments, form, freshness };
-        let answer = rules.runtime.run_call(call, resolver, &layers, &ClientName(client)).await?;
-        Ok(answer.value)
-    }
-
-    /// Finds the callable name of a tool that code may name as its server or a client does.
-    /// A name that begins like a callable one is taken as it is.
-    pub async fn callable_name(&self, name: &str) -> Result<CallableName, ToolError> {
-        let written = CallableName::new(name);
-        if name.starts_with("mcp__") {
-            return Ok(written);
-        }
-        let list = |names: Vec<CallableName>| {
-            names.iter().map(CallableName::as_str).collect::<Vec<_>>().join(" or ")
-        };
-        let problem = match self.rules().directory.find(name).await {
-            Found::Tool(spec) => return Ok(spec.callable.clone()),
-            Found::Blocked => return Err(ToolError::NotAvailable { name: written }),
-            Found::Quarantined(why) => format!("it is quarantined: {why}"),
-            Found::Ambiguous(names) => format!("several tools have this name: {}", list(names)),
-            Found::Unknown(nearest) if nearest.is_empty() => "there is no such tool".to_owned(),
-            Found::Unknown(nearest) => {
-                format!("there is no such tool. Did you mean: {}?", list(nearest))
-            }
-        };
-        Err(ToolError::failed(&written, problem))
-    }
-
-    /// Forgets the kept answers of tools whose names contain `text`, and returns their number.
-    pub async fn clear_cache(&self, text: &str) -> u64 {
-        let Some(cache) = &self.shared.cache else { return 0 };
-        let cached = cache.around(Arc::clone(self.rules().runtime.layers()));
-        match names_containing(text) {
-            Ok(pattern) => cached.clear(&pattern).await,
-            Err(_) => 0,
-        }
-    }
 }

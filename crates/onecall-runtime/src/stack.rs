@@ -3,19 +3,17 @@
 //!
 //! Outermost first, the layers are: the log, quota, the limit of
 //! calls at once, the decision, the cache, resource functions, the check of arguments, learning, and
-//! the host that executes the call.
+//! the host that executes the call. The host is handed in: the bridge, or a program that embeds us.
 
 use std::sync::Arc;
 
-use onecall_bridge::Bridge;
-use onecall_config::ToolPolicy;
-use onecall_core::{CallHandler, Limits};
+use onecall_core::{CallHandler, Limits, ResourceHost, ToolPolicy};
 
+use crate::Learned;
 use crate::call_log::LogWriter;
 use crate::layers::{
-    ArgumentCheck, ConcurrencyLimit, Decide, Learning, Logged, Quota, ResourceFunctions,
+    ArgumentCheck, Cache, ConcurrencyLimit, Decide, Learning, Logged, Quota, ResourceFunctions,
 };
-use crate::learned::Learned;
 
 /// What the layers of one run need.
 #[derive(Clone, Copy)]
@@ -37,29 +35,43 @@ impl RunLayers<'_> {
     }
 }
 
-/// The layers below the cache for the calls of programs. Runs share them.
-pub(crate) fn program_layers(
-    bridge: &Arc<Bridge>,
-    policy: &ToolPolicy,
-    learned: Option<&Arc<Learned>>,
+/// The cache, if there is one, around the layers below it.
+pub(crate) fn through_cache(
+    cache: Option<&Cache>,
+    layers: &Arc<dyn CallHandler>,
 ) -> Arc<dyn CallHandler> {
-    let host: Arc<dyn CallHandler> = match learned {
-        Some(learned) => Arc::new(Learning::new(bridge.clone(), Arc::clone(learned))),
-        None => bridge.clone(),
+    match cache {
+        Some(cache) => Arc::new(cache.around(Arc::clone(layers))),
+        None => Arc::clone(layers),
+    }
+}
+
+/// The layers below the cache for the calls of programs. Runs share them.
+pub fn program_layers(
+    host: Arc<dyn CallHandler>,
+    resources: Arc<dyn ResourceHost>,
+    policy: ToolPolicy,
+    learned: Option<Arc<Learned>>,
+) -> Arc<dyn CallHandler> {
+    let host = match learned {
+        Some(learned) => Arc::new(Learning::new(host, learned)),
+        None => host,
     };
     let checked = Arc::new(ArgumentCheck::new(host));
-    Arc::new(ResourceFunctions::new(checked, Arc::clone(bridge), policy.clone()))
+    Arc::new(ResourceFunctions::new(checked, resources, policy))
 }
 
 /// The layers below the cache for calls of exposed tools: none. What is passed on is between the
 /// client and the server.
-pub(crate) fn exposed_layers(bridge: &Arc<Bridge>) -> Arc<dyn CallHandler> {
-    bridge.clone()
+#[must_use]
+pub fn exposed_layers(host: Arc<dyn CallHandler>) -> Arc<dyn CallHandler> {
+    host
 }
 
 /// The layers below the cache for tools of servers that a plan brings along.
-pub(crate) fn plan_server_layers(bridge: &Arc<Bridge>) -> Arc<dyn CallHandler> {
-    Arc::new(ArgumentCheck::new(Arc::clone(bridge)))
+#[must_use]
+pub fn plan_server_layers(host: Arc<dyn CallHandler>) -> Arc<dyn CallHandler> {
+    Arc::new(ArgumentCheck::new(host))
 }
 
 /// The layers below the cache for tools that a program brings along, as those of `onecall exec`.

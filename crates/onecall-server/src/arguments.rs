@@ -6,10 +6,11 @@ use onecall_core::{
     ClientId, Detail, EngineChoice, Language, Limits, Program, SessionHandle, SessionKey,
     SessionRequest,
 };
-use onecall_runtime::ToolSearch;
+use onecall_gateway::ToolSearch;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
+use crate::error::ArgumentError;
 use crate::findings::SearchDetail;
 
 /// Tools that a search gives if it does not say how many, and at most.
@@ -25,16 +26,19 @@ pub(crate) struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     /// Text that must be there.
-    pub(crate) fn text(self, name: &str) -> Result<&'a str, String> {
+    pub(crate) fn text(self, name: &str) -> Result<&'a str, ArgumentError> {
         match self.given.get(name) {
             Some(Value::String(text)) => Ok(text),
             Some(_) => Err(self.must_be(name, "a string")),
-            None => Err(format!("{}: '{name}' is missing", self.tool)),
+            None => {
+                let (tool, name) = (self.tool.to_owned(), name.to_owned());
+                Err(ArgumentError::Missing { tool, name })
+            }
         }
     }
 
     /// Text, if it is there.
-    pub(crate) fn optional_text(self, name: &str) -> Result<Option<&'a str>, String> {
+    pub(crate) fn optional_text(self, name: &str) -> Result<Option<&'a str>, ArgumentError> {
         match self.get(name) {
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(self.must_be(name, "a string")),
@@ -43,7 +47,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Whether something is wanted.
-    pub(crate) fn flag(self, name: &str) -> Result<bool, String> {
+    pub(crate) fn flag(self, name: &str) -> Result<bool, ArgumentError> {
         match self.get(name) {
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(_) => Err(self.must_be(name, "true or false")),
@@ -52,7 +56,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// What `search_tools` is to look for, and how much of it to show.
-    pub(crate) fn search(self) -> Result<(ToolSearch<'a>, SearchDetail), String> {
+    pub(crate) fn search(self) -> Result<(ToolSearch<'a>, SearchDetail), ArgumentError> {
         let query = self.optional_text("query")?.unwrap_or_default();
         let server = self.optional_text("server")?.filter(|server| !server.is_empty());
         let detail = match self.get("detail") {
@@ -76,12 +80,13 @@ impl<'a> Arguments<'a> {
     }
 
     /// The program of `execute_program`. `client` has sent it, unless that cannot be known.
-    pub(crate) fn program(self, client: Option<ClientId>) -> Result<Program, String> {
+    pub(crate) fn program(self, client: Option<ClientId>) -> Result<Program, ArgumentError> {
         let session = self.optional_text("session")?;
         let reset = self.flag("reset")?;
         let session = session
             .map(|text| SessionRequest { session: session_key(client, text.to_owned()), reset });
-        let engine = self.language()?.engine(self.engine()?)?;
+        let engine = self.language()?.engine(self.engine()?);
+        let engine = engine.map_err(|error| ArgumentError::Engine(error.to_string()))?;
         if reset && session.is_none() {
             return Err(self.must_be("reset", "given together with 'session'"));
         }
@@ -89,12 +94,12 @@ impl<'a> Arguments<'a> {
     }
 
     /// The program of `programmatic_tool_calling`.
-    pub(crate) fn whole_program(self, limits: &Limits) -> Result<Program, String> {
+    pub(crate) fn whole_program(self, limits: &Limits) -> Result<Program, ArgumentError> {
         let timeout = self.timeout(limits)?;
         Ok(Program { timeout, detail: Detail::Whole, ..Program::new(self.text("code")?) })
     }
 
-    fn timeout(self, limits: &Limits) -> Result<Option<Duration>, String> {
+    fn timeout(self, limits: &Limits) -> Result<Option<Duration>, ArgumentError> {
         let Some(value) = self.get("timeout") else { return Ok(None) };
         let most = limits.timeout.as_secs_f64();
         match value.as_f64() {
@@ -108,7 +113,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    fn engine(self) -> Result<Option<EngineChoice>, String> {
+    fn engine(self) -> Result<Option<EngineChoice>, ArgumentError> {
         let Some(wanted) = self.get("engine") else { return Ok(None) };
         let known = |(name, engine): &(&str, EngineChoice)| (wanted == name).then_some(*engine);
         EngineChoice::NAMES.iter().find_map(known).map(Some).ok_or_else(|| {
@@ -117,7 +122,7 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    fn language(self) -> Result<Language, String> {
+    fn language(self) -> Result<Language, ArgumentError> {
         let Some(wanted) = self.get("language") else { return Ok(Language::default()) };
         wanted.as_str().and_then(Language::named).ok_or_else(|| {
             let names = Language::NAMES.map(|(name, _)| name).join(", ");
@@ -129,8 +134,9 @@ impl<'a> Arguments<'a> {
         self.given.get(name).filter(|value| !value.is_null())
     }
 
-    fn must_be(self, name: &str, wanted: &str) -> String {
-        format!("{}: '{name}' must be {wanted}", self.tool)
+    fn must_be(self, name: &str, wanted: &str) -> ArgumentError {
+        let (tool, name) = (self.tool.to_owned(), name.to_owned());
+        ArgumentError::Invalid { tool, name, wanted: wanted.to_owned() }
     }
 }
 

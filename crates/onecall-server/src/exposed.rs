@@ -4,7 +4,7 @@
 
 use onecall_catalog::{DESCRIPTION_TOKENS, ShownSchema};
 use onecall_core::text::readable;
-use onecall_runtime::ExposedTool;
+use onecall_gateway::ExposedTool;
 use rmcp::model::{CallToolResult, ContentBlock, Tool};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -59,9 +59,8 @@ fn readable_face(key: &str, value: &Value) -> Value {
 }
 
 /// The result of a call. A block of a kind that is not known here is shown as JSON.
-pub(crate) fn result(answer: &RawValue) -> Result<CallToolResult, String> {
-    let mut answer: Value =
-        serde_json::from_str(answer.get()).map_err(|error| error.to_string())?;
+pub(crate) fn result(answer: &RawValue) -> Result<CallToolResult, serde_json::Error> {
+    let mut answer: Value = serde_json::from_str(answer.get())?;
     if let Some(blocks) = answer.get_mut("content").and_then(Value::as_array_mut) {
         for block in blocks {
             if serde_json::from_value::<ContentBlock>(block.clone()).is_err() {
@@ -75,7 +74,7 @@ pub(crate) fn result(answer: &RawValue) -> Result<CallToolResult, String> {
         // Only clients of the revision that has it are told, whatever the server speaks.
         answer.insert("resultType".to_owned(), json!("complete"));
     }
-    serde_json::from_value(answer).map_err(|error| error.to_string())
+    serde_json::from_value(answer)
 }
 
 #[cfg(test)]
@@ -83,13 +82,13 @@ mod tests {
     use std::sync::Arc;
 
     use onecall_core::{CallableName, ServerName, ToolAnnotations, ToolName, ToolSpec};
-    use onecall_runtime::ToolFace;
+    use onecall_gateway::ToolFace;
 
     use super::*;
 
     fn passed(answer: Value) -> Value {
         let raw = RawValue::from_string(answer.to_string()).unwrap_or_default();
-        let mut shown = result(&raw).map_or_else(Value::from, |it| json!(it));
+        let mut shown = result(&raw).map_or_else(|error| json!(error.to_string()), |it| json!(it));
         shown.as_object_mut().map(|shown| shown.remove("resultType"));
         shown
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use onecall_catalog::{describe, python_signature_with, summary};
 use onecall_core::ToolSpec;
 use onecall_core::text::{tokens, visible_json};
-use onecall_runtime::{Findings, ToolFinding};
+use onecall_gateway::{Findings, ToolFinding};
 use serde_json::{Value, json};
 
 /// How much of a description a tool shows, in characters.

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use onecall_catalog::describe;
 use onecall_core::text::{readable, visible_json};
 use onecall_core::{ClientId, ShownKind};
-use onecall_runtime::{Gateway, PlanAnswer, PlanRequest, Transcript, report};
+use onecall_gateway::Gateway;
+use onecall_runtime::{PlanAnswer, PlanRequest, Transcript, report};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
     ContentBlock, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
@@ -25,6 +26,7 @@ use crate::definitions::{
     EXECUTE_PROGRAM, INSPECT_TOOL, INSTRUCTIONS, LIST_CALLABLE_TOOLS, PROGRAMMATIC_TOOL_CALLING,
     PROXY, SEARCH_TOOLS, definitions,
 };
+use crate::error::RequestError;
 use crate::exposed;
 use crate::findings::{listed_names, tell};
 use crate::news::News;
@@ -77,7 +79,7 @@ impl Handler {
         &self,
         arguments: Arguments<'_>,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, String> {
+    ) -> Result<CallToolResult, RequestError> {
         let program = arguments.program(self.owner())?;
         if arguments.flag("dry_run")? {
             let preview = self.gateway.preview(&program).await;
@@ -104,7 +106,7 @@ impl Handler {
         &self,
         arguments: Arguments<'_>,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, String> {
+    ) -> Result<CallToolResult, RequestError> {
         let program = arguments.whole_program(&self.gateway.limits())?;
         let file = match arguments.optional_text("filename")? {
             Some(name) => self.gateway.save(&program, name).await?,
@@ -143,7 +145,7 @@ impl Handler {
                 };
                 serde_json::from_value(answer).unwrap_or_else(invalid)
             }
-            Err(text) => failure(text),
+            Err(failed) => failure(failed),
         }
     }
 
@@ -153,15 +155,14 @@ impl Handler {
         name: &str,
         arguments: &JsonObject,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, String> {
-        let arguments = to_raw_value(arguments).map_err(|error| error.to_string())?;
+    ) -> Result<CallToolResult, RequestError> {
+        let arguments = to_raw_value(arguments).map_err(RequestError::NotWritten)?;
         self.unread.settled().await;
         let (progress, channel) = Progress::passed_on(self.client, &self.unread, &context);
         let call = self.gateway.call_exposed(name, arguments, &progress);
-        let answer = run_with_client(call, channel, context).await;
-        let answer = answer.map_err(|error| error.to_string())?;
+        let answer = run_with_client(call, channel, context).await?;
         exposed::result(&answer)
-            .map_err(|error| format!("'{name}' failed: its result is not valid MCP: {error}"))
+            .map_err(|source| RequestError::NotMcp { name: name.to_owned(), source })
     }
 
     async fn list(&self) -> CallToolResult {
@@ -170,22 +171,20 @@ impl Handler {
         CallToolResult::success(content.collect())
     }
 
-    async fn search(&self, arguments: Arguments<'_>) -> Result<CallToolResult, String> {
+    async fn search(&self, arguments: Arguments<'_>) -> Result<CallToolResult, RequestError> {
         let (search, detail) = arguments.search()?;
-        match self.gateway.find(search).await {
-            Ok(findings) => Ok(success(tell(&findings, search.query, detail))),
-            Err(no_server) => Err(format!("{SEARCH_TOOLS}: {no_server}")),
-        }
+        let findings = self.gateway.find(search).await?;
+        Ok(success(tell(&findings, search.query, detail)))
     }
 
-    async fn inspect(&self, arguments: Arguments<'_>) -> Result<CallToolResult, String> {
+    async fn inspect(&self, arguments: Arguments<'_>) -> Result<CallToolResult, RequestError> {
         match self.gateway.inspect(arguments.text("tool_name")?).await {
             Ok(spec) => {
                 let observed = self.gateway.observed(&spec);
                 let description = describe(&spec, observed.as_ref()).to_string();
                 Ok(success(visible_json(&description).into_owned()))
             }
-            Err(not_found) => Ok(failure(not_found.to_string())),
+            Err(not_found) => Ok(failure(not_found)),
         }
     }
 }
@@ -318,14 +317,14 @@ impl ServerHandler for Handler {
         tokio::select! {
             answer = answer => answer.map(CallToolResult::into),
             // Leaving the program's future kills it. Nobody reads this answer.
-            () = cancelled.cancelled() => Ok(failure("cancelled".to_owned()).into()),
+            () = cancelled.cancelled() => Ok(failure("cancelled").into()),
         }
     }
 }
 
 /// The answer to arguments that a program cannot be made of.
-fn not_run(message: String) -> CallToolResult {
-    failure(format!("[Script execution failed]\n{message}"))
+fn not_run(error: RequestError) -> CallToolResult {
+    failure(format!("[Script execution failed]\n{error}"))
 }
 
 fn success(text: String) -> CallToolResult {
@@ -333,6 +332,6 @@ fn success(text: String) -> CallToolResult {
 }
 
 /// The answer to a request that failed. A server may have had its say in it.
-fn failure(text: String) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(readable(&text, FAILURE_TOKENS))])
+fn failure(text: impl ToString) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(readable(&text.to_string(), FAILURE_TOKENS))])
 }

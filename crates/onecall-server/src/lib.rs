@@ -4,6 +4,7 @@
 mod arguments;
 mod client;
 mod definitions;
+mod error;
 mod exposed;
 mod findings;
 mod handler;

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use onecall_runtime::Gateway;
+use onecall_gateway::Gateway;
 use rmcp::RoleServer;
 use rmcp::service::{Peer, SubscriptionContext};
 use tokio::sync::watch;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use onecall_catalog::{ToolFile, summary, tool_place};
 use onecall_core::ToolSpec;
-use onecall_runtime::{Gateway, ToolTree};
+use onecall_gateway::{Gateway, ToolTree};
 use rmcp::ErrorData;
 use rmcp::model::{
     CompleteRequestParams, CompletionInfo, ListResourceTemplatesResult, ListResourcesResult,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use onecall_bridge::Bridge;
 use onecall_config::{Config, Surroundings};
 use onecall_core::{CallableName, ServerName};
-use onecall_runtime::{LastSeen, Redactor, SeenTools};
+use onecall_gateway::{LastSeen, SeenTools, redactor};
 
 use crate::cli::Global;
 use crate::setup;
@@ -18,7 +18,7 @@ const STORING: Duration = Duration::from_secs(2);
 /// Keeps what the servers of a bridge have listed, which `config` is about.
 pub(crate) fn keep(bridge: &Bridge, config: &Config) {
     if let Some(writer) = setup::store(config) {
-        SeenTools::new(Arc::clone(&writer)).keep(bridge, || Redactor::of(config));
+        SeenTools::new(Arc::clone(&writer)).keep(bridge, || redactor(config));
         writer.close(STORING);
     }
 }

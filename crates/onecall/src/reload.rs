@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use onecall_config::{Config, Loaded, Surroundings};
 use onecall_core::ServerName;
-use onecall_runtime::{Gateway, Reloaded};
+use onecall_gateway::{Gateway, Reloaded};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::{debug, error, info, warn};

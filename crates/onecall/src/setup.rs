@@ -9,8 +9,8 @@ use onecall_bridge::{Downloads, Guard, ServerStart, ServerState};
 use onecall_config::{Config, Loaded, Origin, Sandbox, Surroundings, Telemetry};
 use onecall_core::Workspace;
 use onecall_engine::{EngineSettings, Engines, JailMode, Property, Requirement};
-use onecall_runtime::{Gateway, Places, ToolFolder};
-use onecall_store::Writer;
+use onecall_gateway::{Gateway, GatewayStorage, ToolFolder};
+use onecall_runtime::StoreWriter;
 
 use crate::cli::Global;
 use crate::logging::announce;
@@ -143,17 +143,17 @@ pub(crate) fn gateway_with(
     let (store, tool_folder) = (store(&config), tool_folder());
     let path = tool_folder.as_ref().map(|folder| folder.path().to_owned());
     let engines = engines(&config, source.as_deref(), path)?;
-    let places = Places { store, tool_folder, downloads };
-    let gateway = Gateway::start(config, start, engines, guard()?, places);
+    let storage = GatewayStorage { store, tool_folder, downloads };
+    let gateway = Gateway::start(config, start, engines, guard()?, storage);
     let shown = onecall_server::definitions(gateway.workspace(), &gateway.exposed());
     gateway.set_own_definitions(serde_json::to_string(&shown).map_or(0, |text| text.len()));
     Ok(gateway)
 }
 
 /// What outlives this process; nothing of it is touched before it is needed.
-pub(crate) fn store(config: &Config) -> Option<Arc<Writer>> {
+pub(crate) fn store(config: &Config) -> Option<Arc<StoreWriter>> {
     let file = config.store.file(&Surroundings::of_process().directories)?;
-    Some(Arc::new(Writer::start(onecall_store::open(file))))
+    Some(Arc::new(StoreWriter::start(onecall_store::open(file))))
 }
 
 /// What is known of servers whose command downloads what it runs: this user's file of them.

@@ -5,11 +5,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use onecall_core::{ServerName, ToolAnnotations, ToolName};
+use onecall_core::{Secret, ServerName, ToolAnnotations, ToolName};
 use serde_json::Value;
 
 use super::template::Template;
-use crate::model::Secret;
 
 /// A tool that needs no MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub struct LocalTool {
 
 impl LocalTool {
     /// The server that local tools live in; no other may have its name.
-    pub const SERVER: &'static str = "local";
+    pub const SERVER: &'static str = ServerName::LOCAL;
 
     /// The same as a name.
     #[must_use]

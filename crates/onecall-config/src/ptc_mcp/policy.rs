@@ -2,10 +2,11 @@
 //! as servers write them; where a name can be understood in two ways, `block` means both and `allow`
 //! neither.
 
+use onecall_core::{ToolPattern, ToolPolicy};
+
 use super::mapping::{Known, entries};
 use crate::document::{Node, Position, Value};
 use crate::error::{Problem, Report};
-use crate::model::{ToolPattern, ToolPolicy};
 
 const KEYS: [&str; 2] = ["allow", "block"];
 
@@ -45,7 +46,7 @@ pub(super) fn read(section: Node, notes: &mut Report, report: &mut Report) -> To
                 allow.at.line, block.at.line
             );
             report.add(Problem::new(allow.at.max(block.at), message).with_help("keep one of them"));
-            ToolPolicy::Block(vec![ToolPattern("*".to_owned())])
+            ToolPolicy::Block(ToolPattern::parse("*").into_iter().collect())
         }
         (Some(allow), None) => ToolPolicy::Allow(allow.patterns),
         (None, Some(block)) => ToolPolicy::Block(block.patterns),
@@ -106,7 +107,7 @@ fn pattern(list: List, name: &str, at: Position, notes: &mut Report) -> Option<T
         name.chars().map(|it| if kept(it) { it } else { '_' }).collect()
     };
     if !name.contains(UNCERTAIN) {
-        return Some(ToolPattern(callable(name)));
+        return ToolPattern::parse(&callable(name)).ok();
     }
     let help = "name each tool, or use *";
     if list == List::Allow {
@@ -118,7 +119,7 @@ fn pattern(list: List, name: &str, at: Position, notes: &mut Report) -> Option<T
     let pattern = callable(&widened(name));
     let message = format!("'{name}' of {} is read as '{pattern}'", list.name());
     notes.add(Problem::new(at, message).with_help(help));
-    Some(ToolPattern(pattern))
+    ToolPattern::parse(&pattern).ok()
 }
 
 /// Characters that stand for others in some patterns, and for themselves in names.

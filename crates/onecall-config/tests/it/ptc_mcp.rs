@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use onecall_config::{
-    Config, Environment, Format, Found, Origin, Parsed, StdioTransport, ToolPattern, ToolPolicy,
-    Transport,
+    Config, Environment, Format, Found, Origin, Parsed, StdioTransport, Transport,
 };
+use onecall_core::{ToolPattern, ToolPolicy};
 
 const FILE: &str = "/srv/config.yaml";
 

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    CacheConfig, CacheScope, Config, GenerateConfig, OAuth, OutputTypes, Records, RemoteTransport,
-    Sandbox, SandboxProperty, Secret, ServerConfig, ServerLimits, StdioTransport, StoreConfig,
-    Telemetry, ToolPattern, ToolPolicy, Transport, UnresolvedTransport,
+    Config, GenerateConfig, OAuth, OutputTypes, Records, RemoteTransport, Sandbox, SandboxProperty,
+    Secret, ServerConfig, ServerLimits, StdioTransport, StoreConfig, Telemetry, Transport,
+    UnresolvedTransport,
 };
 use onecall_core::{
-    Category, EngineChoice, Limits, ServerName, TotalLimits, Workspace, WorkspaceAccess,
+    CacheScope, CacheSettings, Category, EngineChoice, Limits, ServerName, ToolPattern, ToolPolicy,
+    TotalLimits, Workspace, WorkspaceAccess,
 };
 
 fn environment(name: &str) -> Option<String> {
@@ -486,7 +487,7 @@ servers:
 fn what_is_remembered_and_reused() {
     let pattern = |text| ToolPattern::parse(text).unwrap();
     let plain = Config::default;
-    let cache = CacheConfig::default;
+    let cache = CacheSettings::default;
     let rows = [
         ("records: off", Config { records: Records::Off, ..plain() }),
         ("records: full", Config { records: Records::Full, ..plain() }),
@@ -511,7 +512,7 @@ fn what_is_remembered_and_reused() {
         (
             "cache: {scope: run, include: [a], exclude: [b], ttl_seconds: 5, ttls: {c: 7}, max_mb: 1}",
             Config {
-                cache: Some(CacheConfig {
+                cache: Some(CacheSettings {
                     scope: CacheScope::Run,
                     include: vec![pattern("a")],
                     exclude: vec![pattern("b")],

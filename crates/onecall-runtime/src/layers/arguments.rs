@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use onecall_catalog::{Misfit, Strictness, check_arguments, python_signature};
-use onecall_config::LocalTool;
-use onecall_core::{BoxFuture, CallHandler, CallResult, ResolvedCall, ToolError, ToolSpec};
+use onecall_core::{
+    BoxFuture, CallHandler, CallResult, ResolvedCall, ServerName, ToolError, ToolSpec,
+};
 
 /// More misfits than this are only counted.
 const MAX_TOLD: usize = 10;
@@ -45,7 +46,7 @@ impl<H: CallHandler> CallHandler for ArgumentCheck<H> {
 /// A server may take more than its schema says. A tool of the configuration gets what its author
 /// has written down.
 fn strictness(spec: &ToolSpec) -> Strictness {
-    if spec.server.as_str() == LocalTool::SERVER { Strictness::Strict } else { Strictness::Lenient }
+    if spec.server.as_str() == ServerName::LOCAL { Strictness::Strict } else { Strictness::Lenient }
 }
 
 /// An error of the server, with what may explain it.

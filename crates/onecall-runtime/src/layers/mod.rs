@@ -13,7 +13,8 @@ mod resource_functions;
 mod template;
 
 pub(crate) use arguments::ArgumentCheck;
-pub(crate) use cache::{Cache, CacheControl, Cached, SystemClock, names_containing};
+pub use cache::{Cache, ServerIdentities};
+pub(crate) use cache::{CacheControl, Cached};
 pub(crate) use concurrency::ConcurrencyLimit;
 pub(crate) use decide::Decide;
 pub(crate) use discovery::{Discovery, input_schema};

@@ -9,12 +9,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use onecall_bridge::{Bridge, Shelf};
 use onecall_catalog::{Strictness, check_arguments, name_prefix, python_signature};
-use onecall_config::ToolPolicy;
 use onecall_core::{
-    Answer, BoxFuture, CallHandler, CallResult, CallableName, ResolvedCall, ServerName,
-    ToolAnnotations, ToolError, ToolName, ToolSpec, ToolValue,
+    Answer, BoxFuture, CallHandler, CallResult, CallableName, ListKind, ResolvedCall,
+    ResourceError, ResourceHost, ServerName, ToolAnnotations, ToolError, ToolName, ToolPolicy,
+    ToolSpec, ToolValue,
 };
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -29,7 +28,7 @@ const FRESH: Duration = Duration::from_secs(10);
 /// A function that is no tool of any server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Function {
-    List(Shelf),
+    List(ListKind),
     ReadResource,
     GetPrompt,
 }
@@ -37,10 +36,10 @@ enum Function {
 /// Answers calls of these functions; everything else goes to the tools.
 pub(crate) struct ResourceFunctions {
     inner: Arc<dyn CallHandler>,
-    bridge: Arc<Bridge>,
+    resources: Arc<dyn ResourceHost>,
     policy: ToolPolicy,
     /// What was listed last, by shelf and server.
-    seen: Mutex<HashMap<(Shelf, ServerName), Seen>>,
+    seen: Mutex<HashMap<(ListKind, ServerName), Seen>>,
 }
 
 #[derive(Clone)]
@@ -90,7 +89,7 @@ static FUNCTIONS: LazyLock<[(Function, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
     };
     [
         (
-            Function::List(Shelf::Resources),
+            Function::List(ListKind::Resources),
             spec(
                 "list_resources",
                 "The resources of all servers or one: dicts with server, uri, name.",
@@ -98,7 +97,7 @@ static FUNCTIONS: LazyLock<[(Function, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
             ),
         ),
         (
-            Function::List(Shelf::ResourceTemplates),
+            Function::List(ListKind::ResourceTemplates),
             spec(
                 "list_resource_templates",
                 "Patterns of further resources: dicts with server, uriTemplate, name.",
@@ -114,7 +113,7 @@ static FUNCTIONS: LazyLock<[(Function, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
             ),
         ),
         (
-            Function::List(Shelf::Prompts),
+            Function::List(ListKind::Prompts),
             spec(
                 "list_prompts",
                 "The prompts of all servers or one: dicts with server, name, arguments.",
@@ -142,13 +141,13 @@ fn called(call: &ResolvedCall) -> Option<&'static (Function, Arc<ToolSpec>)> {
 }
 
 impl ResourceFunctions {
-    /// What `bridge` has and `policy` permits; calls of tools go to `inner`.
+    /// What `resources` has and `policy` permits; calls of tools go to `inner`.
     pub(crate) fn new(
         inner: Arc<dyn CallHandler>,
-        bridge: Arc<Bridge>,
+        resources: Arc<dyn ResourceHost>,
         policy: ToolPolicy,
     ) -> Self {
-        Self { inner, bridge, policy, seen: Mutex::default() }
+        Self { inner, resources, policy, seen: Mutex::default() }
     }
 
     async fn answer(
@@ -158,6 +157,7 @@ impl ResourceFunctions {
         call: &ResolvedCall,
     ) -> Result<ToolValue, ToolError> {
         let failed = |message: String| ToolError::failed(&call.name, message);
+        let refused = |ResourceError(message)| failed(message);
         let checked =
             check_arguments(&spec.input_schema.value(), &call.arguments, Strictness::Strict)
                 .map_err(|misfits| failed(told(spec, &misfits)))?;
@@ -171,7 +171,7 @@ impl ResourceFunctions {
         };
         match function {
             Function::List(shelf) => {
-                let entries = self.entries(shelf, server, call).await.map_err(failed)?;
+                let entries = self.entries(shelf, server, call).await.map_err(refused)?;
                 let entries = to_raw_value(&entries).map_err(|error| failed(error.to_string()))?;
                 Ok(ToolValue::Json(entries))
             }
@@ -179,9 +179,9 @@ impl ResourceFunctions {
                 let uri = uri.unwrap_or_default();
                 let server = match server {
                     Some(server) => server,
-                    None => self.server_of(&uri, call).await.map_err(failed)?,
+                    None => self.server_of(&uri, call).await.map_err(refused)?,
                 };
-                self.bridge.read_resource(&server, &uri, call).await.map_err(failed)
+                self.resources.read_resource(&server, &uri, call).await.map_err(refused)
             }
             Function::GetPrompt => {
                 // The schema requires both.
@@ -189,7 +189,7 @@ impl ResourceFunctions {
                     return Err(failed("'server' and 'name' are missing".to_owned()));
                 };
                 let arguments = arguments.as_deref();
-                self.bridge.get_prompt(&server, &name, arguments, call).await.map_err(failed)
+                self.resources.get_prompt(&server, &name, arguments, call).await.map_err(refused)
             }
         }
     }
@@ -201,7 +201,7 @@ impl ResourceFunctions {
         function: Function,
         call: &ResolvedCall,
     ) -> Result<ServerName, ToolError> {
-        let Some(server) = self.bridge.server_named(name) else {
+        let Some(server) = self.resources.server_named(name) else {
             let known: Vec<String> =
                 self.servers(function).iter().map(|server| format!("'{server}'")).collect();
             let message = format!("there is no server '{name}'; there are {}", known.join(", "));
@@ -216,7 +216,7 @@ impl ResourceFunctions {
 
     /// Every server that may be used.
     fn servers(&self, function: Function) -> Vec<ServerName> {
-        let names = self.bridge.status().into_iter().map(|status| status.name);
+        let names = self.resources.servers().into_iter();
         names.filter(|it| self.policy.permits(policy_name(it, function).as_str())).collect()
     }
 
@@ -224,10 +224,10 @@ impl ResourceFunctions {
     /// that does not answer lists nothing.
     async fn entries(
         &self,
-        shelf: Shelf,
+        shelf: ListKind,
         server: Option<ServerName>,
         call: &ResolvedCall,
-    ) -> Result<Vec<Value>, String> {
+    ) -> Result<Vec<Value>, ResourceError> {
         let lists = match server {
             Some(server) => vec![(server.clone(), self.list(shelf, &server, call).await?)],
             None => self.all_lists(shelf, call, Duration::ZERO).await,
@@ -245,7 +245,7 @@ impl ResourceFunctions {
 
     async fn all_lists(
         &self,
-        shelf: Shelf,
+        shelf: ListKind,
         call: &ResolvedCall,
         fresh: Duration,
     ) -> Vec<(ServerName, Arc<Vec<Map<String, Value>>>)> {
@@ -267,11 +267,11 @@ impl ResourceFunctions {
 
     async fn list(
         &self,
-        shelf: Shelf,
+        shelf: ListKind,
         server: &ServerName,
         call: &ResolvedCall,
-    ) -> Result<Arc<Vec<Map<String, Value>>>, String> {
-        let entries = Arc::new(self.bridge.list(server, shelf, call).await?);
+    ) -> Result<Arc<Vec<Map<String, Value>>>, ResourceError> {
+        let entries = Arc::new(self.resources.list(server, shelf, call).await?);
         let seen = Seen { at: Instant::now(), entries: Arc::clone(&entries) };
         let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert((shelf, server.clone()), seen);
@@ -280,7 +280,7 @@ impl ResourceFunctions {
 
     fn seen(
         &self,
-        shelf: Shelf,
+        shelf: ListKind,
         server: &ServerName,
         fresh: Duration,
     ) -> Option<Arc<Vec<Map<String, Value>>>> {
@@ -290,11 +290,13 @@ impl ResourceFunctions {
     }
 
     /// The one server that has a resource: by its lists, else by its templates.
-    async fn server_of(&self, uri: &str, call: &ResolvedCall) -> Result<ServerName, String> {
-        for (shelf, key) in [(Shelf::Resources, "uri"), (Shelf::ResourceTemplates, "uriTemplate")] {
+    async fn server_of(&self, uri: &str, call: &ResolvedCall) -> Result<ServerName, ResourceError> {
+        for (shelf, key) in
+            [(ListKind::Resources, "uri"), (ListKind::ResourceTemplates, "uriTemplate")]
+        {
             let lists = self.all_lists(shelf, call, FRESH).await;
             let has = |entry: &Map<String, Value>| match entry.get(key).and_then(Value::as_str) {
-                Some(own) if shelf == Shelf::Resources => own == uri,
+                Some(own) if shelf == ListKind::Resources => own == uri,
                 Some(pattern) => template::matches(pattern, uri),
                 None => false,
             };
@@ -306,7 +308,7 @@ impl ResourceFunctions {
             if offering.len() > 1 {
                 let names: Vec<String> = offering.iter().map(|it| format!("'{it}'")).collect();
                 let message = "several servers have it; say which with server=, one of";
-                return Err(format!("{message} {}", names.join(", ")));
+                return Err(ResourceError(format!("{message} {}", names.join(", "))));
             }
             if let Some(only) = offering.pop() {
                 return Ok(only);
@@ -315,7 +317,10 @@ impl ResourceFunctions {
         let servers = self.servers(Function::ReadResource);
         match servers.as_slice() {
             [only] => Ok(only.clone()),
-            _ => Err("no server lists it; say which one has it with server=".to_owned()),
+            _ => {
+                let message = "no server lists it; say which one has it with server=";
+                Err(ResourceError(message.to_owned()))
+            }
         }
     }
 }
@@ -323,7 +328,7 @@ impl ResourceFunctions {
 /// What policy calls the resources or prompts of a server.
 fn policy_name(server: &ServerName, function: Function) -> CallableName {
     let shelf = match function {
-        Function::List(Shelf::Prompts) | Function::GetPrompt => "prompts",
+        Function::List(ListKind::Prompts) | Function::GetPrompt => "prompts",
         Function::List(_) | Function::ReadResource => "resources",
     };
     CallableName::new(format!("{}{shelf}", name_prefix(server)))

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use onecall_bridge::{ServerState, ServerStatus};
 use onecall_core::{EngineChoice, ServerName};
 use onecall_engine::Load;
 
@@ -60,10 +59,13 @@ pub enum CacheLookup {
     Miss,
 }
 
-/// What is not counted but looked at.
-pub(crate) struct State {
-    pub servers: Vec<ServerStatus>,
+/// What is not counted but looked at when the numbers are asked for.
+pub struct MetricsState {
+    /// Every server, and whether its tools can be called.
+    pub servers: Vec<(ServerName, bool)>,
+    /// How many workers each engine has started.
     pub workers: [(EngineChoice, u64); 3],
+    /// What programs use of the machine.
     pub load: Load,
 }
 
@@ -100,7 +102,8 @@ impl Metrics {
     }
 
     /// All of it in Prometheus' text format.
-    pub(crate) fn page(&self, state: &State) -> String {
+    #[must_use]
+    pub fn page(&self, state: &MetricsState) -> String {
         let mut page = Exposition::default();
         let version = [("version", env!("CARGO_PKG_VERSION"))];
         page.family("onecall_build_info", Kind::Gauge, "The version of onecall.");
@@ -119,10 +122,8 @@ impl Metrics {
         page.sample(name, &[("result", "miss")], self.misses.load(Ordering::Relaxed));
         let name = "onecall_server_up";
         page.family(name, Kind::Gauge, "Whether the tools of a server can be called.");
-        for server in &state.servers {
-            let is_up =
-                matches!(server.state, ServerState::Ready { .. } | ServerState::Local { .. });
-            page.sample(name, &[("server", server.name.as_str())], u8::from(is_up));
+        for (server, is_up) in &state.servers {
+            page.sample(name, &[("server", server.as_str())], u8::from(*is_up));
         }
         page.page()
     }
@@ -201,7 +202,7 @@ mod tests {
         let workers = [EngineChoice::Python, EngineChoice::CPython, EngineChoice::TypeScript];
         let load = Load { running: 0, waiting: 0, reserved_bytes: 0, total_bytes: 0 };
         let workers = workers.map(|engine| (engine, 0));
-        let state = State { servers: Vec::new(), workers, load };
+        let state = MetricsState { servers: Vec::new(), workers, load };
         let page = metrics.page(&state);
         let calls: Vec<&str> =
             page.lines().filter(|line| line.starts_with("onecall_tool_calls_total{")).collect();

@@ -11,7 +11,7 @@ use super::read::{Draft, DraftArgument, PlanRequest};
 use super::{Argument, Node, Plan, PlanProblems, Problem, ResultOf, Transform};
 
 /// What a name in a plan means.
-pub(crate) enum Lookup {
+pub enum Lookup {
     /// This tool.
     Tool(Arc<ToolSpec>),
     /// One that programs may not call, or not with these servers.
@@ -26,7 +26,7 @@ pub(crate) enum Lookup {
 }
 
 /// Looks every name up and finds everything that cannot work.
-pub(crate) fn check(
+pub fn check_plan(
     request: PlanRequest,
     lookup: &dyn Fn(&str) -> Lookup,
 ) -> Result<Plan, PlanProblems> {

@@ -1,6 +1,6 @@
 //! Plans: a tool to call, whose arguments may be the results of other calls.
 //!
-//! A plan is read ([`read`]) and checked as a whole ([`check`]). One without transforms is carried out
+//! A plan is read ([`read`]) and checked as a whole ([`check_plan`]). One without transforms is carried out
 //! right here ([`execute`](mod@execute)). Another is compiled into a program ([`program`]), which
 //! runs where programs run. Either way [`PlanHost`](host::PlanHost) executes its nodes.
 
@@ -11,19 +11,18 @@ mod failure;
 mod host;
 mod program;
 mod read;
-mod servers;
 
 use std::fmt;
 use std::sync::Arc;
 
 use onecall_core::{CallableName, ToolSpec};
 use serde_json::Value;
+use thiserror::Error;
 
-pub(crate) use check::{Lookup, check};
+pub use check::{Lookup, check_plan};
 pub(crate) use execute::execute;
 pub(crate) use host::PlanHost;
 pub use read::PlanRequest;
-pub(crate) use servers::PlanServers;
 
 /// A plan in which every tool exists, every reference leads somewhere and no call
 /// waits for itself.
@@ -104,15 +103,32 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanProblems(Vec<Problem>);
 
+/// Why a plan gave no answer. The display text is what its client gets in the place of an answer.
+#[derive(Debug, Error)]
+pub enum PlanFailure {
+    /// Something is wrong with the plan, and nothing of it was run.
+    #[error("[Script execution failed]\n{0}")]
+    Refused(#[from] PlanProblems),
+    /// The plan ended before its target answered.
+    #[error("{report}")]
+    Failed {
+        /// What happened, and which nodes had been completed.
+        report: String,
+    },
+}
+
 /// One thing that is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub(crate) path: String,
-    pub(crate) message: String,
+pub struct Problem {
+    /// Where it stands in the request.
+    pub path: String,
+    /// What is wrong there.
+    pub message: String,
 }
 
 impl Problem {
-    pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+    /// The part of the request at `path` is wrong.
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into() }
     }
 }

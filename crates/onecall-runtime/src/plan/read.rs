@@ -23,8 +23,9 @@ pub struct PlanRequest {
     pub(super) drafts: Vec<Draft>,
     pub(super) definitions: Option<String>,
     /// What the request says about servers, if anything.
-    pub(crate) servers: Option<Map<String, Value>>,
-    pub(crate) problems: Vec<Problem>,
+    pub servers: Option<Map<String, Value>>,
+    /// What is wrong with the request so far.
+    pub problems: Vec<Problem>,
 }
 
 /// A call whose tool is only a name yet.
@@ -62,7 +63,7 @@ pub(super) enum DraftArgument {
 
 impl PlanRequest {
     /// The names of tools in it, as they are written.
-    pub(crate) fn tool_names(&self) -> impl Iterator<Item = &str> + Clone {
+    pub fn tool_names(&self) -> impl Iterator<Item = &str> + Clone {
         self.drafts.iter().map(|draft| draft.tool.as_str()).filter(|name| !name.is_empty())
     }
 

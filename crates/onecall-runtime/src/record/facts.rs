@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
 
+use onecall_core::storage::{CallFacts, RunDetail, RunRecord, RunSummary};
 use onecall_core::{Decision, EngineChoice, Failure, TextSizes, ToolSpec};
-use onecall_store::{CallFacts, RunDetail, RunRecord, RunSummary};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 

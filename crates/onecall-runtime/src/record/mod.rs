@@ -11,6 +11,6 @@ mod redactor;
 mod savings;
 
 pub(crate) use recorder::Origin;
-pub use recorder::Recorder;
+pub use recorder::{RecordSettings, Recorder};
 pub(crate) use recording::Recording;
 pub use redactor::Redactor;

@@ -7,16 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use onecall_config::{Config, Records};
-use onecall_core::{TextSizes, ToolSpec};
-use onecall_store::{Retention, Timestamp, Writer};
+use onecall_core::storage::{Retention, RunDetail};
+use onecall_core::{TextSizes, Timestamp, ToolSpec};
 
 use super::facts;
 use super::recording::{Finished, Underway};
 use super::redactor::Redactor;
 use super::savings::text_sizes;
-use crate::Directory;
 use crate::call_log::Depth;
+use crate::{Directory, StoreWriter};
 
 /// Runs that may wait to be recorded. Their notes are small, those of full records are not.
 const QUEUE: usize = 256;
@@ -46,6 +45,18 @@ impl Origin {
     }
 }
 
+/// What a [`Recorder`] does.
+pub struct RecordSettings {
+    /// How much of a run is kept; nothing is recorded without it.
+    pub detail: Option<RunDetail>,
+    /// How long runs are kept.
+    pub retention: Retention,
+    /// Whether agents are told what a program saved.
+    pub report_savings: bool,
+    /// Takes secrets out of what is recorded.
+    pub redactor: Redactor,
+}
+
 /// Records runs, and measures what their agents read and wrote.
 pub struct Recorder {
     /// Whether agents are told what a program saved.
@@ -59,9 +70,9 @@ pub struct Recorder {
 }
 
 struct State {
-    records: Records,
+    detail: Option<RunDetail>,
     retention: Retention,
-    store: Option<Arc<Writer>>,
+    store: Option<Arc<StoreWriter>>,
     redactor: Mutex<Redactor>,
     /// Bytes of the tools that agents are shown of onecall.
     own_definitions: AtomicUsize,
@@ -69,24 +80,25 @@ struct State {
 }
 
 impl Recorder {
-    /// Begins to record as `config` says; `None` if nobody wants it.
+    /// Begins to record as `settings` say, where `store` writes; `None` if there is nothing to record
+    /// or to tell.
     #[must_use]
-    pub fn start(config: &Config, store: Option<Arc<Writer>>) -> Option<Arc<Self>> {
-        let store = store.filter(|_| config.records != Records::Off);
-        let records = if store.is_some() { config.records } else { Records::Off };
-        let tells = config.report_savings;
-        if records == Records::Off && !tells {
+    pub fn start(settings: RecordSettings, store: Option<Arc<StoreWriter>>) -> Option<Arc<Self>> {
+        let RecordSettings { detail, retention, report_savings: tells, redactor } = settings;
+        let store = store.filter(|_| detail.is_some());
+        let detail = detail.filter(|_| store.is_some());
+        if detail.is_none() && !tells {
             return None;
         }
         let state = Arc::new(State {
-            records,
-            retention: Retention { keep: config.store.keep, max_bytes: config.store.max_bytes },
+            detail,
+            retention,
             store,
-            redactor: Mutex::new(Redactor::of(config)),
+            redactor: Mutex::new(redactor),
             own_definitions: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
         });
-        let room = if records == Records::Full { FULL_QUEUE } else { QUEUE };
+        let room = if detail == Some(RunDetail::Full) { FULL_QUEUE } else { QUEUE };
         let (queue, runs) = mpsc::sync_channel(room);
         let (finish, finished) = mpsc::sync_channel(1);
         let of_thread = Arc::clone(&state);
@@ -110,9 +122,9 @@ impl Recorder {
         self.state.own_definitions.store(bytes, Ordering::Relaxed);
     }
 
-    /// Takes out the secrets of another configuration, too.
-    pub(crate) fn learn_secrets(&self, config: &Config) {
-        lock(&self.state.redactor).add(Redactor::of(config));
+    /// Takes out what `redactor` takes out, too.
+    pub fn learn_secrets(&self, redactor: Redactor) {
+        lock(&self.state.redactor).add(redactor);
     }
 
     /// How much of each call the record of a run needs.
@@ -154,10 +166,10 @@ impl Recorder {
 
 impl State {
     fn depth(&self) -> Depth {
-        match self.records {
-            Records::Off => Depth::None,
-            Records::Metadata => Depth::Metadata,
-            Records::Full => Depth::Full,
+        match self.detail {
+            None => Depth::None,
+            Some(RunDetail::Metadata) => Depth::Metadata,
+            Some(RunDetail::Full) => Depth::Full,
         }
     }
 

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use onecall_core::{EngineChoice, Failure, Language, Outcome, Program, RunId, RunKind, TextSizes};
-use onecall_store::Timestamp;
+use onecall_core::{
+    EngineChoice, Failure, Language, Outcome, Program, RunId, RunKind, TextSizes, Timestamp,
+};
 
 use super::recorder::{Origin, Recorder};
 use crate::Observer;

@@ -1,8 +1,8 @@
-//! Takes the secrets of the configuration out of what is stored.
+//! Takes secrets out of what is stored.
 
 use std::borrow::Cow;
 
-use onecall_config::{Config, LocalWork, OAuth, Secret, Transport};
+use onecall_core::Secret;
 
 /// What stands where a secret was.
 const REDACTED: &str = "[redacted]";
@@ -14,9 +14,7 @@ const LONG: usize = 8;
 /// word or a number that programs are full of.
 const SHORT: usize = 4;
 
-/// Knows every value of the configuration that nobody else may see: the environments of
-/// servers and commands, the headers of remote ones, what proves who we are to them, and the
-/// user's secrets.
+/// Takes values out of texts that nobody but their user may see.
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
     /// The longest first, so that none is taken for a part of another.
@@ -24,35 +22,9 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// The secrets of this configuration.
+    /// A redactor that takes these values out.
     #[must_use]
-    pub fn of(config: &Config) -> Self {
-        let mut values: Vec<&Secret> = config.secrets.iter().collect();
-        for server in &config.servers {
-            match &server.transport {
-                Transport::Stdio(stdio) => values.extend(stdio.env.values()),
-                Transport::Auto(remote)
-                | Transport::Either { http: remote, .. }
-                | Transport::Http(remote)
-                | Transport::Sse(remote) => {
-                    values.extend(remote.headers.values());
-                    let oauth = remote.oauth.as_ref();
-                    values.extend(
-                        oauth.and_then(|OAuth { client_secret, .. }| client_secret.as_ref()),
-                    );
-                }
-                Transport::Unresolved(_) => {}
-            }
-        }
-        for tool in &config.local_tools {
-            if let LocalWork::Command(command) = &tool.work {
-                values.extend(command.env.values());
-            }
-        }
-        Self::new(values.into_iter().map(Secret::reveal))
-    }
-
-    pub(super) fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut secrets = Vec::new();
         for value in values {
             let value = value.trim();

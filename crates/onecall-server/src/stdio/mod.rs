@@ -4,7 +4,7 @@ mod transport;
 
 use std::sync::Arc;
 
-use onecall_runtime::Gateway;
+use onecall_gateway::Gateway;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::async_rw::AsyncRwTransport;

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use onecall_core::ToolValue;
+use onecall_core::storage::{
+    AnswerKey, AnswerSize, Answers, MAX_ANSWER_BYTES, StoreError, StoredAnswer, Version,
+};
+use onecall_core::{Timestamp, ToolValue};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::connection::Link;
 use super::{SqliteStore, count, whole};
-use crate::{
-    AnswerKey, AnswerSize, Answers, MAX_ANSWER_BYTES, StoreError, StoredAnswer, Timestamp, Version,
-};
 
 /// Answers that are removed in one go.
 const BATCH: i64 = 256;

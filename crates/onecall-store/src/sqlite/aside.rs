@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use onecall_core::Timestamp;
+
 use super::connection::FileId;
-use crate::Timestamp;
 
 /// How long to wait for another process that does the same.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -9,11 +9,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use onecall_config::{check_own_file, check_own_folder};
+use onecall_core::storage::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::aside;
 use super::migrations::{self, Refused};
-use crate::StoreError;
 
 /// How long to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(5);
@@ -124,7 +124,7 @@ fn trouble(path: &Path, file: FileId, source: rusqlite::Error) -> Trouble {
     match source.sqlite_error_code() {
         _ if is_damage(&source) => Trouble::Damaged(file),
         Some(CannotOpen | PermissionDenied | ReadOnly) => {
-            Trouble::Lasting(StoreError::sqlite(path, source))
+            Trouble::Lasting(StoreError::database(path, source))
         }
         _ => Trouble::Passing(source),
     }

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use onecall_core::storage::StoreError;
+
 use super::connection::{check_own, connect, is_damage};
 use super::migrations::{self, Refused};
-use crate::StoreError;
 
 /// What a store's file is like.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +47,7 @@ pub fn inspect(path: &Path) -> Result<Option<Inspection>, StoreError> {
             StoreError::Newer { path: path.to_path_buf(), found, known }
         }
         Refused::Sqlite(source) if is_damage(&source) => foreign(),
-        Refused::Sqlite(source) => StoreError::sqlite(path, source),
+        Refused::Sqlite(source) => StoreError::database(path, source),
     })?;
     let newest = migrations::VERSION;
     Ok(Some(Inspection { version, newest, bytes: bytes + journal, is_writable }))

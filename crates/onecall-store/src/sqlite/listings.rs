@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
+use onecall_core::Timestamp;
+use onecall_core::storage::{ListingKey, Listings, MAX_LISTING_BYTES, StoreError, StoredListing};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::connection::{check_own, connect};
 use super::{SqliteStore, count, migrations};
-use crate::{ListingKey, Listings, MAX_LISTING_BYTES, StoreError, StoredListing, Timestamp};
 
 /// Entries of one server's name whose listings are kept, the latest ones: other configurations may
 /// have a server of the same name.

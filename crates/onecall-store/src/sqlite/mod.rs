@@ -18,10 +18,10 @@ pub use self::listings::read_listings;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use onecall_core::storage::{Store, StoreError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::connection::{Link, Trouble};
-use crate::{Store, StoreError};
 
 /// The store in the file at `path`. Nothing is read or made yet.
 #[must_use]
@@ -98,7 +98,7 @@ impl SqliteStore {
                 *link = None;
                 Err(self.set_aside(file))
             }
-            done => done.map_err(|source| StoreError::sqlite(&self.path, source)),
+            done => done.map_err(|source| StoreError::database(&self.path, source)),
         }
     }
 
@@ -115,7 +115,7 @@ impl SqliteStore {
             Err(trouble) => trouble,
         };
         match trouble {
-            Trouble::Passing(source) => Err(StoreError::sqlite(&self.path, source)),
+            Trouble::Passing(source) => Err(StoreError::database(&self.path, source)),
             Trouble::Damaged(_) => {
                 Err(self.disable("it is damaged and cannot be replaced".to_owned()))
             }
@@ -158,8 +158,9 @@ fn count(whole: i64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use onecall_core::storage::{ShapeKey, Shapes, StoredShape};
+
     use super::*;
-    use crate::{ShapeKey, Shapes, StoredShape};
 
     #[test]
     fn a_full_disk_fails_one_write_and_no_more() {
@@ -176,7 +177,7 @@ mod tests {
         put("a", 1).unwrap();
         pages(1);
         let error = put("b", 1_000_000).unwrap_err();
-        assert!(matches!(error, StoreError::Sqlite { .. }), "{error}");
+        assert!(matches!(error, StoreError::Database { .. }), "{error}");
         pages(1_000_000);
         put("c", 1).unwrap();
         let tools: Vec<_> = store.shapes().unwrap().into_iter().map(|(key, _)| key.tool).collect();

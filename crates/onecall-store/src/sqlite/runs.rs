@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use onecall_core::{RunId, TextSizes, Tokens};
+use onecall_core::storage::{
+    CallFacts, Found, Retention, RunDetail, RunFilter, RunRecord, RunSummary, Runs, StoreError,
+};
+use onecall_core::{RunId, TextSizes, Timestamp, Tokens};
 use rusqlite::{Connection, Row, ToSql, Transaction, params};
 use serde_json::Value;
 
 use super::{SqliteStore, count, whole};
-use crate::{
-    CallFacts, Found, Retention, RunDetail, RunFilter, RunRecord, RunSummary, Runs, StoreError,
-    Timestamp,
-};
 
 /// In the order of [`summary`].
 const SUMMARY: &str = "id, started_ms, client, kind, language, engine, session, program_sha256, \
@@ -21,10 +20,6 @@ const SUMMARY: &str = "id, started_ms, client, kind, language, engine, session, 
 /// In the order of [`call`].
 const CALL: &str = "calls.name, server, arguments_sha256, arguments_bytes, result_bytes, \
     started_us, calls.duration_us, error, cached, tokens, denied_by";
-
-/// What a run and a call take beside their texts, about.
-const RUN_BYTES: usize = 400;
-const CALL_BYTES: usize = 200;
 
 /// Runs that are removed in one go, so that other processes get their turn.
 const BATCH: i64 = 500;
@@ -322,24 +317,6 @@ fn remove(
     let removed =
         transaction.execute(&format!("DELETE FROM runs WHERE id IN ({query})"), values)?;
     Ok(u64::try_from(removed).unwrap_or(0))
-}
-
-impl RunRecord {
-    /// What it takes in the store, about.
-    #[must_use]
-    pub fn stored_bytes(&self) -> usize {
-        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-        let calls = self.calls.iter().map(|call| {
-            let result = call.result.as_ref().map_or(0, |(_, text)| text.len());
-            CALL_BYTES + length(&call.arguments) + length(&call.error) + result
-        });
-        RUN_BYTES
-            + self.program.len()
-            + self.argv.iter().map(String::len).sum::<usize>()
-            + length(&self.output)
-            + length(&self.tools)
-            + calls.sum::<usize>()
-    }
 }
 
 /// A pattern of `LIKE` for everything with this in it.

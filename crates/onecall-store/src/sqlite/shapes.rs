@@ -1,9 +1,9 @@
 //! Shapes in SQLite.
 
+use onecall_core::storage::{ShapeKey, Shapes, StoreError, StoredShape};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{SqliteStore, count, whole};
-use crate::{ShapeKey, Shapes, StoreError, StoredShape};
 
 impl Shapes for SqliteStore {
     fn shape(&self, key: &ShapeKey) -> Result<Option<StoredShape>, StoreError> {

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use onecall_core::{RunId, TextSizes, Tokens, ToolValue};
-use onecall_store::*;
+use onecall_core::storage::*;
+use onecall_core::{RunId, TextSizes, Timestamp, Tokens, ToolValue};
+use onecall_store::{inspect, open, read_listings};
 use rusqlite::Connection;
 use serde_json::value::RawValue;
 use tempfile::TempDir;
@@ -472,37 +473,6 @@ fn spoilt_answers_are_none_and_go() {
             intruder.query_row("SELECT count(*) FROM answers", [], |row| row.get(0)).unwrap();
         assert_eq!(left, 0, "{spoil}");
     }
-}
-
-#[test]
-fn a_writer_writes_what_it_took_before_it_ends() {
-    let place = Place::new();
-    let writer = Writer::start(place.open());
-    for number in 0..100 {
-        writer.submit(100, move |store| store.put_run(&run(&format!("{number:03}"), number)));
-    }
-    assert!(writer.close(Duration::from_secs(30)));
-    assert_eq!(all(place.open().as_ref()).len(), 100);
-    writer.submit(0, |store| store.put_run(&run("late", 1)));
-    assert_eq!(writer.dropped(), 1);
-}
-
-#[test]
-fn a_writer_drops_what_it_has_no_room_for() {
-    let place = Place::new();
-    let writer = Writer::start(place.open());
-    let (go, wait) = std::sync::mpsc::channel::<()>();
-    writer.submit(0, move |_| {
-        _ = wait.recv();
-        Ok(())
-    });
-    writer.submit(usize::MAX, |_| Ok(()));
-    for _ in 0..5_000 {
-        writer.submit(1, |_| Ok(()));
-    }
-    assert!(writer.dropped() > 3_000, "{}", writer.dropped());
-    drop(go);
-    assert!(writer.close(Duration::from_secs(30)));
 }
 
 fn listing(length: usize, seen: i64) -> StoredListing {

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
-use onecall_config::{CacheScope, Config, Surroundings, ToolPattern};
-use onecall_store::{AnswerSize, Store, Timestamp};
+use onecall_config::{Config, Surroundings};
+use onecall_core::storage::{AnswerSize, Store};
+use onecall_core::{CacheScope, Timestamp, ToolPattern};
 use serde_json::{Value, json};
 
 use crate::cli::Global;

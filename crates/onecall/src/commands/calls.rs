@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use onecall_core::{CallableName, ToolError, ToolValue, json_of_text};
-use onecall_runtime::Gateway;
+use onecall_gateway::Gateway;
 use rmcp::transport::io::stdio_pipes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};

@@ -1,5 +1,6 @@
 //! `onecall proxy`: a plan from a file, and the answer of its target.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,7 +25,7 @@ pub(crate) fn proxy(file: &Path, explain: bool, global: &Global) -> anyhow::Resu
     if explain {
         let plan = setup::ask_gateway(global, async |gateway| gateway.check_plan(request).await)?;
         let explained = plan.map(|plan| format!("{plan}\n"));
-        return conclude(explained.map_err(|problems| problems.to_string()));
+        return conclude(explained);
     }
     let live = Live::new(Echo::Output);
     let answer = setup::with_gateway(global, async |gateway| {
@@ -42,14 +43,14 @@ pub(crate) fn proxy(file: &Path, explain: bool, global: &Global) -> anyhow::Resu
     }
 }
 
-fn conclude(answer: Result<String, String>) -> anyhow::Result<ExitCode> {
+fn conclude(answer: Result<String, impl Display>) -> anyhow::Result<ExitCode> {
     match answer {
         Ok(text) => {
             print(&text)?;
             Ok(ExitCode::SUCCESS)
         }
-        Err(text) => {
-            say(&Readable::new(io::stderr().is_terminal()).text(&text));
+        Err(failed) => {
+            say(&Readable::new(io::stderr().is_terminal()).text(&failed.to_string()));
             Ok(ExitCode::FAILURE)
         }
     }

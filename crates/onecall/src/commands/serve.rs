@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use onecall_bridge::ServerStart;
 use onecall_config::Loaded;
-use onecall_runtime::Gateway;
+use onecall_gateway::Gateway;
 use onecall_server::HttpFace;
 
 use crate::cli::Global;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_catalog::{describe, natural_name, python_signature_with, summary};
-use onecall_config::{Surroundings, ToolPattern};
+use onecall_config::Surroundings;
 use onecall_core::text::visible_json;
-use onecall_core::{ServerName, ToolName, ToolSpec};
-use onecall_runtime::{Asked, Gateway, LastSeen, ToolFinding, ToolSearch};
+use onecall_core::{ServerName, ToolName, ToolPattern, ToolSpec};
+use onecall_gateway::{Asked, Gateway, LastSeen, ToolFinding, ToolSearch};
 use onecall_server::SearchDetail;
 use serde_json::Value;
 use tokio::time::timeout;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use onecall_bridge::{AVAILABILITY_LOG_TARGET, SERVER_LOG_TARGET};
 use onecall_config::Config;
-use onecall_store::Timestamp;
+use onecall_core::Timestamp;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Metadata, Subscriber};

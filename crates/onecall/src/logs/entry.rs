@@ -1,6 +1,6 @@
 //! One line of a log file.
 
-use onecall_store::Timestamp;
+use onecall_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// What a line of a log file says. Lines are JSON, so that nothing in a message can be taken for

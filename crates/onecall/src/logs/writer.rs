@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use onecall_config::{Config, LocalTool, Logs};
 use onecall_core::text::grouped;
+use onecall_gateway::redactor;
 use onecall_runtime::Redactor;
 
 use super::entry::Entry;
@@ -46,7 +47,7 @@ impl Shared {
     pub(super) fn follow(&self, config: &Config) {
         let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         rules.is_on = config.logs == Logs::On;
-        rules.redactor.add(Redactor::of(config));
+        rules.redactor.add(redactor(config));
         let names = config.servers.iter().map(|server| server.name.to_string());
         rules.servers = names.chain([LocalTool::SERVER.to_owned()]).collect();
     }

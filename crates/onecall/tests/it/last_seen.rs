@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use onecall_bridge::Identity;
 use onecall_config::Surroundings;
-use onecall_store::Timestamp;
+use onecall_core::Timestamp;
 use serde_json::{Value, json};
 use testkit::bins;
 

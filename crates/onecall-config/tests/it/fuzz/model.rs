@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{
-    CacheConfig, CacheScope, CommandTool, Config, FileAction, FilesTool, LocalTool, LocalWork,
-    OAuth, OptionalTool, OutputTypes, ProxyPolicy, Records, RemoteTransport, Sandbox,
-    SandboxProperty, Secret, ServerConfig, ServerLimits, StdioTransport, StoreConfig, ToolPattern,
-    ToolPolicy, Transport,
+    CommandTool, Config, FileAction, FilesTool, LocalTool, LocalWork, OAuth, OptionalTool,
+    OutputTypes, ProxyPolicy, Records, RemoteTransport, Sandbox, SandboxProperty, Secret,
+    ServerConfig, ServerLimits, StdioTransport, StoreConfig, Transport,
 };
 use onecall_core::{
-    EngineChoice, Limits, ServerName, SessionLimits, ToolAnnotations, ToolName, TotalLimits,
-    Workspace, WorkspaceAccess,
+    CacheScope, CacheSettings, EngineChoice, Limits, ServerName, SessionLimits, ToolAnnotations,
+    ToolName, ToolPattern, ToolPolicy, TotalLimits, Workspace, WorkspaceAccess,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -175,7 +174,7 @@ fn memory() -> impl Strategy<Value = Part<Config>> {
                 entry("max_mb", word(mebibytes)),
             ];
             let max_bytes = mebibytes * 1024 * 1024;
-            (Tree::Mapping(entries), CacheConfig { scope, ttl, max_bytes, ..Default::default() })
+            (Tree::Mapping(entries), CacheSettings { scope, ttl, max_bytes, ..Default::default() })
         },
     );
     let store = (1_u64..=36_500, 1_u64..=1_048_576).prop_map(|(days, mebibytes)| {

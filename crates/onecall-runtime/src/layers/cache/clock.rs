@@ -4,13 +4,13 @@ use std::time::SystemTime;
 
 /// Tells the time. A clock on the wall and no stopwatch: a machine that slept all night must
 /// not take yesterday's answers for new ones, and processes that share answers share it.
-pub(crate) trait Clock: Send + Sync {
+pub(super) trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> SystemTime;
 }
 
 /// The system's.
-pub(crate) struct SystemClock;
+pub(super) struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> SystemTime {

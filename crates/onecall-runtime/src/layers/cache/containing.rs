@@ -1,7 +1,7 @@
 //! Choosing kept answers by a part of a tool's name, as code that came with a cache of its own
 //! does.
 
-use onecall_config::{PatternError, ToolPattern};
+use onecall_core::{PatternError, ToolPattern};
 
 /// Where the name ends in a cache key such as `list_orders:{"region":"EU"}`.
 const END_OF_NAME: [char; 3] = [':', '{', '"'];
@@ -11,7 +11,7 @@ const CLIENT_PREFIX: &str = "mcp_";
 
 /// The pattern of all names that contain `text`, in which `*` stands for anything. What follows the name in a cache key is left
 /// out: rather too many answers are forgotten than too few.
-pub(crate) fn names_containing(text: &str) -> Result<ToolPattern, PatternError> {
+pub(super) fn names_containing(text: &str) -> Result<ToolPattern, PatternError> {
     let name = text.split(END_OF_NAME).next().unwrap_or_default();
     let plain = |it: char| if it.is_ascii_alphanumeric() || it == '*' { it } else { '_' };
     let mut name: String = name.chars().map(plain).collect();

@@ -1,7 +1,6 @@
 //! Answers what a program says to its `cache`. Nothing of it is counted as a call.
 
-use onecall_config::ToolPattern;
-use onecall_core::{CallableName, ToolError};
+use onecall_core::{CallableName, ToolError, ToolPattern};
 use serde_json::Value;
 
 use super::{Cached, names_containing};

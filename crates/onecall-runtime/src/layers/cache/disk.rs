@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use onecall_config::{CacheConfig, ToolPattern};
-use onecall_core::{ServerName, ToolSpec, ToolValue};
-use onecall_store::{AnswerKey, Store, StoreError, StoredAnswer, Timestamp, Writer};
+use onecall_core::storage::{AnswerKey, Store, StoreError, StoredAnswer};
+use onecall_core::{CacheSettings, ServerName, Timestamp, ToolPattern, ToolSpec, ToolValue};
 use sha2::{Digest, Sha256};
 
 use super::eras::Eras;
@@ -18,6 +17,7 @@ use super::key::Key;
 use super::largest;
 use super::near::{Copied, Near};
 use super::place::Ticket;
+use crate::StoreWriter;
 
 /// How long a call waits for the disk.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -40,7 +40,7 @@ pub(super) struct Mark(String);
 
 /// The answers in the store, and what only this process knows about them.
 pub(super) struct Disk {
-    writer: Arc<Writer>,
+    writer: Arc<StoreWriter>,
     eras: Arc<Eras>,
     max_bytes: u64,
     largest: u64,
@@ -56,7 +56,7 @@ pub(super) struct Disk {
 const MARK: &str = "";
 
 impl Disk {
-    pub(super) fn new(config: &CacheConfig, writer: Arc<Writer>, eras: Arc<Eras>) -> Self {
+    pub(super) fn new(config: &CacheSettings, writer: Arc<StoreWriter>, eras: Arc<Eras>) -> Self {
         Self {
             writer,
             eras,

@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::{Shared, WeakShared};
-use onecall_config::ToolPattern;
-use onecall_core::{BoxFuture, CallableName, ToolError, ToolValue};
+use onecall_core::{BoxFuture, CallableName, ToolError, ToolPattern, ToolValue};
 
 use super::key::Key;
 

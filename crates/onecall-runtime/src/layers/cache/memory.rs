@@ -8,8 +8,7 @@ use foldhash::quality::RandomState;
 use moka::notification::RemovalCause;
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
-use onecall_config::{CacheConfig, ToolPattern};
-use onecall_core::{ServerName, ToolSpec, ToolValue};
+use onecall_core::{CacheSettings, ServerName, ToolPattern, ToolSpec, ToolValue};
 
 use super::eras::Eras;
 use super::key::Key;
@@ -58,7 +57,7 @@ fn lock(by_server: &Mutex<ByServer>) -> MutexGuard<'_, ByServer> {
 }
 
 impl Memory {
-    pub(super) fn new(config: &CacheConfig, eras: Arc<Eras>) -> Self {
+    pub(super) fn new(config: &CacheSettings, eras: Arc<Eras>) -> Self {
         let by_server = Arc::<Mutex<ByServer>>::default();
         let ttls = config.ttls.iter().map(|(_, ttl)| *ttl);
         let longest = ttls.chain([config.ttl]).max().unwrap_or_default();

@@ -12,7 +12,6 @@ mod control;
 mod disk;
 mod eras;
 mod flights;
-mod identities;
 mod key;
 mod memory;
 mod near;
@@ -24,39 +23,43 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use onecall_config::{CacheConfig, CacheScope, LocalTool, ServerConfig, ToolPattern};
 use onecall_core::{
-    Answer, BoxFuture, CallHandler, CallResult, Caller, Freshness, QuestionChannel, ResolvedCall,
-    RunContext, ServerName, ToolSpec,
+    Answer, BoxFuture, CacheScope, CacheSettings, CallHandler, CallResult, Caller, Freshness,
+    QuestionChannel, ResolvedCall, RunContext, ServerName, ToolPattern, ToolSpec,
 };
-use onecall_store::Writer;
 use serde::Serialize;
 
-pub(crate) use clock::{Clock, SystemClock};
-pub(crate) use containing::names_containing;
 pub(crate) use control::CacheControl;
 
+use clock::{Clock, SystemClock};
+use containing::names_containing;
 use disk::Disk;
 use eras::Eras;
 use flights::{Flight, Flights, Landed, Listing};
-use identities::Identities;
 use key::Key;
 use memory::Memory;
 use place::Place;
 use treatment::Treatment;
 
-use crate::{CacheLookup, Metrics};
+use crate::{CacheLookup, Metrics, StoreWriter};
 
 /// How the tools of servers are called. What has no such name belongs to no server, and
 /// nobody could tell when its answers change.
 const CALLABLE: &str = "mcp__";
 
-/// The cache of a gateway.
-pub(crate) struct Cache {
-    config: Arc<CacheConfig>,
+/// Tells a server and the account it is used with from every other one: the answers of one identity
+/// are not those of another.
+pub trait ServerIdentities: Send + Sync {
+    /// The identity of a server at present; nothing if answers of the server cannot be kept.
+    fn identity(&self, server: &ServerName) -> Option<[u8; 32]>;
+}
+
+/// The answers that are kept for the programs of a gateway, and the calls under way.
+pub struct Cache {
+    config: Arc<CacheSettings>,
     clock: Arc<dyn Clock>,
     eras: Arc<Eras>,
-    identities: Arc<Identities>,
+    identities: Arc<dyn ServerIdentities>,
     /// Of all programs, where they share.
     common: Option<Arc<Holdings>>,
     metrics: Arc<Metrics>,
@@ -92,38 +95,41 @@ impl Holdings {
             misses: AtomicU64::new(0),
         })
     }
+
+    /// Forgets the answers of tools whose names fit, and says how many those were.
+    async fn clear(&self, pattern: &ToolPattern, now: SystemTime) -> u64 {
+        self.flights.disown(pattern);
+        self.place.clear(pattern, now).await
+    }
 }
 
 impl Cache {
-    /// As the configuration has it. Without a store, what is to be shared is shared within
-    /// this process.
-    pub(crate) fn new(
-        config: CacheConfig,
-        clock: Arc<dyn Clock>,
-        store: Option<Arc<Writer>>,
+    /// Keeps answers as `settings` say. Without a store, what is to be shared with other processes is
+    /// shared within this one.
+    #[must_use]
+    pub fn new(
+        settings: CacheSettings,
+        store: Option<Arc<StoreWriter>>,
+        identities: Arc<dyn ServerIdentities>,
     ) -> Self {
         let eras = Arc::<Eras>::default();
-        let memory = || Place::Memory(Memory::new(&config, Arc::clone(&eras)));
-        let place = match (config.scope, store) {
+        let memory = || Place::Memory(Memory::new(&settings, Arc::clone(&eras)));
+        let place = match (settings.scope, store) {
             (CacheScope::Run, _) => None,
             (CacheScope::Shared, Some(store)) => {
-                Some(Place::Disk(Disk::new(&config, store, Arc::clone(&eras))))
+                Some(Place::Disk(Disk::new(&settings, store, Arc::clone(&eras))))
             }
             (CacheScope::Process | CacheScope::Shared, _) => Some(memory()),
         };
-        let (common, identities) = (place.map(Holdings::new), Arc::default());
-        let metrics = Arc::default();
-        Self { config: Arc::new(config), clock, eras, identities, common, metrics }
+        let common = place.map(Holdings::new);
+        let (clock, metrics) = (Arc::new(SystemClock), Arc::default());
+        Self { config: Arc::new(settings), clock, eras, identities, common, metrics }
     }
 
-    /// The same, counted together with what else these metrics count.
-    pub(crate) fn with_metrics(self, metrics: Arc<Metrics>) -> Self {
+    /// Replaces the metrics that look-ups are counted in.
+    #[must_use]
+    pub fn with_metrics(self, metrics: Arc<Metrics>) -> Self {
         Self { metrics, ..self }
-    }
-
-    /// Answers are from now on those of these servers.
-    pub(crate) fn know(&self, servers: &[ServerConfig], local: &[LocalTool]) {
-        self.identities.set(servers, local);
     }
 
     /// The layer for the calls of one program, which `host` executes.
@@ -143,8 +149,17 @@ impl Cache {
         }
     }
 
+    /// Forgets the answers that programs share of tools whose names contain `text`, and returns their
+    /// number.
+    pub async fn clear(&self, text: &str) -> u64 {
+        match (&self.common, names_containing(text)) {
+            (Some(common), Ok(pattern)) => common.clear(&pattern, self.clock.now()).await,
+            _ => 0,
+        }
+    }
+
     /// Forgets what these servers have answered: they are not what they were.
-    pub(crate) fn forget<'a>(&self, servers: impl IntoIterator<Item = &'a ServerName>) {
+    pub fn forget<'a>(&self, servers: impl IntoIterator<Item = &'a ServerName>) {
         servers.into_iter().for_each(|server| self.eras.changed(server));
     }
 }
@@ -152,10 +167,10 @@ impl Cache {
 /// Answers calls with what is kept, where that will do.
 pub(crate) struct Cached {
     host: Arc<dyn CallHandler>,
-    config: Arc<CacheConfig>,
+    config: Arc<CacheSettings>,
     clock: Arc<dyn Clock>,
     eras: Arc<Eras>,
-    identities: Arc<Identities>,
+    identities: Arc<dyn ServerIdentities>,
     holdings: Arc<Holdings>,
     metrics: Arc<Metrics>,
 }
@@ -163,8 +178,7 @@ pub(crate) struct Cached {
 impl Cached {
     /// Forgets the answers of tools whose names fit, and says how many those were.
     pub(crate) async fn clear(&self, pattern: &ToolPattern) -> u64 {
-        self.holdings.flights.disown(pattern);
-        self.holdings.place.clear(pattern, self.clock.now()).await
+        self.holdings.clear(pattern, self.clock.now()).await
     }
 
     pub(crate) async fn stats(&self) -> CacheStats {
@@ -197,7 +211,7 @@ impl Cached {
 
     /// What a call asks, if the answer can be kept.
     fn key(&self, spec: &ToolSpec, call: &ResolvedCall) -> Option<Key> {
-        Key::of(self.identities.of(&spec.server)?, spec, call)
+        Key::of(self.identities.identity(&spec.server)?, spec, call)
     }
 
     /// Answers with what is kept, with the answer to a call like it, or with a call.
@@ -348,7 +362,7 @@ impl Drop for Cached {
 const LEAST_ENTRIES: u64 = 8;
 
 /// The largest answer that is kept.
-fn largest(config: &CacheConfig) -> u64 {
+fn largest(config: &CacheSettings) -> u64 {
     config.max_bytes / LEAST_ENTRIES
 }
 

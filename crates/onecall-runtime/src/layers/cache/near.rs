@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldhash::quality::RandomState;
 use onecall_core::ToolSpec;
-use onecall_store::{AnswerKey, StoredAnswer, Version};
+use onecall_core::storage::{AnswerKey, StoredAnswer, Version};
 
 use super::key::Key;
 

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use onecall_config::ToolPattern;
-use onecall_core::{ServerName, ToolSpec, ToolValue};
+use onecall_core::{ServerName, ToolPattern, ToolSpec, ToolValue};
 
 use super::disk::{Disk, Mark};
 use super::key::Key;

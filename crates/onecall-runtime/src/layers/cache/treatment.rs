@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use onecall_config::{CacheConfig, ToolPattern};
-use onecall_core::ToolSpec;
-
-use crate::permission::is_meant;
+use onecall_catalog::is_meant;
+use onecall_core::{CacheSettings, ToolPattern, ToolSpec};
 
 /// Words of names that promise a change.
 const CHANGING: [&str; 62] = [
@@ -54,7 +52,7 @@ pub(super) enum Treatment {
 
 impl Treatment {
     /// As the configuration, the server and the tool's name say.
-    pub(super) fn of(spec: &ToolSpec, config: &CacheConfig) -> Self {
+    pub(super) fn of(spec: &ToolSpec, config: &CacheSettings) -> Self {
         let hints = &spec.annotations;
         let name = spec.callable.as_str();
         let is_destructive = hints.destructive_hint == Some(true);
@@ -74,7 +72,7 @@ impl Treatment {
     }
 }
 
-fn ttl(name: &str, config: &CacheConfig) -> Duration {
+fn ttl(name: &str, config: &CacheSettings) -> Duration {
     let fits = |(pattern, _): &&(ToolPattern, Duration)| pattern.matches(name);
     config.ttls.iter().find(fits).map_or(config.ttl, |(_, ttl)| *ttl)
 }
@@ -144,7 +142,7 @@ mod tests {
         let patterns = |texts: &[&str]| texts.iter().map(|text| pattern(text)).collect();
         let (include, exclude) = (patterns(include), patterns(exclude));
         let ttls = vec![(pattern("*_brief"), Duration::from_secs(1))];
-        let config = CacheConfig { include, exclude, ttls, ..CacheConfig::default() };
+        let config = CacheSettings { include, exclude, ttls, ..CacheSettings::default() };
         Treatment::of(&spec, &config)
     }
 

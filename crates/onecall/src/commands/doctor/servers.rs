@@ -10,7 +10,7 @@ use onecall_clients::{Launch, Remote, Server};
 use onecall_config::{Config, ServerConfig, Transport};
 use onecall_core::ServerName;
 use onecall_core::text::shell_word;
-use onecall_runtime::{Redactor, unused_entries};
+use onecall_gateway::{redactor, unused_entries};
 
 use super::finding::{Finding, Section, Verdict};
 use super::programs::how_to_get;
@@ -39,7 +39,7 @@ pub(super) async fn look(config: &Config, guard: Guard, progress: &ProgressBar) 
     let catalog = bridge.catalog().await;
     let unused = unused_entries(&config.tools, &catalog, &status);
     bridge.shutdown().await;
-    let clean = Redactor::of(config);
+    let clean = redactor(config);
     let mut findings = Vec::new();
     for server in &status {
         let entry = config.servers.iter().find(|entry| entry.name == server.name);

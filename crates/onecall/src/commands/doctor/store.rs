@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use onecall_config::{Config, Records, Surroundings};
+use onecall_core::storage::StoreError;
 use onecall_core::text::shell_word;
-use onecall_store::{Inspection, StoreError, inspect};
+use onecall_store::{Inspection, inspect};
 
 use super::finding::{Finding, Section};
 

@@ -20,6 +20,7 @@ use onecall_core::{
     ToolError, ToolResolver, Workspace, WorkspaceAccess,
 };
 use onecall_engine::Engines;
+use onecall_gateway::record_settings;
 use onecall_runtime::{Recorder, Runtime, Transcript};
 use rmcp::transport::io::stdio_pipes;
 use tokio::io::AsyncRead;
@@ -65,7 +66,7 @@ async fn serve(config: &Config, source: Option<&Path>) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for signals")?;
     let store = setup::store(config);
-    let recorder = Recorder::start(config, store.clone());
+    let recorder = Recorder::start(record_settings(config), store.clone());
     let engines = Arc::new(setup::engines(config, source, None)?);
     let warming = tokio::spawn(warm_up(Arc::clone(&engines)));
     let runtime = Runtime::new(engines, Arc::new(Nobody), config.execution.clone())
@@ -168,7 +169,8 @@ impl Conversation {
         };
         let file = match saved {
             Ok(path) => path.map(|path| path.display().to_string()),
-            Err(message) => {
+            Err(error) => {
+                let message = error.to_string();
                 let error = Outgoing::Error { id: Some(&id), message: &message };
                 let reserved = self.outbox.reserve_error(&error).await;
                 self.runs.remove(&id);

@@ -13,7 +13,7 @@ use onecall_bridge::{ServerState, ServerStatus};
 use onecall_catalog::{Listed, generate as files_for};
 use onecall_config::Config;
 use onecall_core::{Language, ToolSpec};
-use onecall_runtime::Gateway;
+use onecall_gateway::Gateway;
 
 use self::tree::{Change, Tree};
 use crate::cli::{Global, language_names};

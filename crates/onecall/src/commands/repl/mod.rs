@@ -12,7 +12,7 @@ use anyhow::Context;
 use onecall_catalog::python_signature_with;
 use onecall_config::Directories;
 use onecall_core::{ClientId, Detail, Outcome, Program, SessionRequest};
-use onecall_runtime::Gateway;
+use onecall_gateway::Gateway;
 
 use self::completion::Vocabulary;
 use self::editor::{Keyboard, Typed};

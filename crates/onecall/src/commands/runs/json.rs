@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use onecall_core::Tokens;
-use onecall_store::{CallFacts, RunRecord, RunSummary};
+use onecall_core::storage::{CallFacts, RunRecord, RunSummary};
 use serde_json::{Value, json};
 
 /// A run without its text and its calls.

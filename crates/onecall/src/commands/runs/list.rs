@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use onecall_store::{RunFilter, RunSummary, Store, Timestamp};
+use onecall_core::Timestamp;
+use onecall_core::storage::{RunFilter, RunSummary, Store};
 use serde_json::Value;
 
 use super::{RunsArguments, json};

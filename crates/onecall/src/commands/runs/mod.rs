@@ -15,7 +15,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use onecall_config::{Config, Surroundings};
 use onecall_core::RunId;
-use onecall_store::{Found, RunRecord, Store};
+use onecall_core::storage::{Found, RunRecord, Store};
 
 use crate::cli::Global;
 use crate::setup;

@@ -4,11 +4,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use onecall_catalog::Catalog;
+use onecall_core::storage::{CallFacts, RunRecord};
 use onecall_core::{
     Answer, BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolvedCall, Resolving,
     ServerName, ToolAnnotations, ToolError, ToolName, ToolResolver, ToolSpec, ToolValue,
 };
-use onecall_store::{CallFacts, RunRecord};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use onecall_config::Loaded;
+use onecall_core::storage::{RunDetail, RunRecord};
 use onecall_core::{EngineChoice, Outcome, Program};
 use onecall_runtime::Runtime;
-use onecall_store::{RunDetail, RunRecord};
 
 use super::recorded::Recorded;
 use crate::commands::{note, say};

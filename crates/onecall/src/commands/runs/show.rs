@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
+use onecall_core::Timestamp;
+use onecall_core::storage::{RunDetail, RunRecord, RunSummary};
 use onecall_core::text::{shell_word, visible_line};
-use onecall_store::{RunDetail, RunRecord, RunSummary, Timestamp};
 
 use super::{json, timeline};
 use crate::figures::{age, amount, duration, terminal_width, wrapped};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use onecall_store::CallFacts;
+use onecall_core::storage::CallFacts;
 
 use crate::figures::{duration, fitted};
 use crate::terminal::neutralise;

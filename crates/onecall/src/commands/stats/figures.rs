@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use onecall_core::RunId;
-use onecall_store::{CallFacts, RunSummary};
+use onecall_core::storage::{CallFacts, RunSummary};
 use serde_json::{Value, json};
 
 use crate::figures::{Side, amount, bar, duration, percent, table, wrapped};

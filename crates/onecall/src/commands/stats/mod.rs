@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use onecall_store::{RunFilter, Timestamp};
+use onecall_core::Timestamp;
+use onecall_core::storage::RunFilter;
 
 use self::figures::Figures;
 use crate::cli::Global;

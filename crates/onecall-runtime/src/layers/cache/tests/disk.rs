@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use onecall_store::{Answers, StoredAnswer, Timestamp};
+use onecall_core::Timestamp;
+use onecall_core::storage::{Answers, StoredAnswer};
 use tempfile::TempDir;
 
 use super::*;
@@ -10,7 +11,8 @@ use super::*;
 /// What one process has: a cache of its own around the same server and clock as others.
 struct Process {
     cache: Cache,
-    writer: Arc<Writer>,
+    writer: Arc<StoreWriter>,
+    accounts: Arc<Accounts>,
     server: Arc<Server>,
 }
 
@@ -29,15 +31,16 @@ impl Machine {
     }
 
     fn process(&self) -> Process {
-        self.process_with(CacheConfig::default())
+        self.process_with(CacheSettings::default())
     }
 
-    fn process_with(&self, config: CacheConfig) -> Process {
-        let writer = Arc::new(Writer::start(open(self.folder.path())));
-        let config = CacheConfig { scope: CacheScope::Shared, ..config };
-        let cache = Cache::new(config, self.clock.clone(), Some(Arc::clone(&writer)));
-        cache.know(&["s", "t"].map(configured), &[]);
-        Process { cache, writer, server: Arc::clone(&self.server) }
+    fn process_with(&self, config: CacheSettings) -> Process {
+        let writer = Arc::new(StoreWriter::start(open(self.folder.path())));
+        let config = CacheSettings { scope: CacheScope::Shared, ..config };
+        let accounts = Arc::<Accounts>::default();
+        let cache = Cache::new(config, Some(Arc::clone(&writer)), accounts.clone());
+        let cache = Cache { clock: self.clock.clone(), ..cache };
+        Process { cache, writer, accounts, server: Arc::clone(&self.server) }
     }
 
     /// A clock that stands still takes a change for one of the same moment.
@@ -47,7 +50,7 @@ impl Machine {
     }
 }
 
-fn open(folder: &Path) -> Arc<dyn onecall_store::Store> {
+fn open(folder: &Path) -> Arc<dyn onecall_core::storage::Store> {
     onecall_store::open(folder.join("onecall.db"))
 }
 
@@ -114,10 +117,7 @@ async fn another_account_sees_nothing_of_it() {
     let machine = Machine::new(Server::default());
     let (one, other) = (machine.process(), machine.process());
     assert_eq!(one.ask("s__read_a").await, "1");
-    let mut entry = configured("s");
-    let Transport::Stdio(transport) = &mut entry.transport else { unreachable!() };
-    transport.env.insert("TOKEN".to_owned(), Secret::new("other"));
-    other.cache.know(&[entry], &[]);
+    other.accounts.set(Some(1));
     assert_eq!(other.ask("s__read_a").await, "2");
     assert_eq!(one.ask("s__read_a").await, "1");
 }
@@ -148,7 +148,7 @@ async fn a_shorter_time_here_than_there_counts() {
     assert_eq!(machine.process().ask("s__read_a").await, "1");
     machine.clock.set(1_000_020);
     let ttl = Duration::from_secs(10);
-    let hasty = machine.process_with(CacheConfig { ttl, ..CacheConfig::default() });
+    let hasty = machine.process_with(CacheSettings { ttl, ..CacheSettings::default() });
     assert_eq!(hasty.ask("s__read_a").await, "2");
 }
 
@@ -227,7 +227,7 @@ async fn a_store_that_cannot_be_used_stops_nobody() {
 #[tokio::test]
 async fn too_much_is_given_up() {
     let machine = Machine::new(Server { length: 9_000, ..Server::default() });
-    let config = CacheConfig { max_bytes: 100_000, ..CacheConfig::default() };
+    let config = CacheSettings { max_bytes: 100_000, ..CacheSettings::default() };
     let one = machine.process_with(config);
     let program = one.program();
     for number in 0..30 {

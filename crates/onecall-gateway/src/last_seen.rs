@@ -7,14 +7,13 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use onecall_bridge::{AdmittedTools, Identity, Quarantined, ToolWatch, local_definitions};
-use onecall_catalog::{Catalog, ToolDefinition};
+use onecall_catalog::{Catalog, ToolDefinition, permits};
 use onecall_config::{Config, LocalTool, ServerConfig, Transport};
-use onecall_core::{CallableName, ServerName, ToolSpec};
-use onecall_store::{Timestamp, read_listings};
+use onecall_core::{CallableName, ServerName, Timestamp, ToolSpec};
+use onecall_store::read_listings;
 
-use crate::permission;
 use crate::seen_tools::SeenListing;
-use crate::{Gateway, NoSuchServer, Redactor, ToolFinding, ToolSearch};
+use crate::{Gateway, NoSuchServer, ToolFinding, ToolSearch, redactor};
 
 /// What is known of the tools of a configuration's servers.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +95,7 @@ impl LastSeen {
         let local = local_definitions(&config.local_tools);
         let known = Self::of(&config.servers, Some(local), HashMap::new(), earlier);
         let tools = known.catalog.tools();
-        let permitted = tools.filter(|spec| permission::permits(&config.tools, spec));
+        let permitted = tools.filter(|spec| permits(&config.tools, spec));
         permitted.map(|spec| spec.callable.clone()).collect()
     }
 
@@ -202,7 +201,7 @@ impl Gateway {
     /// Hands what servers have listed to the store.
     pub(crate) fn keep_listings(&self) {
         if let Some(seen) = &self.shared.seen {
-            seen.keep(&self.bridge, || Redactor::of(&self.config()));
+            seen.keep(&self.bridge, || redactor(&self.config()));
         }
     }
 

@@ -2,7 +2,21 @@
 
 use thiserror::Error;
 
-use crate::model::{ToolPattern, ToolPolicy};
+/// Which tools programs may call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolPolicy {
+    /// Every tool of every server.
+    #[default]
+    AllowAll,
+    /// Only tools that match one of these patterns.
+    Allow(Vec<ToolPattern>),
+    /// Every tool that matches none of these patterns.
+    Block(Vec<ToolPattern>),
+}
+
+/// A callable name in which `*` stands for any run of characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolPattern(String);
 
 /// Why a text is not a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

@@ -1,6 +1,7 @@
 //! The tools of servers as they were listed last.
 
-use crate::{StoreError, Timestamp};
+use super::StoreError;
+use crate::Timestamp;
 
 /// A longer list of tools is not kept, and nothing longer is read.
 pub const MAX_LISTING_BYTES: usize = 8 * 1024 * 1024;

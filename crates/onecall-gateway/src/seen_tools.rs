@@ -7,19 +7,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use onecall_bridge::{Bridge, Identity};
 use onecall_catalog::ToolDefinition;
 use onecall_config::ServerConfig;
-use onecall_core::{ServerName, ToolAnnotations, ToolName};
-use onecall_store::{ListingKey, MAX_LISTING_BYTES, StoreError, StoredListing, Timestamp, Writer};
+use onecall_core::storage::{ListingKey, MAX_LISTING_BYTES, StoreError, StoredListing};
+use onecall_core::{ServerName, Timestamp, ToolAnnotations, ToolName};
+use onecall_runtime::{Redactor, StoreWriter};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-
-use crate::Redactor;
 
 type Definitions = Arc<Vec<ToolDefinition>>;
 
 /// What servers listed, in this process and in earlier ones.
 pub struct SeenTools {
-    writer: Arc<Writer>,
+    writer: Arc<StoreWriter>,
     /// What the writer has got of each server.
     kept: Mutex<HashMap<ServerName, Definitions>>,
     /// What the store had when it was first asked.
@@ -45,7 +44,7 @@ impl SeenListing {
 impl SeenTools {
     /// Keeps listings where `writer` writes.
     #[must_use]
-    pub fn new(writer: Arc<Writer>) -> Self {
+    pub fn new(writer: Arc<StoreWriter>) -> Self {
         Self { writer, kept: Mutex::default(), read: Mutex::default() }
     }
 

@@ -1,6 +1,6 @@
 //! What the answers of tools look like, as far as they have been seen.
 
-use crate::StoreError;
+use super::StoreError;
 
 /// Whose answers a shape describes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

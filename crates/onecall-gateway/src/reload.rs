@@ -6,8 +6,9 @@ use onecall_bridge::FleetChange;
 use onecall_config::{Config, LocalTool};
 use onecall_core::ServerName;
 
-use crate::Gateway;
 use crate::rules::Rules;
+use crate::settings::origins;
+use crate::{Gateway, redactor};
 
 /// What another configuration came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +26,7 @@ impl Gateway {
     /// with. Must be called inside a tokio runtime.
     pub fn reload(&self, config: Config) -> Reloaded {
         if let Some(recorder) = &self.shared.recorder {
-            recorder.learn_secrets(&config);
+            recorder.learn_secrets(redactor(&config));
         }
         let mut current = self.config();
         // All of them by name, so that none is forgotten here.
@@ -91,14 +92,14 @@ impl Gateway {
             let rules = Rules::new(&current, &self.shared);
             self.rules.send_replace(Arc::new(rules));
         }
-        self.shared.learned.iter().for_each(|learned| learned.follow(&servers));
+        self.shared.learned.iter().for_each(|learned| learned.set_origins(origins(&servers)));
         reloaded.servers = self.bridge.reconfigure(servers.clone(), local_tools.clone());
         self.shared.seen.iter().for_each(|seen| seen.forget(&reloaded.servers.removed));
         if let Some(cache) = &self.shared.cache {
             let FleetChange { added, removed, restarted } = &reloaded.servers;
             let local = ServerName::new(LocalTool::SERVER);
             let local = (local_tools != current.local_tools).then_some(&local);
-            cache.know(&servers, &local_tools);
+            self.shared.identities.set(&servers, &local_tools);
             cache.forget(added.iter().chain(removed).chain(restarted).chain(local));
         }
         (current.servers, current.local_tools) = (servers, local_tools);

@@ -6,34 +6,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use onecall_bridge::{
-    Audience, Bridge, Downloads, Guard, Quarantined, ServerStart, ServerStatus, Setting,
+    Audience, Bridge, Downloads, Guard, Quarantined, ServerStart, ServerState, ServerStatus,
+    Setting,
 };
 use onecall_catalog::Observed;
-use onecall_config::{Config, OptionalTool};
+use onecall_config::{Config, OptionalTool, OutputTypes};
 use onecall_core::{
-    CallHandler, CallableName, Category, Limits, Outcome, Program, ServerName, ToolSpec,
-    WorkspaceAccess,
+    CallableName, Category, Limits, Outcome, Program, ServerName, ToolSpec, WorkspaceAccess,
 };
 use onecall_engine::Engines;
-use onecall_store::Writer;
+use onecall_runtime::{
+    Cache, Directory, Found, Learned, Metrics, MetricsState, Observer, Plan, PlanAnswer,
+    PlanFailure, PlanProblems, PlanRequest, Preview, Recorder, SaveError, Sessions, StoreWriter,
+};
 use thiserror::Error;
 use tokio::sync::watch;
 
-use crate::directory::{Directory, Found};
 use crate::exposed::Exposure;
-use crate::layers::{Cache, SystemClock};
-use crate::learned::Learned;
+use crate::identities::Identities;
 use crate::listed::Listed;
-use crate::metrics::State;
-use crate::revision;
+use crate::plan::PlanTools;
 use crate::rules::{Rules, Shared};
-use crate::runtime::Reach;
 use crate::seen_tools::SeenTools;
-use crate::sessions::Sessions;
 use crate::tool_folder::ToolFolder;
 use crate::unused::unused_entries;
-use crate::visit::PlanTools;
-use crate::{Metrics, Observer, Plan, PlanAnswer, PlanProblems, PlanRequest, Preview, Recorder};
+use crate::{record_settings, revision, settings};
 
 /// How long the end waits for what is still to be stored.
 const STORING: Duration = Duration::from_secs(5);
@@ -46,7 +43,7 @@ pub struct Gateway {
     pub(crate) rules: watch::Sender<Arc<Rules>>,
     pub(crate) shared: Shared,
     /// What outlives this process, if there is a place for it.
-    pub(crate) store: Option<Arc<Writer>>,
+    pub(crate) store: Option<Arc<StoreWriter>>,
     /// What is in force.
     config: Mutex<Config>,
     revision: watch::Receiver<u64>,
@@ -59,9 +56,9 @@ pub struct Gateway {
 
 /// Where a gateway keeps what it writes down; it can do without.
 #[derive(Default)]
-pub struct Places {
+pub struct GatewayStorage {
     /// What outlives this process.
-    pub store: Option<Arc<Writer>>,
+    pub store: Option<Arc<StoreWriter>>,
     /// A folder that the engines show to programs.
     pub tool_folder: Option<ToolFolder>,
     /// What is known of servers whose command downloads what it runs.
@@ -124,9 +121,9 @@ impl Gateway {
         start: ServerStart,
         engines: Engines,
         guard: Guard,
-        places: Places,
+        storage: GatewayStorage,
     ) -> Arc<Self> {
-        let Places { store, tool_folder, downloads } = places;
+        let GatewayStorage { store, tool_folder, downloads } = storage;
         let exposure = Exposure::new(&config.expose_tools);
         let faces = !exposure.is_empty();
         let limits = config.limits;
@@ -136,14 +133,16 @@ impl Gateway {
         let engines = Arc::new(engines);
         let sessions = Arc::new(Sessions::new(config.sessions));
         let metrics = Arc::new(Metrics::default());
+        let identities = Arc::<Identities>::default();
         let shared = Shared {
             engines,
             bridge: Arc::clone(&bridge),
             sessions,
-            cache: cache(&config, store.as_ref(), &metrics),
-            recorder: Recorder::start(&config, store.clone()),
+            cache: cache(&config, store.as_ref(), &identities, &metrics),
+            identities,
+            recorder: Recorder::start(record_settings(&config), store.clone()),
             metrics,
-            learned: Learned::new(&config, store.clone()),
+            learned: learned(&config, store.as_ref()),
             seen: store.clone().map(|store| Arc::new(SeenTools::new(store))),
         };
         let rules = Rules::new(&config, &shared);
@@ -184,14 +183,6 @@ impl Gateway {
     #[must_use]
     pub fn listed(&self) -> Listed {
         self.listed.clone()
-    }
-
-    /// These layers, with what they answer and change known to the cache.
-    pub(crate) fn through_cache(&self, layers: &Arc<dyn CallHandler>) -> Arc<dyn CallHandler> {
-        match &self.shared.cache {
-            Some(cache) => Arc::new(cache.around(Arc::clone(layers))),
-            None => Arc::clone(layers),
-        }
     }
 
     pub(crate) fn rules(&self) -> Arc<Rules> {
@@ -253,38 +244,41 @@ impl Gateway {
     }
 
     /// Keeps the text of a program under a name of its own, if programs have a folder that
-    /// they may write to. An error says why it could not be kept.
-    pub async fn save(&self, program: &Program, name: &str) -> Result<Option<PathBuf>, String> {
+    /// they may write to.
+    ///
+    /// # Errors
+    /// If the name cannot be used, or the file cannot be written.
+    pub async fn save(&self, program: &Program, name: &str) -> Result<Option<PathBuf>, SaveError> {
         self.rules().runtime.save(program, name).await
     }
 
     /// Looks up and checks everything in a plan; nothing of it is run.
     pub async fn check_plan(&self, request: PlanRequest) -> Result<Plan, PlanProblems> {
-        let visit = self.visit(request, &self.rules()).await;
-        visit.leave().await;
-        visit.plan
+        let prepared = self.prepare_plan(request, &self.rules()).await;
+        prepared.stop_servers().await;
+        prepared.plan
     }
 
-    /// Runs a plan to its end; dropping the future kills it. An error is the whole
-    /// text of the answer.
+    /// Runs a plan to its end; dropping the future kills it.
+    ///
+    /// # Errors
+    /// If something is wrong with the plan, or it fails.
     pub async fn run_plan(
         &self,
         request: PlanRequest,
         observer: &dyn Observer,
-    ) -> Result<PlanAnswer, String> {
+    ) -> Result<PlanAnswer, PlanFailure> {
         let rules = self.rules();
-        let visit = self.visit(request, &rules).await;
-        let answer = match &visit.plan {
+        let prepared = self.prepare_plan(request, &rules).await;
+        let answer = match &prepared.plan {
             Ok(plan) => {
-                let own = self.through_cache(rules.runtime.layers());
-                let tools = PlanTools { own: &own, rules: &rules, visit: &visit };
-                let directory = rules.directory.as_ref();
-                let reach = Reach { resolver: &tools, layers: &tools, directory, cached: None };
-                rules.runtime.run_plan(plan, reach, observer).await
+                let own = rules.runtime.layers();
+                let tools = PlanTools { own: &own, rules: &rules, prepared: &prepared };
+                rules.runtime.run_plan(plan, &tools, observer).await
             }
-            Err(problems) => Err(format!("[Script execution failed]\n{problems}")),
+            Err(problems) => Err(problems.clone().into()),
         };
-        visit.leave().await;
+        prepared.stop_servers().await;
         answer
     }
 
@@ -385,8 +379,13 @@ impl Gateway {
     /// What it has done so far and how it is doing now, in Prometheus' text format.
     #[must_use]
     pub fn metrics(&self) -> String {
-        let (servers, engines) = (self.bridge.status(), &self.shared.engines);
-        let state = State { servers, workers: engines.workers_started(), load: engines.load() };
+        let is_up = |server: &ServerStatus| {
+            matches!(server.state, ServerState::Ready { .. } | ServerState::Local { .. })
+        };
+        let servers = self.bridge.status().into_iter().map(|it| (it.name.clone(), is_up(&it)));
+        let engines = &self.shared.engines;
+        let (workers, load) = (engines.workers_started(), engines.load());
+        let state = MetricsState { servers: servers.collect(), workers, load };
         self.shared.metrics.page(&state)
     }
 
@@ -429,11 +428,22 @@ impl Gateway {
 /// The cache that the configuration asks for.
 fn cache(
     config: &Config,
-    store: Option<&Arc<Writer>>,
+    store: Option<&Arc<StoreWriter>>,
+    identities: &Arc<Identities>,
     metrics: &Arc<Metrics>,
 ) -> Option<Arc<Cache>> {
-    let cache = Cache::new(config.cache.clone()?, Arc::new(SystemClock), store.cloned())
-        .with_metrics(Arc::clone(metrics));
-    cache.know(&config.servers, &config.local_tools);
-    Some(Arc::new(cache))
+    let settings = config.cache.clone()?;
+    identities.set(&config.servers, &config.local_tools);
+    let cache = Cache::new(settings, store.cloned(), identities.clone());
+    Some(Arc::new(cache.with_metrics(Arc::clone(metrics))))
+}
+
+/// What results look like, if the configuration has that learned.
+fn learned(config: &Config, store: Option<&Arc<StoreWriter>>) -> Option<Arc<Learned>> {
+    if config.output_types == OutputTypes::Declared {
+        return None;
+    }
+    let learned = Learned::new(store.cloned());
+    learned.set_origins(settings::origins(&config.servers));
+    Some(Arc::new(learned))
 }

@@ -1,5 +1,6 @@
 //! Why something could not be stored or found.
 
+use std::error::Error as StdError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -46,13 +47,13 @@ pub enum StoreError {
         /// Where it is now.
         aside: PathBuf,
     },
-    /// SQLite could not do what it was asked to; the store is as before.
+    /// The database could not do what it was asked to; the store is as before.
     #[error("the store '{}': {source}", path.display())]
-    Sqlite {
+    Database {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
-        source: rusqlite::Error,
+        /// What the database says.
+        source: Box<dyn StdError + Send + Sync>,
     },
     /// What was to be stored is more than one entry may hold.
     #[error("{what} of {bytes} bytes is too large to be stored; at most {limit} are kept")]
@@ -67,11 +68,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
-        Self::Sqlite { path: path.to_path_buf(), source }
+    /// The database in this file could not do what it was asked to.
+    pub fn database(path: &Path, source: impl StdError + Send + Sync + 'static) -> Self {
+        Self::Database { path: path.to_path_buf(), source: Box::new(source) }
     }
 
-    pub(crate) fn unusable(path: &Path, source: io::Error) -> Self {
+    /// This file or its directory cannot be used.
+    #[must_use]
+    pub fn unusable(path: &Path, source: io::Error) -> Self {
         Self::Unusable { path: path.to_path_buf(), source }
     }
 

@@ -1,4 +1,6 @@
-//! A plan that has come to a gateway, with the servers it may have brought along.
+//! Plans that a gateway prepares: checked, with the servers running that they bring along.
+
+mod servers;
 
 use std::sync::Arc;
 
@@ -7,16 +9,22 @@ use onecall_catalog::Catalog;
 use onecall_core::{
     BoxFuture, CallHandler, CallResult, CallableName, ResolvedCall, Resolving, ToolResolver,
 };
+use onecall_runtime::{
+    Lookup, PermittedTools, Plan, PlanProblems, PlanRequest, Problem, check_plan, stack,
+};
 
-use crate::directory::{Bridged, NEAREST};
-use crate::names::PermittedTools;
-use crate::plan::{Lookup, PlanServers, Problem, check};
+use self::servers::PlanServers;
+use crate::Gateway;
+use crate::bridged::{Bridged, NEAREST};
 use crate::rules::Rules;
-use crate::{Gateway, Plan, PlanProblems, PlanRequest, stack};
 
 impl Gateway {
     /// Connects to the servers that a plan brings along, and checks it.
-    pub(crate) async fn visit(&self, mut request: PlanRequest, rules: &Rules) -> Visit {
+    pub(crate) async fn prepare_plan(
+        &self,
+        mut request: PlanRequest,
+        rules: &Rules,
+    ) -> PreparedPlan {
         let statuses = self.bridge.status();
         let configured = |name: &str| statuses.iter().any(|status| status.name.as_str() == name);
         let servers = PlanServers::read(
@@ -36,14 +44,14 @@ impl Gateway {
             catalogs.push(bridge.catalog().await);
             request.problems.extend(bridge.status().into_iter().filter_map(unreachable));
         }
-        let plan = check(request, &|name| lookup(&rules.directory, &catalogs, &servers, name));
+        let plan = check_plan(request, &|name| lookup(&rules.directory, &catalogs, &servers, name));
         let own_servers = bridge.map(|bridge| PlanServersRunning {
-            resolver: PermittedTools::tools_only(Arc::clone(&bridge), rules.policy.clone()),
-            layers: stack::plan_server_layers(&bridge),
+            resolver: PermittedTools::tools_only(bridge.clone(), rules.policy.clone()),
+            layers: stack::plan_server_layers(bridge.clone()),
             catalog: catalogs.get(1).cloned().unwrap_or_default(),
             bridge,
         });
-        Visit { plan, own_servers }
+        PreparedPlan { plan, own_servers }
     }
 }
 
@@ -85,7 +93,7 @@ fn lookup(
 }
 
 /// A plan, and the servers that run for its sake.
-pub(crate) struct Visit {
+pub(crate) struct PreparedPlan {
     pub(crate) plan: Result<Plan, PlanProblems>,
     own_servers: Option<PlanServersRunning>,
 }
@@ -98,9 +106,9 @@ struct PlanServersRunning {
     catalog: Arc<Catalog>,
 }
 
-impl Visit {
+impl PreparedPlan {
     /// Stops the servers of the plan.
-    pub(crate) async fn leave(&self) {
+    pub(crate) async fn stop_servers(&self) {
         if let Some(servers) = &self.own_servers {
             servers.bridge.shutdown().await;
         }
@@ -112,13 +120,13 @@ pub(crate) struct PlanTools<'a> {
     /// The layers of the gateway's own tools.
     pub(crate) own: &'a dyn CallHandler,
     pub(crate) rules: &'a Rules,
-    pub(crate) visit: &'a Visit,
+    pub(crate) prepared: &'a PreparedPlan,
 }
 
 impl PlanTools<'_> {
     /// The servers of the plan, if the tool of this name is theirs.
     fn servers(&self, name: &CallableName) -> Option<&PlanServersRunning> {
-        let servers = self.visit.own_servers.as_ref()?;
+        let servers = self.prepared.own_servers.as_ref()?;
         servers.catalog.get(name.as_str()).is_some().then_some(servers)
     }
 }
@@ -134,7 +142,7 @@ impl ToolResolver for PlanTools<'_> {
     /// Changes with either part. It is never that of one part, so a bridge looks for the tool again.
     fn revision(&self) -> u64 {
         let own = self.rules.runtime.resolver().revision();
-        let servers = self.visit.own_servers.as_ref();
+        let servers = self.prepared.own_servers.as_ref();
         own << 32 | servers.map_or(0, |servers| servers.resolver.revision())
     }
 }

@@ -4,15 +4,17 @@
 use std::sync::Arc;
 
 use onecall_bridge::Bridge;
-use onecall_config::{Config, ProxyPolicy, ToolPolicy};
+use onecall_config::{Config, ProxyPolicy};
+use onecall_core::ToolPolicy;
 use onecall_engine::Engines;
+use onecall_runtime::{
+    Cache, Learned, Metrics, PermittedTools, Recorder, Runtime, Sessions, stack,
+};
 
-use crate::directory::Bridged;
-use crate::layers::Cache;
-use crate::learned::Learned;
-use crate::names::PermittedTools;
-use crate::sessions::Sessions;
-use crate::{Metrics, Recorder, Runtime, SeenTools, stack};
+use crate::SeenTools;
+use crate::bridged::Bridged;
+use crate::bridged_resources::BridgedResources;
+use crate::identities::Identities;
 
 /// What programs use whatever the rules are.
 pub(crate) struct Shared {
@@ -21,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) sessions: Arc<Sessions>,
     /// What tools have answered, if that is kept.
     pub(crate) cache: Option<Arc<Cache>>,
+    /// Who the servers are whose answers are kept.
+    pub(crate) identities: Arc<Identities>,
     /// Who records what runs, if anybody does.
     pub(crate) recorder: Option<Arc<Recorder>>,
     pub(crate) metrics: Arc<Metrics>,
@@ -44,9 +48,11 @@ impl Rules {
     pub(crate) fn new(config: &Config, shared: &Shared) -> Self {
         let Shared { bridge, learned, .. } = shared;
         let policy = config.tools.clone();
-        let exposed_resolver = PermittedTools::tools_only(Arc::clone(bridge), policy.clone());
-        let resolver = PermittedTools::for_programs(Arc::clone(bridge), policy.clone());
-        let layers = stack::program_layers(bridge, &policy, learned.as_ref());
+        let exposed_resolver = PermittedTools::tools_only(bridge.clone(), policy.clone());
+        let resolver = PermittedTools::for_programs(bridge.clone(), policy.clone());
+        let resources = Arc::new(BridgedResources(Arc::clone(bridge)));
+        let layers =
+            stack::program_layers(bridge.clone(), resources, policy.clone(), learned.clone());
         let sorting = config.generate.clone();
         let directory = Bridged::new(shared, policy.clone(), sorting);
         let directory = Arc::new(directory);

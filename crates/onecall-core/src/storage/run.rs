@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use onecall_core::text::tokens_of_size;
-use onecall_core::{RunId, TextSizes, Tokens};
+use super::StoreError;
+use crate::text::tokens_of_size;
+use crate::{RunId, TextSizes, Timestamp, Tokens};
 
-use crate::{StoreError, Timestamp};
+/// What a run and a call take beside their texts, about.
+const RUN_BYTES: usize = 400;
+const CALL_BYTES: usize = 200;
 
 /// A run with everything that is kept of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +26,24 @@ pub struct RunRecord {
     pub output: Option<String>,
     /// Its calls, in the order in which they began.
     pub calls: Vec<CallFacts>,
+}
+
+impl RunRecord {
+    /// What it takes in a store, about.
+    #[must_use]
+    pub fn stored_bytes(&self) -> usize {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let calls = self.calls.iter().map(|call| {
+            let result = call.result.as_ref().map_or(0, |(_, text)| text.len());
+            CALL_BYTES + length(&call.arguments) + length(&call.error) + result
+        });
+        RUN_BYTES
+            + self.program.len()
+            + self.argv.iter().map(String::len).sum::<usize>()
+            + length(&self.output)
+            + length(&self.tools)
+            + calls.sum::<usize>()
+    }
 }
 
 /// A run without its text and its calls.

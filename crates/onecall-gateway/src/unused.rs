@@ -2,11 +2,8 @@
 //! in a list of blocked tools blocks nothing, and nothing else says so.
 
 use onecall_bridge::{ServerState, ServerStatus};
-use onecall_catalog::{Catalog, name_prefix};
-use onecall_config::{ToolPattern, ToolPolicy};
-use onecall_core::ToolSpec;
-
-use crate::permission::is_meant;
+use onecall_catalog::{Catalog, is_meant, name_prefix};
+use onecall_core::{ToolPattern, ToolPolicy, ToolSpec};
 
 /// A line for each entry of `policy` that means nothing of these servers, whose tools are in
 /// `catalog`. While a server is not there, nobody knows what an entry means, and there is none.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_bridge::ToolFace;
-use onecall_config::ToolPattern;
-use onecall_core::{AnswerForm, CallableName, Freshness, RunKind, ToolError, ToolSpec, ToolValue};
+use onecall_core::{
+    AnswerForm, CallableName, Freshness, RunKind, ToolError, ToolPattern, ToolSpec, ToolValue,
+};
+use onecall_runtime::{Observer, SingleCall, stack};
 use serde_json::value::RawValue;
 
-use crate::single::SingleCall;
-use crate::{Gateway, Observer, stack};
+use crate::Gateway;
 
 /// How long somebody who lists these tools waits for servers that are connecting. What
 /// comes later is told, but not every client listens.
@@ -87,7 +88,7 @@ impl Gateway {
     ) -> Result<Box<RawValue>, ToolError> {
         let rules = self.rules();
         let name = CallableName::new(name);
-        let layers = self.through_cache(&stack::exposed_layers(&self.bridge));
+        let layers = stack::exposed_layers(self.bridge.clone());
         let call = SingleCall {
             kind: RunKind::ExposedTool,
             name: &name,
@@ -97,7 +98,7 @@ impl Gateway {
             freshness: Freshness::New,
         };
         let resolver = &rules.exposed_resolver;
-        match rules.runtime.run_call(call, resolver, &layers, observer).await?.value {
+        match rules.runtime.run_call_with(call, resolver, &layers, observer).await?.value {
             ToolValue::Json(answer) => Ok(answer),
             _ => Err(ToolError::failed(&name, "its answer is not a result")),
         }

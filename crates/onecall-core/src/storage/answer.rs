@@ -1,8 +1,7 @@
 //! Answers of tools that several processes share.
 
-use onecall_core::ToolValue;
-
-use crate::{StoreError, Timestamp};
+use super::StoreError;
+use crate::{Timestamp, ToolValue};
 
 /// A longer answer is not kept, and nothing longer is read.
 pub const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
@@ -21,12 +20,13 @@ pub struct StoredAnswer {
     pub expires_at: Timestamp,
 }
 
-/// What had been written at some moment, by whomever.
+/// The state of a store at some moment. Two that are equal have nothing written between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// Who looked: others count differently.
-    pub(crate) observer: u64,
-    pub(crate) count: i64,
+    /// The connection that was asked: each connection counts for itself.
+    pub observer: u64,
+    /// What that connection counted.
+    pub count: i64,
 }
 
 /// What the answers of one tool take.

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use onecall_catalog::{Observed, ToolFile, tool_place};
 use onecall_core::{EngineChoice, Program, ToolSpec};
+use onecall_runtime::Directory;
 use tokio::sync::{Mutex, watch};
 
-use crate::directory::Directory;
 use crate::{Gateway, ToolTree};
 
 /// What the names of such folders begin with on the host.

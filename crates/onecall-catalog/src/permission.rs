@@ -3,17 +3,19 @@
 //! Where the names of two tools meet, each gets a suffix, and a server can bring that about at any
 //! time by listing one more tool. What a user has written about the plain name still holds then.
 
-use onecall_catalog::{aliases, name_prefix, natural_name};
-use onecall_config::{ToolPattern, ToolPolicy};
-use onecall_core::ToolSpec;
+use onecall_core::{ToolPattern, ToolPolicy, ToolSpec};
+
+use crate::{aliases, name_prefix, natural_name};
 
 /// Whether programs may call this tool.
-pub(crate) fn permits(policy: &ToolPolicy, spec: &ToolSpec) -> bool {
+#[must_use]
+pub fn permits(policy: &ToolPolicy, spec: &ToolSpec) -> bool {
     policy.permits_any_name(spec.callable.as_str(), || other_names(spec))
 }
 
 /// Whether a pattern means this tool by any of its names. For lists that take something away.
-pub(crate) fn is_meant(pattern: &ToolPattern, spec: &ToolSpec) -> bool {
+#[must_use]
+pub fn is_meant(pattern: &ToolPattern, spec: &ToolSpec) -> bool {
     pattern.matches(spec.callable.as_str())
         || other_names(spec).iter().any(|name| pattern.matches(name))
 }
@@ -31,13 +33,13 @@ fn other_names(spec: &ToolSpec) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use onecall_catalog::{Catalog, ToolDefinition};
     use onecall_config::{Environment, Found, Origin};
     use onecall_core::{ServerName, ToolAnnotations, ToolName};
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+    use crate::{Catalog, ToolDefinition};
 
     fn catalog(names: &[String]) -> Catalog {
         let define = |name: &String| ToolDefinition {

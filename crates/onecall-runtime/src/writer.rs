@@ -1,4 +1,4 @@
-//! Writes for those who must not wait for the disk.
+//! Writes to a store for those who must not wait for the disk.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::{Store, StoreError};
+use onecall_core::storage::{Store, StoreError};
 
 /// Writes that may wait.
 const QUEUE: usize = 1024;
@@ -18,7 +18,7 @@ type Work = Box<dyn FnOnce(&dyn Store) -> Result<(), StoreError> + Send>;
 
 /// A thread that writes, in the order in which it is told to. What finds its queue full is
 /// dropped and counted: no program waits for a slow disk.
-pub struct Writer {
+pub struct StoreWriter {
     store: Arc<dyn Store>,
     state: Arc<State>,
     /// Gone once it is closed.
@@ -32,7 +32,7 @@ struct State {
     dropped: AtomicU64,
 }
 
-impl Writer {
+impl StoreWriter {
     /// Starts the thread. Without one, everything is dropped.
     #[must_use]
     pub fn start(store: Arc<dyn Store>) -> Self {
@@ -114,5 +114,56 @@ fn write(store: &dyn Store, state: &State, queue: &Receiver<(u64, Work)>) {
             }
         }
         state.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::storage::{ShapeKey, StoredShape};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    fn open(folder: &TempDir) -> Arc<dyn Store> {
+        onecall_store::open(folder.path().join("onecall.db"))
+    }
+
+    fn put(store: &dyn Store, number: usize) -> Result<(), StoreError> {
+        let tool = number.to_string();
+        let key = ShapeKey { server: "s".to_owned(), tool, schema: "k".to_owned() };
+        store.put_shape(&key, &StoredShape { samples: 1, shape: String::new() })
+    }
+
+    #[test]
+    fn a_writer_writes_what_it_took_before_it_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = StoreWriter::start(open(&folder));
+        for number in 0..100 {
+            writer.submit(100, move |store| put(store, number));
+        }
+        assert!(writer.close(PATIENCE));
+        assert_eq!(open(&folder).shapes().unwrap().len(), 100);
+        writer.submit(0, |store| put(store, 100));
+        assert_eq!(writer.dropped(), 1);
+    }
+
+    #[test]
+    fn a_writer_drops_what_it_has_no_room_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = StoreWriter::start(open(&folder));
+        let (go, wait) = mpsc::channel::<()>();
+        writer.submit(0, move |_| {
+            _ = wait.recv();
+            Ok(())
+        });
+        writer.submit(usize::MAX, |_| Ok(()));
+        for _ in 0..5_000 {
+            writer.submit(1, |_| Ok(()));
+        }
+        assert!(writer.dropped() > 3_000, "{}", writer.dropped());
+        drop(go);
+        assert!(writer.close(PATIENCE));
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use onecall_config::{ProxyPolicy, RemoteTransport, ServerConfig, Transport};
 use onecall_core::ServerName;
+use onecall_runtime::Problem;
 use serde_json::{Map, Value};
-
-use super::Problem;
+use thiserror::Error;
 
 /// A server that a plan brings along has this long to answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -51,9 +51,9 @@ impl PlanServers {
                 }
                 Ok(Some(address)) => match permitted(&address, policy) {
                     Ok(()) => dynamic.push(address.server(name)),
-                    Err(message) => problems.push(Problem::new(path, message)),
+                    Err(error) => problems.push(Problem::new(path, error.to_string())),
                 },
-                Err(message) => problems.push(Problem::new(path, message)),
+                Err(error) => problems.push(Problem::new(path, error.to_string())),
             }
         }
         Self { only: Some(servers.keys().cloned().collect()), dynamic }
@@ -63,6 +63,30 @@ impl PlanServers {
     pub(crate) fn permits(&self, server: &ServerName) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(server.as_str()))
     }
+}
+
+/// Why a plan cannot have a server that it names.
+#[derive(Debug, Error)]
+enum ServerEntryError {
+    #[error("must be an object with 'url', or with 'host' and 'port'")]
+    NoObject,
+    #[error("'{0}' is not a key here; the keys are url, host, port")]
+    UnknownKey(String),
+    #[error("must have 'url', or 'host' and 'port'")]
+    NoAddress,
+    #[error("'port' must be from 1 to 65535")]
+    NoPort,
+    #[error("'{0}' is no host")]
+    NoHost(String),
+    #[error("'{0}' is no http:// or https:// URL")]
+    NoUrl(String),
+    #[error(
+        "is not in the configuration; plans may bring servers along only with \
+         `proxy: {{ dynamic_servers: true }}`"
+    )]
+    NotConfigured,
+    #[error("'{0}' is not in `allowed_hosts` of `proxy`; if plans may go there, add it")]
+    HostNotAllowed(String),
 }
 
 /// Where a server is.
@@ -105,27 +129,27 @@ impl Address {
 }
 
 /// The address in an entry; `None` if it only names a server.
-fn address(entry: &Value) -> Result<Option<Address>, String> {
+fn address(entry: &Value) -> Result<Option<Address>, ServerEntryError> {
     let entry = match entry {
         Value::Null => return Ok(None),
         Value::Object(entry) if entry.is_empty() => return Ok(None),
         Value::Object(entry) => entry,
-        _ => return Err("must be an object with 'url', or with 'host' and 'port'".to_owned()),
+        _ => return Err(ServerEntryError::NoObject),
     };
     if let Some(key) = entry.keys().find(|key| !["url", "host", "port"].contains(&key.as_str())) {
-        return Err(format!("'{key}' is not a key here; the keys are url, host, port"));
+        return Err(ServerEntryError::UnknownKey(key.clone()));
     }
     match (entry.get("url"), entry.get("host"), entry.get("port")) {
         (Some(Value::String(url)), None, None) => from_url(url).map(Some),
         (None, Some(Value::String(host)), Some(port)) => {
-            let port = port_number(port).ok_or("'port' must be from 1 to 65535")?;
+            let port = port_number(port).ok_or(ServerEntryError::NoPort)?;
             let host = host.trim_matches(['[', ']']);
             if !is_host(host) {
-                return Err(format!("'{host}' is no host"));
+                return Err(ServerEntryError::NoHost(host.to_owned()));
             }
             Ok(Some(Address { url: None, host: host.to_owned(), port }))
         }
-        _ => Err("must have 'url', or 'host' and 'port'".to_owned()),
+        _ => Err(ServerEntryError::NoAddress),
     }
 }
 
@@ -138,8 +162,8 @@ fn port_number(port: &Value) -> Option<u16> {
     port.filter(|port| *port > 0)
 }
 
-fn from_url(url: &str) -> Result<Address, String> {
-    let invalid = || format!("'{url}' is no http:// or https:// URL");
+fn from_url(url: &str) -> Result<Address, ServerEntryError> {
+    let invalid = || ServerEntryError::NoUrl(url.to_owned());
     let (scheme, rest) = url.split_once("://").ok_or_else(invalid)?;
     if !matches!(scheme, "http" | "https") {
         return Err(invalid());
@@ -167,18 +191,15 @@ fn is_host(host: &str) -> bool {
     host.parse::<IpAddr>().is_ok() || (!host.is_empty() && host.chars().all(is_name))
 }
 
-fn permitted(address: &Address, policy: &ProxyPolicy) -> Result<(), String> {
+fn permitted(address: &Address, policy: &ProxyPolicy) -> Result<(), ServerEntryError> {
     if !policy.dynamic_servers {
-        return Err("is not in the configuration; plans may bring servers along only with \
-                    `proxy: { dynamic_servers: true }`"
-            .to_owned());
+        return Err(ServerEntryError::NotConfigured);
     }
     let Address { host, port, .. } = address;
     if policy.permits(host, *port) {
         return Ok(());
     }
-    let at = address.authority();
-    Err(format!("'{at}' is not in `allowed_hosts` of `proxy`; if plans may go there, add it"))
+    Err(ServerEntryError::HostNotAllowed(address.authority()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,220 @@
+//! The tools of all bridged servers that programs may call: what there is, and what a name means.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use onecall_bridge::{Bridge, ServerStart};
+use onecall_catalog::{
+    ASYNC_PREFIX, Catalog, Observed, ServerMatch, category_of, match_server, permits,
+};
+use onecall_config::{GenerateConfig, ServerConfig};
+use onecall_core::{BoxFuture, CallableName, Category, ServerName, ToolPolicy, ToolSpec};
+use onecall_runtime::{Directory, Found, Learned, SeenMeanings};
+
+use crate::last_seen::LastSeen;
+use crate::rules::Shared;
+use crate::seen_tools::SeenTools;
+
+/// How many similar names an unknown one is answered with.
+pub(crate) const NEAREST: usize = 3;
+
+/// The catalog of all servers, as policy lets programs see it.
+pub(crate) struct Bridged {
+    bridge: Arc<Bridge>,
+    policy: ToolPolicy,
+    sorting: GenerateConfig,
+    learned: Option<Arc<Learned>>,
+    seen: Option<Arc<SeenTools>>,
+}
+
+impl Bridged {
+    pub(crate) fn new(shared: &Shared, policy: ToolPolicy, sorting: GenerateConfig) -> Self {
+        let Shared { bridge, learned, seen, .. } = shared;
+        let (bridge, learned, seen) = (bridge.clone(), learned.clone(), seen.clone());
+        Self { bridge, policy, sorting, learned, seen }
+    }
+
+    /// What is known of the servers' tools without starting one.
+    pub(crate) async fn last_seen(&self) -> LastSeen {
+        let (bridge, seen) = (Arc::clone(&self.bridge), self.seen.clone());
+        // What an earlier process has listed is on the disk.
+        let look = move || {
+            let earlier = |server: &ServerConfig| seen.as_ref()?.last(server);
+            LastSeen::of(&bridge.configs(), bridge.local_definitions(), bridge.tried(), earlier)
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or_default()
+    }
+
+    /// The one tool that a name meant when its server was last seen, if programs may call it.
+    fn only_meaning(&self, known: &LastSeen, name: &str) -> Option<Arc<ToolSpec>> {
+        // Any server may have a tool whose own name this is.
+        if known.catalog.get(name).is_none() && !known.is_complete() {
+            return None;
+        }
+        match known.catalog.named(name).as_slice() {
+            [spec] if self.permits(spec) => Some(Arc::clone(spec)),
+            _ => None,
+        }
+    }
+
+    /// Starts the servers that may have the tools of these names, and waits for them. For a name
+    /// that is not a callable one, that is the server that had such a tool when it was seen last,
+    /// or else every server.
+    pub(crate) async fn catalog_naming(
+        &self,
+        mut names: impl Iterator<Item = &str> + Clone,
+    ) -> Arc<Catalog> {
+        let is_short = |name: &str| !name.starts_with("mcp__");
+        if self.starts_on_demand() && names.clone().any(is_short) {
+            let known = self.last_seen().await;
+            let server = |name| Some(self.only_meaning(&known, name)?.server.clone());
+            let servers: Option<HashSet<ServerName>> = names.clone().map(server).collect();
+            if let Some(servers) = servers {
+                let catalog = self.bridge.catalog_of(|it| servers.contains(it)).await;
+                if names.all(|name| !catalog.named(name).is_empty()) {
+                    return catalog;
+                }
+            }
+        }
+        self.bridge.catalog_with(names).await
+    }
+
+    /// The tools among which the nearest to a name that does not exist are suggested. Servers
+    /// whose tools were never seen are started and waited for.
+    pub(crate) async fn suggestions(&self) -> Arc<Catalog> {
+        if self.starts_on_demand() {
+            let known = self.last_seen().await;
+            if known.is_complete() {
+                return known.catalog;
+            }
+        }
+        self.bridge.usual_catalog().await
+    }
+
+    fn starts_on_demand(&self) -> bool {
+        self.bridge.setting().start == ServerStart::OnDemand
+    }
+
+    /// Waits for servers that are still connecting.
+    pub(crate) async fn catalog(&self) -> Arc<Catalog> {
+        self.bridge.catalog().await
+    }
+
+    /// Why a tool that programs could call otherwise is kept from them for now.
+    pub(crate) fn quarantine(&self, name: &str) -> Option<String> {
+        let mut tools = self.bridge.quarantine();
+        tools.retain(|tool| self.permits(&tool.spec));
+        let catalog = Catalog::of(tools.iter().map(|tool| ToolSpec::clone(&tool.spec)));
+        let named = catalog.named(name);
+        let spec = named.first()?;
+        let tool = tools.iter().find(|tool| tool.spec.callable == spec.callable)?;
+        Some(tool.to_string())
+    }
+
+    /// How often something was observed: see [`Learned::lessons`].
+    pub(crate) fn lessons(&self) -> u64 {
+        self.learned.as_ref().map_or(0, |learned| learned.lessons())
+    }
+
+    pub(crate) fn permits(&self, spec: &ToolSpec) -> bool {
+        permits(&self.policy, spec)
+    }
+
+    pub(crate) fn nearest(&self, catalog: &Catalog, name: &str) -> Vec<CallableName> {
+        let mut nearest = catalog.nearest(name, NEAREST * 4);
+        let permits =
+            |near: &CallableName| catalog.get(near.as_str()).is_some_and(|spec| self.permits(spec));
+        nearest.retain(|near| near.as_str() != name && permits(near));
+        nearest.truncate(NEAREST);
+        nearest
+    }
+}
+
+impl Directory for Bridged {
+    fn seen<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Option<SeenMeanings>> {
+        Box::pin(async move {
+            if !self.starts_on_demand() {
+                return None;
+            }
+            let known = self.last_seen().await;
+            let meaning = |name: &String| {
+                let plain = || self.only_meaning(&known, name.strip_prefix(ASYNC_PREFIX)?);
+                Some((name.clone(), self.only_meaning(&known, name).or_else(plain)?))
+            };
+            let meanings: SeenMeanings = names.iter().map(meaning).collect::<Option<_>>()?;
+            let servers: HashSet<_> = meanings.values().map(|spec| &spec.server).collect();
+            self.bridge.need_servers(|server| servers.contains(server));
+            Some(meanings)
+        })
+    }
+
+    fn observed(&self, spec: &ToolSpec) -> Option<Observed> {
+        self.learned.as_ref()?.observed(spec)
+    }
+
+    fn category(&self, spec: &ToolSpec) -> Category {
+        let mut chosen = self.sorting.categories.iter();
+        let chosen = chosen.find(|(pattern, _)| pattern.matches(spec.callable.as_str()));
+        chosen.map_or_else(|| category_of(spec), |(_, category)| *category)
+    }
+
+    fn tools(&self) -> BoxFuture<'_, Vec<Arc<ToolSpec>>> {
+        Box::pin(async {
+            let catalog = self.catalog().await;
+            catalog.tools().filter(|spec| self.permits(spec)).cloned().collect()
+        })
+    }
+
+    fn tools_of<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Vec<Arc<ToolSpec>>> {
+        Box::pin(async move {
+            let status = self.bridge.status();
+            let servers = status.iter().map(|server| server.name.as_str());
+            let ServerMatch::One(server) = match_server(name, servers) else {
+                return self.tools().await;
+            };
+            self.bridge.catalog_of(|it| it.as_str() == server).await;
+            let known = self.known();
+            match known.iter().any(|spec| spec.server.as_str() == server) {
+                true => known,
+                false => self.tools().await,
+            }
+        })
+    }
+
+    fn known(&self) -> Vec<Arc<ToolSpec>> {
+        let catalog = self.bridge.watch().now().catalog;
+        catalog.tools().filter(|spec| self.permits(spec)).cloned().collect()
+    }
+
+    fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Vec<Arc<ToolSpec>>> {
+        Box::pin(async move {
+            let catalog = self.catalog().await;
+            let found = catalog.search(query, usize::MAX);
+            found.into_iter().filter(|spec| self.permits(spec)).take(limit).cloned().collect()
+        })
+    }
+
+    fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Found> {
+        Box::pin(async move {
+            let catalog = match self.starts_on_demand() && name.starts_with("mcp__") {
+                true => self.bridge.catalog_for(name).await,
+                false => self.catalog_naming(std::iter::once(name)).await,
+            };
+            let found = catalog.named(name);
+            let permitted: Vec<_> = found.iter().filter(|spec| self.permits(spec)).collect();
+            match permitted.as_slice() {
+                [spec] => Found::Tool(Arc::clone(spec)),
+                [] if found.is_empty() => match self.quarantine(name) {
+                    Some(why) => Found::Quarantined(why),
+                    // Other servers do not know what a server offers that has failed.
+                    None if self.bridge.has_failed_server_for(name) => {
+                        Found::Unknown(self.nearest(&catalog, name))
+                    }
+                    None => Found::Unknown(self.nearest(&*self.suggestions().await, name)),
+                },
+                [] => Found::Blocked,
+                several => Found::Ambiguous(several.iter().map(|it| it.callable.clone()).collect()),
+            }
+        })
+    }
+}

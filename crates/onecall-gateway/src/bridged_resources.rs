@@ -1,0 +1,59 @@
+//! The resources and prompts of bridged servers, as the runtime asks for them.
+
+use std::sync::Arc;
+
+use onecall_bridge::Bridge;
+use onecall_core::{
+    BoxFuture, ListKind, ResolvedCall, ResourceError, ResourceHost, ServerName, ToolValue,
+};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// What the servers of a bridge have besides tools.
+pub(crate) struct BridgedResources(pub(crate) Arc<Bridge>);
+
+impl ResourceHost for BridgedResources {
+    fn servers(&self) -> Vec<ServerName> {
+        self.0.status().into_iter().map(|status| status.name).collect()
+    }
+
+    fn server_named(&self, name: &str) -> Option<ServerName> {
+        self.0.server_named(name)
+    }
+
+    fn list<'a>(
+        &'a self,
+        server: &'a ServerName,
+        kind: ListKind,
+        call: &'a ResolvedCall,
+    ) -> BoxFuture<'a, Result<Vec<Map<String, Value>>, ResourceError>> {
+        Box::pin(async move {
+            self.0.list(server, kind, call).await.map_err(|error| ResourceError(error.to_string()))
+        })
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        server: &'a ServerName,
+        uri: &'a str,
+        call: &'a ResolvedCall,
+    ) -> BoxFuture<'a, Result<ToolValue, ResourceError>> {
+        Box::pin(async move {
+            let read = self.0.read_resource(server, uri, call).await;
+            read.map_err(|error| ResourceError(error.to_string()))
+        })
+    }
+
+    fn get_prompt<'a>(
+        &'a self,
+        server: &'a ServerName,
+        name: &'a str,
+        arguments: Option<&'a RawValue>,
+        call: &'a ResolvedCall,
+    ) -> BoxFuture<'a, Result<ToolValue, ResourceError>> {
+        Box::pin(async move {
+            let got = self.0.get_prompt(server, name, arguments, call).await;
+            got.map_err(|error| ResourceError(error.to_string()))
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! The identities of servers, as the configuration in force has them.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use foldhash::quality::RandomState;
+use onecall_bridge::Identity;
+use onecall_config::{LocalTool, ServerConfig};
+use onecall_core::ServerName;
+use onecall_runtime::ServerIdentities;
+
+/// Identities by the names of servers.
+#[derive(Debug, Default)]
+pub(crate) struct Identities(Mutex<HashMap<ServerName, Identity, RandomState>>);
+
+impl Identities {
+    /// These servers take the place of those before.
+    pub(crate) fn set(&self, servers: &[ServerConfig], local: &[LocalTool]) {
+        let configured = servers.iter().map(|server| (server.name.clone(), Identity::of(server)));
+        let local = (LocalTool::server(), Identity::of_local(local));
+        let all = configured.chain([local]).collect();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = all;
+    }
+}
+
+impl ServerIdentities for Identities {
+    fn identity(&self, server: &ServerName) -> Option<[u8; 32]> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(server).map(Identity::now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use onecall_config::{Secret, StdioTransport, Transport};
+
+    use super::*;
+
+    fn configured(token: &str) -> ServerConfig {
+        let env = BTreeMap::from([("TOKEN".to_owned(), Secret::new(token))]);
+        let command = "s".to_owned();
+        let transport = StdioTransport { command, args: Vec::new(), env, cwd: None };
+        ServerConfig {
+            name: ServerName::new("s"),
+            transport: Transport::Stdio(transport),
+            connect_timeout: None,
+            call_timeout: None,
+            lazy: false,
+            pins: None,
+        }
+    }
+
+    #[test]
+    fn a_server_is_who_the_configuration_in_force_says() {
+        let identities = Identities::default();
+        let now = || identities.identity(&ServerName::new("s"));
+        assert_eq!(now(), None);
+        identities.set(&[configured("one")], &[]);
+        let one = now();
+        assert!(one.is_some());
+        identities.set(&[configured("two")], &[]);
+        assert!(now().is_some_and(|two| Some(two) != one));
+        identities.set(&[configured("one")], &[]);
+        assert_eq!(now(), one);
+        identities.set(&[], &[]);
+        assert_eq!(now(), None);
+        assert!(identities.identity(&LocalTool::server()).is_some());
+    }
+}

@@ -1,0 +1,73 @@
+//! What a configuration says, as the parts of the runtime take it.
+
+use std::collections::HashMap;
+
+use onecall_catalog::content_digest;
+use onecall_config::{
+    Config, LocalWork, OAuth, Records, RemoteTransport, Secret, ServerConfig, Transport,
+};
+use onecall_core::ServerName;
+use onecall_core::storage::{Retention, RunDetail};
+use onecall_runtime::{RecordSettings, Redactor};
+
+/// How runs are recorded.
+#[must_use]
+pub fn record_settings(config: &Config) -> RecordSettings {
+    RecordSettings {
+        detail: match config.records {
+            Records::Off => None,
+            Records::Metadata => Some(RunDetail::Metadata),
+            Records::Full => Some(RunDetail::Full),
+        },
+        retention: Retention { keep: config.store.keep, max_bytes: config.store.max_bytes },
+        report_savings: config.report_savings,
+        redactor: redactor(config),
+    }
+}
+
+/// Takes every value of the configuration out of texts that nobody else may see: the environments of
+/// servers and commands, the headers of remote ones, what proves who we are to them, and the user's
+/// secrets.
+#[must_use]
+pub fn redactor(config: &Config) -> Redactor {
+    let mut values: Vec<&Secret> = config.secrets.iter().collect();
+    for server in &config.servers {
+        match &server.transport {
+            Transport::Stdio(stdio) => values.extend(stdio.env.values()),
+            Transport::Auto(remote)
+            | Transport::Either { http: remote, .. }
+            | Transport::Http(remote)
+            | Transport::Sse(remote) => {
+                values.extend(remote.headers.values());
+                let oauth = remote.oauth.as_ref();
+                values.extend(oauth.and_then(|OAuth { client_secret, .. }| client_secret.as_ref()));
+            }
+            Transport::Unresolved(_) => {}
+        }
+    }
+    for tool in &config.local_tools {
+        if let LocalWork::Command(command) = &tool.work {
+            values.extend(command.env.values());
+        }
+    }
+    Redactor::new(values.into_iter().map(Secret::reveal))
+}
+
+/// A text for each server that tells it from another one of the same name.
+pub(crate) fn origins(servers: &[ServerConfig]) -> HashMap<ServerName, String> {
+    servers.iter().map(|server| (server.name.clone(), origin(&server.transport))).collect()
+}
+
+/// Where a server is, without the secrets it is given.
+fn origin(transport: &Transport) -> String {
+    let remote = |it: &RemoteTransport| it.url.clone();
+    let origin = match transport {
+        Transport::Stdio(it) => format!("{}\n{}", it.command, it.args.join("\n")),
+        Transport::Auto(it)
+        | Transport::Either { http: it, .. }
+        | Transport::Http(it)
+        | Transport::Sse(it) => remote(it),
+        Transport::Unresolved(_) => String::new(),
+    };
+    content_digest(origin.as_bytes())
+}
