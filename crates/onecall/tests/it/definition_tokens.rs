@@ -123,7 +123,7 @@ fn the_tokens_that_the_demo_shows_are_those_of_its_texts() {
     let answer = answer.lines().skip(2).map_while(|line| line.strip_prefix("    "));
     let ours = [
         Value::from(gateway.list_tools()).to_string(),
-        include_str!("../src/demo/program.py").to_owned(),
+        include_str!("../../src/demo/program.py").to_owned(),
         answer.map(|line| format!("{line}\n")).collect(),
     ];
     let bytes = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();
