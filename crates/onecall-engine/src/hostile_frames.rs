@@ -7,14 +7,21 @@
 #[path = "../../../tests/hostile/mutation.rs"]
 mod mutation;
 
+use std::collections::HashSet;
+use std::future::pending;
 use std::io::Write;
 use std::os::unix::net::UnixStream as Socket;
 
+use onecall_core::{
+    BoxFuture, CallableName, Freshness, Language, NodeCall, ProgramHost, ProgramQuestion,
+    Resolution, Resolving, ToolCall, ToolError, ToolValue,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use tokio::net::UnixStream;
 
+use crate::calls::Calls;
 use crate::connection::Connection;
 use crate::protocol::{FromWorker, MAX_FRAME, ProtocolError, ToWorker, frame_length};
 use mutation::mutated;
@@ -63,6 +70,45 @@ fn payloads() -> impl Strategy<Value = Vec<Vec<u8>>> {
             Vec::new(),
         ]
     })
+}
+
+/// A question as workers ask it.
+fn question() -> impl Strategy<Value = String> {
+    let texts = ("[a-z_é\"]{0,12}", any::<String>());
+    let question =
+        (0..9_u8, texts, any::<usize>()).prop_map(|(kind, (name, text), number)| match kind {
+            0 => ProgramQuestion::Find { name },
+            1 => ProgramQuestion::List {},
+            2 => ProgramQuestion::Schema { name },
+            3 => ProgramQuestion::NodeSchema { node: number },
+            4 => ProgramQuestion::Search { query: text, limit: number, language: Language::Python },
+            5 => ProgramQuestion::Server { name },
+            6 => ProgramQuestion::CacheClear { pattern: text },
+            7 => ProgramQuestion::CacheForget { text },
+            _ => ProgramQuestion::CacheStats {},
+        });
+    question.prop_map(|question| serde_json::to_string(&question).unwrap())
+}
+
+/// A host that never answers.
+struct Silent;
+
+impl ProgramHost for Silent {
+    fn resolve<'a>(&'a self, _name: &'a CallableName) -> Resolving<'a> {
+        Resolving::now(Resolution::unknown(Vec::new()))
+    }
+
+    fn call(&self, _call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        Box::pin(pending())
+    }
+
+    fn call_node(&self, _call: NodeCall) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        Box::pin(pending())
+    }
+
+    fn ask(&self, _question: ProgramQuestion) -> BoxFuture<'_, Result<ToolValue, ToolError>> {
+        Box::pin(pending())
+    }
 }
 
 /// A frame that the gateway understands.
@@ -213,6 +259,49 @@ proptest! {
         let bytes = &bytes[..bytes.len().min(200)];
         let chunks: Vec<&[u8]> = bytes.chunks(1).collect();
         prop_assert_eq!(read_chunks(&chunks), read_whole(bytes));
+    }
+
+    /// What the gateway takes for a question is one, all of it.
+    #[test]
+    fn a_question_is_understood_or_refused(
+        text in prop_oneof![
+            question().prop_map(String::into_bytes),
+            mutated(question().prop_map(String::into_bytes)),
+        ],
+    ) {
+        let Ok(text) = String::from_utf8(text) else { return Ok(()) };
+        let understood = serde_json::from_str::<ProgramQuestion>(&text);
+        let asked = Calls::default().ask(1, &text, &Silent);
+        prop_assert!(understood.is_ok() || asked == Err("a question that is none"));
+        if let Ok(question) = understood {
+            let again = serde_json::to_string(&question).unwrap();
+            prop_assert_eq!(serde_json::from_str::<ProgramQuestion>(&again).ok(), Some(question));
+        }
+    }
+
+    /// Calls, nodes and questions take their ids and their room from the same.
+    #[test]
+    fn an_id_is_one_thing_at_a_time(steps in vec((0..4_u8, 0..6_u64), 0..40)) {
+        let (mut calls, mut held) = (Calls::default(), HashSet::new());
+        for (step, id) in steps {
+            let began = match step {
+                0 => calls.start(id, "mcp__a__b", "{}", Freshness::Any, &Silent),
+                1 => calls.start_node(id, 0, "{}", &Silent),
+                2 => calls.ask(id, r#"{"list":{}}"#, &Silent),
+                _ => {
+                    calls.cancel(id);
+                    held.remove(&id);
+                    continue;
+                }
+            };
+            prop_assert_eq!(began.is_ok(), held.insert(id));
+        }
+        prop_assert!(calls.has_room());
+        for id in 100..1124 - u64::try_from(held.len()).unwrap() {
+            prop_assert!(calls.has_room());
+            prop_assert_eq!(calls.ask(id, r#"{"list":{}}"#, &Silent), Ok(()));
+        }
+        prop_assert!(!calls.has_room());
     }
 
     /// A worker can claim any length: one over the cap is refused as soon as it is

@@ -169,9 +169,9 @@ wait()
 send((ask(1, b'{"list":{}}') + frame("x", struct.pack("<Q", 1))) * 1000)
 print("still here")
 
-# %% an attribute of ten megabytes
+# %% an attribute of a megabyte
 import _onecall
-send(ask(1, b'{"find":{"name":"' + b"x" * 10_000_000 + b'"}}'))
+send(ask(1, b'{"find":{"name":"' + b"x" * 1_000_000 + b'"}}'))
 answer, = _onecall.wait(1.0)
 print(answer[1], len(answer[2]["problem"]))
 

@@ -20,9 +20,6 @@ pub(super) const PROTOCOL: u32 = 1;
 /// Characters of the id of a program.
 const LONGEST_ID: usize = 256;
 
-/// Names that are taken by what programs ask about tools.
-const RESERVED: &str = "onecall__";
-
 /// What the host says.
 #[derive(Debug)]
 pub(super) enum Incoming {
@@ -262,10 +259,9 @@ fn tools(given: &RawValue) -> Result<Vec<ToolSpec>, String> {
         let definition: Definition = serde_json::from_str(definition.get())
             .map_err(|error| format!("'tools[{position}]' is not a tool definition: {error}"))?;
         let name = definition.name;
-        if name.is_empty() || name.chars().count() > LONGEST_ID || name.starts_with(RESERVED) {
+        if name.is_empty() || name.chars().count() > LONGEST_ID {
             return Err(format!(
-                "the name of 'tools[{position}]' must have 1 to {LONGEST_ID} characters and not \
-                 begin with {RESERVED}"
+                "the name of 'tools[{position}]' must have 1 to {LONGEST_ID} characters"
             ));
         }
         if !taken.insert(name.clone()) {

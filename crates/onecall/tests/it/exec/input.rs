@@ -63,9 +63,9 @@ fn every_mistake_is_named() {
             "execute: two of the 'tools' are named 'a'",
         ),
         (
-            execute(r#""tools":[{"name":"onecall__find"}]"#),
+            execute(r#""tools":[{"name":""}]"#),
             Some("1"),
-            "execute: the name of 'tools[0]' must have 1 to 256 characters and not begin with onecall__",
+            "execute: the name of 'tools[0]' must have 1 to 256 characters",
         ),
         (execute(r#""timeout":0"#), Some("1"), timeout),
         (execute(r#""timeout":-1"#), Some("1"), timeout),

@@ -153,17 +153,26 @@ fn without_a_list_only_attributes_of_tools_are_tools() {
 #[test]
 fn a_tool_may_have_any_name() {
     let mut host = Host::new();
-    let names = ["web-search", "search", "print", "größe"];
+    let names = ["web-search", "search", "print", "größe", "onecall__find", "plan_node_0"];
     let tools: Vec<_> = names.iter().map(|name| json!({ "name": name })).collect();
     let code = "print(tools.web_search(a=1), getattr(tools, 'web-search')(a=2), tools.search(a=3),
-      await search(a=4), tools.print(a=5), tools.größe(a=6))";
+      await search(a=4), tools.print(a=5), tools.größe(a=6), await onecall__find(a=7), tools.plan_node_0(a=8))";
     host.start("1", code, json!({ "tools": tools }));
-    for expected in ["web-search", "web-search", "search", "search", "print", "größe"] {
+    for expected in [
+        "web-search",
+        "web-search",
+        "search",
+        "search",
+        "print",
+        "größe",
+        "onecall__find",
+        "plan_node_0",
+    ] {
         let call = host.expect("tool_call");
         assert_eq!(call["tool_name"], expected);
         host.answer(&call, call["args"]["a"].clone());
     }
-    assert_eq!(host.expect("outcome")["stdout"], "1 2 3 4 5 6\n");
+    assert_eq!(host.expect("outcome")["stdout"], "1 2 3 4 5 6 7 8\n");
 }
 
 #[test]
