@@ -7,7 +7,6 @@ use std::process::Command;
 
 use super::binary::{Binary, size};
 use crate::cargo::root;
-use crate::dependencies::shipped;
 
 /// What the code is for, by how the names of its crates or of its C functions begin.
 const PARTS: [(&str, &[&str]); 7] = [
@@ -74,32 +73,19 @@ fn rows(path: &Path, binary: &Binary) -> Result<Vec<(String, usize)>, String> {
         parts.insert(what.to_owned(), names.iter().map(|name| section(name)).sum());
     }
     let (constants, _) = SECTIONS[2];
-    for (what, file) in embedded()? {
-        if contains(&binary.content, &file) {
-            let bytes = file.len();
-            parts.entry(constants.to_owned()).and_modify(|rest| *rest = rest.saturating_sub(bytes));
-            parts.insert(what.to_owned(), bytes);
-        }
+    // The licences are in the binary as they are.
+    let path = root().join("THIRD-PARTY.txt");
+    let licences = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    if contains(&binary.content, &licences) {
+        let bytes = licences.len();
+        parts.entry(constants.to_owned()).and_modify(|rest| *rest = rest.saturating_sub(bytes));
+        parts.insert("constants: licences".to_owned(), bytes);
     }
     let known: usize = parts.values().sum();
     parts.insert("everything else".to_owned(), binary.content.len().saturating_sub(known));
     let mut rows: Vec<_> = parts.into_iter().collect();
     rows.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     Ok(rows)
-}
-
-/// Files that are in the binary as they are.
-fn embedded() -> Result<Vec<(&'static str, Vec<u8>)>, String> {
-    let tokenizer = shipped()?.into_values().find(|package| package.name == "tiktoken-rs");
-    let vocabulary = tokenizer.map(|package| package.folder.join("assets/o200k_base.tiktoken"));
-    let licences = Some(root().join("THIRD-PARTY.txt"));
-    let files = [
-        ("constants: the vocabulary of the tokenizer", vocabulary),
-        ("constants: licences", licences),
-    ];
-    let present = files.into_iter().filter_map(|(what, path)| Some((what, path?)));
-    let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
-    present.map(|(what, path)| Ok((what, read(&path)?))).collect()
 }
 
 /// Whether the binary has a file in it, by a part that is in no other file.

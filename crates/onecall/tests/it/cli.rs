@@ -1,8 +1,9 @@
 //! The command line: exit codes, what goes to which stream, and its words.
 
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
+use std::{fs, thread};
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -283,6 +284,24 @@ fn the_licences_of_what_is_in_the_binary_are_printed() {
     for part in parts {
         assert!(ended.stdout.contains(part), "no {part}");
     }
+}
+
+/// A pipe gives what is in it to the first who reads it, and to nobody else.
+#[test]
+fn the_configuration_is_read_once() {
+    let home = Home::new();
+    let pipe = home.path("pipe.json");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let config = json!({ "servers": [fixture("fixture", &[])], "telemetry": {} }).to_string();
+    let writer = thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::write(pipe, config)
+    });
+    let program = "print(await mcp__fixture__add(a=1, b=2))";
+    let pipe = pipe.display().to_string();
+    let ended = finish(home.onecall(&["run", "--config", &pipe, "-e", program]));
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "3\n"), "{}", ended.stderr);
+    writer.join().unwrap().unwrap();
 }
 
 #[test]

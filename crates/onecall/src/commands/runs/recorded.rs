@@ -133,19 +133,7 @@ fn answer(call: &CallFacts) -> Option<RecordedAnswer> {
 
 /// Arguments in a form that does not depend on the order of their names.
 fn canonical(arguments: &str) -> String {
-    let value: Value = serde_json::from_str(arguments).unwrap_or_default();
-    sorted(value).to_string()
-}
-
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut fields: Vec<_> =
-                fields.into_iter().map(|(key, it)| (key, sorted(it))).collect();
-            fields.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(fields.into_iter().collect())
-        }
-        Value::Array(items) => items.into_iter().map(sorted).collect(),
-        value => value,
-    }
+    let mut value: Value = serde_json::from_str(arguments).unwrap_or_default();
+    value.sort_all_objects();
+    value.to_string()
 }
