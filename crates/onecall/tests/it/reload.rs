@@ -8,19 +8,8 @@ use testkit::process::{marked, unique_mark, wait_until};
 
 use crate::support::{Gateway, Home, PATIENCE, finish, fixture, printed};
 
-/// A gateway that tells what it does.
-fn talkative(home: Home) -> Gateway {
-    Gateway { session: Session::open(home.configured(&["serve", "--log", "info"])), home }
-}
-
 fn serving(config: &Value) -> Gateway {
-    talkative(Home::with_config(config))
-}
-
-/// Writes another configuration, as an editor does that replaces the file.
-fn rewrite(gateway: &Gateway, config: &Value) {
-    let new = gateway.home.write("config.json.new", config.to_string());
-    std::fs::rename(new, gateway.home.path("config.json")).unwrap();
+    Gateway::talkative(Home::with_config(config))
 }
 
 /// The ids of the processes of a fixture server that was started with this name.
@@ -41,7 +30,7 @@ fn only_servers_whose_entry_changed_are_touched() {
     let mut changed = entry("other", 1);
     changed["env"] = json!({ "GREETING": "hello" });
     let servers = [entry("new", 3), changed, entry("same", 0)];
-    rewrite(&gateway, &json!({ "servers": servers }));
+    gateway.home.replace_config(&json!({ "servers": servers }));
     gateway.wait_for_log(&["INFO", "added: new; removed: gone; restarted: other"]);
     gateway.wait_for_news();
     assert_eq!(gateway.prints("print(await mcp__other__env(name='GREETING'))"), "hello\n");
@@ -81,14 +70,11 @@ fn rules_hold_from_the_next_program_on() {
     let running = gateway.start(LONG_LIVED);
     // It has begun when another one, which came later, has ended.
     gateway.prints("print(await mcp__a__add(1, 2))");
-    rewrite(
-        &gateway,
-        &json!({
-            "servers": [fixture("a", &[]), fixture("b", &[])],
-            "tools": { "block": ["mcp__a__add"] },
-            "execution": { "max_tool_calls": 1 },
-        }),
-    );
+    gateway.home.replace_config(&json!({
+        "servers": [fixture("a", &[]), fixture("b", &[])],
+        "tools": { "block": ["mcp__a__add"] },
+        "execution": { "max_tool_calls": 1 },
+    }));
     assert_eq!(printed(&gateway.session.finish_call(running)), "3\n7\n");
     gateway.wait_for_log(&["INFO", "new from the next program on: tools, execution"]);
     let failure = gateway.fails("await mcp__a__add(1, 2)");
@@ -103,7 +89,9 @@ fn categories_of_imports_follow_the_configuration() {
     let servers = json!([fixture("a", &[])]);
     let mut gateway = serving(&json!({ "servers": servers }));
     let categories = json!({ "mcp__a__add": "validation" });
-    rewrite(&gateway, &json!({ "servers": servers, "generate": { "categories": categories } }));
+    gateway
+        .home
+        .replace_config(&json!({ "servers": servers, "generate": { "categories": categories } }));
     gateway.wait_for_log(&["INFO", "new from the next program on: generate"]);
     let code = "import { add } from './mcp-apis/a/validation';\nconsole.log(await add(1, 2));";
     assert_eq!(printed(&gateway.execute_typescript(code)), "3\n");
@@ -129,7 +117,7 @@ fn a_program_is_told_that_its_server_was_removed() {
     ";
     let running = gateway.start(code);
     gateway.prints("print(await mcp__gone__add(1, 2))");
-    rewrite(&gateway, &json!({ "servers": [fixture("a", &[])] }));
+    gateway.home.replace_config(&json!({ "servers": [fixture("a", &[])] }));
     let why = "'mcp__gone__add' failed: server 'gone' was removed from the configuration\n";
     assert_eq!(printed(&gateway.session.finish_call(running)), format!("{why}{why}3\n"));
     let failure = gateway.fails("await mcp__gone__add(1, 2)");
@@ -141,7 +129,9 @@ fn what_needs_a_restart_is_named() {
     let mut gateway = serving(&json!({ "servers": [fixture("a", &[])] }));
     gateway.callable_tools();
     let servers = [fixture("a", &[])];
-    rewrite(&gateway, &json!({ "servers": servers, "sandbox": "off", "engine": "cpython" }));
+    gateway
+        .home
+        .replace_config(&json!({ "servers": servers, "sandbox": "off", "engine": "cpython" }));
     let warning =
         "restart onecall to apply what has changed in the configuration under: sandbox, engine";
     gateway.wait_for_log(&["WARN", warning]);
@@ -159,7 +149,7 @@ fn a_broken_one_is_reported_and_changes_nothing() {
     std::fs::remove_file(gateway.home.path("config.json")).unwrap();
     gateway.wait_for_log(&["ERROR", "does not exist"]);
     assert_eq!(gateway.prints("print(await mcp__a__add(1, 2))"), "3\n");
-    rewrite(&gateway, &json!({ "servers": [fixture("b", &[])] }));
+    gateway.home.replace_config(&json!({ "servers": [fixture("b", &[])] }));
     gateway.wait_for_log(&["INFO", "added: b; removed: a"]);
     assert_eq!(gateway.prints("print(await mcp__b__add(1, 2))"), "3\n");
 }
@@ -203,7 +193,7 @@ fn a_lazy_server_that_comes_is_told_and_not_started() {
     assert_eq!(gateway.callable_tools().len(), 35);
     let mut lazy = fixture("b", &["--name", &mark]);
     lazy["lazy"] = json!(true);
-    rewrite(&gateway, &json!({ "servers": [fixture("a", &[]), lazy] }));
+    gateway.home.replace_config(&json!({ "servers": [fixture("a", &[]), lazy] }));
     gateway.wait_for_news();
     assert!(pids(&mark).is_empty());
     assert_eq!(gateway.callable_tools().len(), 2 * 35);

@@ -98,6 +98,12 @@ impl Home {
         files
     }
 
+    /// Writes another `config.json`, as an editor does that replaces the file.
+    pub fn replace_config(&self, config: &Value) {
+        let new = self.write("config.json.new", config.to_string());
+        std::fs::rename(new, self.path("config.json")).expect("a file in its place");
+    }
+
     /// Changes one setting of `config.json`.
     pub fn set(&self, key: &str, value: &str) {
         let text = std::fs::read_to_string(self.path("config.json")).expect("a configuration");
@@ -219,6 +225,11 @@ impl Gateway {
             home.set("engine", &engine.to_string_lossy());
         }
         Self { session: Session::open(home.configured(&["serve"])), home }
+    }
+
+    /// The configuration of a home, on a gateway that logs what it does.
+    pub fn talkative(home: Home) -> Self {
+        Self { session: Session::open(home.configured(&["serve", "--log", "info"])), home }
     }
 
     /// Runs a program and returns the answer as it is.

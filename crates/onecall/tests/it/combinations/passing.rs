@@ -1,13 +1,10 @@
-//! Features where they meet: a cache must not come between a server and the client that it reports
-//! to and asks, and calls that clients make themselves are recorded as those of programs are.
+//! A cache must not come between a server and the client that it reports to and asks.
 
 use serde_json::{Value, json};
-use testkit::mcp::{CallId, Session};
-use testkit::process::wait_until;
+use testkit::mcp::Session;
 
-use crate::support::{Home, PATIENCE, Received, finish, fixture, printed, script};
-
-const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+use super::{PARENT, home, start};
+use crate::support::{Home, printed, script};
 
 /// The configurations that must make no difference to what passes between a server and its client.
 fn with_and_without_cache(servers: &Value) -> [Value; 3] {
@@ -18,21 +15,6 @@ fn with_and_without_cache(servers: &Value) -> [Value; 3] {
         }
         config
     })
-}
-
-/// A fixture server behind a gateway, and what the server received.
-fn home(config: impl FnOnce(Value) -> Value) -> (Home, Received) {
-    let home = Home::new();
-    let servers = json!([fixture("fixture", &["--log", &home.text_path("received")])]);
-    home.write("config.json", config(servers).to_string());
-    let received = Received::at(home.path("received"));
-    (home, received)
-}
-
-/// Calls a tool of ours with something beside its arguments.
-fn start(session: &mut Session, name: &str, arguments: &Value, meta: &Value) -> CallId {
-    let params = json!({ "name": name, "arguments": arguments, "_meta": meta });
-    CallId(session.client().start("tools/call", params))
 }
 
 #[test]
@@ -108,52 +90,4 @@ fn questions_pass_a_cache() {
             assert_eq!(session.client().asked().len(), 3, "{config}");
         }
     }
-}
-
-fn runs(home: &Home, count: usize) -> Vec<Value> {
-    let mut runs = Vec::new();
-    let there = wait_until(PATIENCE, || {
-        let ended = finish(home.configured(&["runs", "--json"]));
-        runs = serde_json::from_str::<Value>(&ended.stdout).unwrap().as_array().unwrap().clone();
-        runs.len() >= count
-    });
-    assert!(there, "{runs:#?}");
-    runs.reverse();
-    runs
-}
-
-#[test]
-fn a_tool_that_the_client_calls_itself_is_a_run() {
-    let (home, _received) = home(
-        |servers| json!({ "servers": servers, "expose_tools": ["mcp__*"], "records": "full", "cache": {} }),
-    );
-    let mut session = Session::open(home.configured(&["serve"]));
-    assert_eq!(session.call_tool("mcp__fixture__add", json!({ "a": 1, "b": 2 })).text, "3");
-    let refused = session.call_tool("mcp__fixture__fail", json!({ "message": "not today" }));
-    assert!(refused.is_error, "{refused:?}");
-    let runs = runs(&home, 2);
-    let facts: Vec<Value> = runs
-        .iter()
-        .map(|run| json!([run["kind"], run["engine"], run["outcome"], run["calls"], run["tokens"]]))
-        .collect();
-    // A tool that says that it failed has answered: what passes is between client and server.
-    assert_eq!(facts[0], json!(["tool", "none", "ok", 1, null]), "{runs:#?}");
-    assert_eq!(facts[1], json!(["tool", "none", "ok", 1, null]), "{runs:#?}");
-    let id = runs[0]["id"].as_str().unwrap();
-    let shown = finish(home.configured(&["runs", "show", id, "--json"]));
-    let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
-    assert_eq!(shown["tool_calls"][0]["name"], "mcp__fixture__add");
-    let replayed = finish(home.configured(&["runs", "replay", id]));
-    assert!(
-        replayed.stderr.contains("was a single call; only programs can be replayed"),
-        "{replayed:?}"
-    );
-
-    assert_eq!(finish(home.configured(&["call", "mcp__fixture__add", "a=1", "b=2"])).code, Some(0));
-    let runs = self::runs(&home, 3);
-    let called = &runs[2];
-    assert_eq!((&called["kind"], &called["client"]), (&json!("call"), &json!("command line")));
-    // None of this has saved an agent any tokens.
-    let stats = finish(home.configured(&["stats"])).stdout;
-    assert!(stats.contains("3 runs") && !stats.contains("tokens saved of"), "{stats}");
 }
