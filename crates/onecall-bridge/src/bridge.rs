@@ -13,16 +13,16 @@ use serde_json::json;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
-use crate::audience::Audience;
-use crate::face::ToolFace;
-use crate::fleet::{Fleet, FleetChange, Yard};
-use crate::guard::Guard;
 use crate::local::LocalTools;
-use crate::pins::Quarantined;
-use crate::server::{CallError, Server};
+use crate::protocol::audience::Audience;
+use crate::protocol::face::ToolFace;
 use crate::setting::Setting;
-use crate::snapshot::{self, Snapshot, ToolWatch};
-use crate::status::ServerStatus;
+use crate::supervision::fleet::{Fleet, FleetChange, Yard};
+use crate::supervision::guard::Guard;
+use crate::supervision::pins::Quarantined;
+use crate::supervision::server::{CallError, Server};
+use crate::supervision::snapshot::{self, Snapshot, ToolWatch};
+use crate::supervision::status::ServerStatus;
 
 /// How many names to suggest for one that does not exist.
 const SUGGESTIONS: usize = 3;

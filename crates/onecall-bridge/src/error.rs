@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::remote::HttpError;
-use crate::status::Trouble;
+use crate::supervision::status::Trouble;
+use crate::transport::http::HttpError;
 
 /// JSON-RPC's code for a method the other side does not know.
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;

@@ -16,11 +16,11 @@ use super::answer::json;
 use super::arguments::Arguments;
 use super::argv::{argv, fill};
 use super::process::{Finished, RunError, run};
-use crate::child;
 use crate::error::StartError;
-use crate::guard::Guard;
 use crate::plain::plain;
-use crate::status::SERVER_LOG_TARGET;
+use crate::supervision::guard::Guard;
+use crate::supervision::status::SERVER_LOG_TARGET;
+use crate::transport::child;
 
 /// How much of what a command said is part of an error, in characters.
 const MAX_SAID: usize = 2_000;
