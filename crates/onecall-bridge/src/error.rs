@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use onecall_login::AccessError;
 use thiserror::Error;
 
 use crate::supervision::status::Trouble;
@@ -96,7 +97,7 @@ impl StartError {
     pub fn needs_login(&self) -> bool {
         match self {
             Self::Request { source: RequestError::Http(error), .. } => {
-                matches!(error, HttpError::NeedsLogin { .. })
+                matches!(error, HttpError::Access(AccessError::NeedsLogin { .. }))
             }
             Self::NeitherTransport { second, .. } => second.needs_login(),
             _ => false,
@@ -107,7 +108,10 @@ impl StartError {
     pub fn advises_login(&self) -> bool {
         let lacks_scope = matches!(
             self,
-            Self::Request { source: RequestError::Http(HttpError::NeedsScope { .. }), .. }
+            Self::Request {
+                source: RequestError::Http(HttpError::Access(AccessError::NeedsScope { .. })),
+                ..
+            }
         );
         lacks_scope || self.needs_login()
     }

@@ -8,7 +8,6 @@
 mod bridge;
 mod error;
 mod local;
-mod plain;
 mod protocol;
 mod setting;
 mod supervision;
@@ -34,6 +33,4 @@ pub use supervision::status::{
     SERVER_LOG_TARGET, ServerState, ServerStatus, Trouble,
 };
 pub use transport::environment::{HELPFUL_VARIABLES, base_environment, is_passed_on};
-pub use transport::http::{
-    Granted, LoggedOut, LoginError, PendingLogin, Trust, http_client, log_out,
-};
+pub use transport::http::{ProbeError, http_client, wanted_login};

@@ -16,6 +16,7 @@ mod call;
 mod caller;
 mod category;
 mod decision;
+mod digest;
 mod error;
 mod host;
 mod name;
@@ -47,6 +48,7 @@ pub use caller::{
 };
 pub use category::Category;
 pub use decision::{Decision, DenyRule};
+pub use digest::{Digest, Hasher};
 pub use error::ToolError;
 pub use host::{
     BoxFuture, CallHandler, ProgramHost, Resolution, Resolving, ToolHost, ToolResolver,

@@ -8,6 +8,7 @@ use std::process::{ExitStatus, Stdio};
 
 use onecall_config::{CommandInput, CommandOutput, CommandTool, LocalTool};
 use onecall_core::ToolValue;
+use onecall_core::text::plain;
 use rustix::fs::{Access, access};
 use serde_json::value::RawValue;
 use tracing::info;
@@ -17,7 +18,6 @@ use super::arguments::Arguments;
 use super::argv::{argv, fill};
 use super::process::{Finished, RunError, run};
 use crate::error::StartError;
-use crate::plain::plain;
 use crate::supervision::guard::Guard;
 use crate::supervision::status::SERVER_LOG_TARGET;
 use crate::transport::child;

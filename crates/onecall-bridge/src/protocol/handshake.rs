@@ -2,6 +2,7 @@
 //! what tools do you have.
 
 use onecall_core::ServerName;
+use onecall_core::text::plain;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -9,7 +10,6 @@ use serde_json::value::RawValue;
 use tracing::{debug, warn};
 
 use crate::error::{METHOD_NOT_FOUND, RequestError, StartError};
-use crate::plain::plain;
 use crate::protocol::listing::{self, Listed};
 use crate::protocol::request::{Era, Request, STATELESS_VERSION};
 use crate::protocol::rpc::Peer;

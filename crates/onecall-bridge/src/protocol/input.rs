@@ -95,7 +95,7 @@ async fn ask(
 ) -> Result<Box<RawValue>, String> {
     let request: WireRequest = serde_json::from_str(request.get())
         .map_err(|error| format!("the tool asks for input in a way that is not valid: {error}"))?;
-    let method = crate::plain::plain(&request.method, 100);
+    let method = onecall_core::text::plain(&request.method, 100);
     let Some(subject) = Subject::of_method(&request.method) else {
         return Err(format!("the tool asks for '{method}', which no client can answer"));
     };

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use onecall_catalog::ToolDefinition;
 use onecall_config::ServerLimits;
+use onecall_core::text::plain;
 use onecall_core::{ServerName, ToolAnnotations, ToolName};
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +13,6 @@ use serde_json::value::RawValue;
 use tracing::warn;
 
 use crate::error::{RequestError, StartError};
-use crate::plain::plain;
 use crate::protocol::definition;
 use crate::protocol::face::{Faces, ToolFace};
 use crate::protocol::request::Request;

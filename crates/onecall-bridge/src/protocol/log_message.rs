@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use onecall_core::ServerName;
+use onecall_core::text::plain;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tracing::info;
 
-use crate::plain::plain;
 use crate::supervision::status::SERVER_LOG_TARGET;
 
 /// Characters of a message, of the name of its logger and of its severity that are kept.

@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
+use onecall_core::text::plain;
 use serde::Deserialize;
 use serde_json::Number;
 use serde_json::value::RawValue;
-
-use crate::plain::plain;
 
 /// The longest report that is passed on, in characters.
 const MAX_REPORT: usize = 300;

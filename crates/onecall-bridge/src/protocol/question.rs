@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_catalog::clean_schema;
-use onecall_core::text::visible;
+use onecall_core::text::{plain, visible};
 use onecall_core::{Caller, Question, Refusal, ServerName, Subject};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -16,7 +16,6 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::error::METHOD_NOT_FOUND;
-use crate::plain::plain;
 use crate::protocol::audience::Audience;
 use crate::protocol::request;
 

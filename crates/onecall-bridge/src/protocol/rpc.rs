@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use onecall_config::ServerLimits;
+use onecall_core::text::plain;
 use onecall_core::{Caller, ProgressReport, Refusal, ServerName, Subject, TraceContext};
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::{debug, warn};
 
 use crate::error::{RequestError, SendError};
-use crate::plain::plain;
 use crate::protocol::audience::Audience;
 use crate::protocol::behalf::Behalf;
 use crate::protocol::incoming::{self, Message, Messages};

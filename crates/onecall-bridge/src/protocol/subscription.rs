@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
+use onecall_core::text::plain;
 use tokio::time::timeout;
 use tracing::debug;
 
 use crate::error::RequestError;
-use crate::plain::plain;
 use crate::protocol::request::Request;
 use crate::protocol::rpc::Peer;
 

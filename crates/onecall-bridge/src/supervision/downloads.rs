@@ -10,8 +10,8 @@ use std::time::Duration;
 use onecall_config::{
     ServerConfig, StdioTransport, Transport, read_private_file, replace_private_file,
 };
+use onecall_core::Hasher;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 use tracing::warn;
@@ -146,13 +146,11 @@ pub(crate) struct Download {
 
 impl Download {
     fn of(transport: &StdioTransport) -> Self {
-        let mut hash = Sha256::new();
-        for word in std::iter::once(&transport.command).chain(&transport.args) {
-            hash.update(u64::try_from(word.len()).unwrap_or(u64::MAX).to_le_bytes());
-            hash.update(word);
-        }
-        let hash = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { hash }
+        let mut hasher = Hasher::default();
+        std::iter::once(&transport.command)
+            .chain(&transport.args)
+            .for_each(|it| hasher.add_part(it));
+        Self { hash: hasher.finish().to_string() }
     }
 }
 

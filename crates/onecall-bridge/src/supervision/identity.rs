@@ -10,10 +10,10 @@ use onecall_config::{
     CommandInput, LocalTool, LocalWork, Piece, RemoteTransport, Secret, ServerConfig,
     StdioTransport, Template, Transport,
 };
-use sha2::{Digest, Sha256};
+use onecall_core::Hasher;
+use onecall_login::LoginMark;
 
 use crate::transport::environment::{OF_LOGIN_SESSION, identifying_environment};
-use crate::transport::http::LoginMark;
 
 /// Tells a server with its account from any other. It is a hash, of secrets too, and says
 /// nothing about them.
@@ -75,26 +75,24 @@ impl Identity {
     pub fn now(&self) -> [u8; 32] {
         let Some(login) = &self.login else { return self.entry };
         let mut hash = Fields::new("login");
-        hash.0.update(self.entry);
+        hash.0.add(self.entry);
         hash.add(&login.now());
         hash.finish()
     }
 }
 
 /// A hash of several texts, in which none can pass for a part of another.
-struct Fields(Sha256);
+struct Fields(Hasher);
 
 impl Fields {
     fn new(kind: &str) -> Self {
-        let mut fields = Self(Sha256::new());
+        let mut fields = Self(Hasher::default());
         fields.add(kind);
         fields
     }
 
     fn add(&mut self, field: &(impl AsRef<OsStr> + ?Sized)) {
-        let bytes = field.as_ref().as_bytes();
-        self.0.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
-        self.0.update(bytes);
+        self.0.add_part(field.as_ref().as_bytes());
     }
 
     fn add_path(&mut self, path: Option<&Path>) {
@@ -177,7 +175,7 @@ impl Fields {
     }
 
     fn finish(self) -> [u8; 32] {
-        self.0.finalize().into()
+        self.0.finish().into_bytes()
     }
 }
 

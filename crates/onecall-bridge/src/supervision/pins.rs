@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use onecall_catalog::{ToolDefinition, natural_name};
 use onecall_config::{read_private_file, replace_private_file};
-use onecall_core::{CallableName, ServerName, ToolAnnotations, ToolName, ToolSpec};
+use onecall_core::text::shell_word;
+use onecall_core::{CallableName, Digest, ServerName, ToolAnnotations, ToolName, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::supervision::difference::{Part, listed};
@@ -156,7 +156,8 @@ impl fmt::Display for Quarantined {
             Why::Changed(parts) => format!("its {} changed since it was pinned", listed(parts)),
             Why::NoPins(problem) => return formatter.write_str(problem),
         };
-        write!(formatter, "{what}; accept it with: onecall pin {}", word(&self.spec.server))
+        let server = shell_word(self.spec.server.as_str());
+        write!(formatter, "{what}; accept it with: onecall pin {server}")
     }
 }
 
@@ -253,15 +254,5 @@ fn unnamed_parameters() -> Map<String, Value> {
 }
 
 fn hash(part: Part, tool: &ToolDefinition) -> String {
-    let digest = Sha256::digest(part.canonical(tool));
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// A server's name as one word of a shell command.
-fn word(server: &ServerName) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+@%,:=/".contains(c);
-    match server.as_str() {
-        plain if plain.chars().all(is_plain) => plain.to_owned(),
-        other => format!("'{}'", other.replace('\'', r"'\''")),
-    }
+    Digest::of(part.canonical(tool)).to_string()
 }

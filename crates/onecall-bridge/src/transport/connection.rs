@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use onecall_config::{RemoteTransport, StdioTransport};
 use onecall_core::ServerName;
+use onecall_login::Login;
 
 use crate::error::StartError;
 use crate::protocol::rpc::Peer;
 use crate::setting::Setting;
 use crate::supervision::guard::Guard;
-use crate::transport::http::{Login, SseConnection, StreamableConnection};
+use crate::transport::http::{SseConnection, StreamableConnection};
 use crate::transport::stdio::StdioConnection;
 
 /// One way to reach a server.

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use onecall_core::ServerName;
+use onecall_core::text::plain;
 use tokio::io::AsyncRead;
 use tracing::info;
 
-use crate::plain::plain;
 use crate::supervision::status::SERVER_LOG_TARGET;
 use crate::transport::lines::{Line, read_lines};
 

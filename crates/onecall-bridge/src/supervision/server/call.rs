@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use onecall_core::text::plain;
 use onecall_core::{AnswerForm, ResolvedCall, Schema, ToolSpec, ToolValue};
 use tokio::time::timeout;
 use tracing::warn;
 
 use super::{Server, seconds_until};
 use crate::error::{RequestError, SendError};
-use crate::plain::plain;
 use crate::protocol::behalf::Behalf;
 use crate::protocol::input::{Input, InputRequired, MAX_ROUNDS};
 use crate::protocol::reply::Reply;

@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 
 use onecall_catalog::ToolDefinition;
 use onecall_core::ToolName;
+use onecall_core::text::plain;
 use tracing::{debug, info, warn};
 
 use super::{Now, Server};
-use crate::plain::plain;
 use crate::supervision::difference::{differences, listed as in_words};
 use crate::supervision::pins::{self, Quarantined};
 use crate::supervision::status::ServerState;

@@ -17,13 +17,14 @@ use std::time::{Duration, Instant};
 
 use onecall_catalog::ToolDefinition;
 use onecall_config::{RemoteTransport, ServerConfig, Transport};
+use onecall_core::text::plain;
 use onecall_core::{ServerName, ToolName};
+use onecall_login::Login;
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
 
 use crate::error::StartError;
-use crate::plain::plain;
 use crate::protocol::face::{Faces, ToolFace};
 use crate::protocol::handshake::{self, Greeting};
 use crate::protocol::listing::{self, Listed};
@@ -42,7 +43,6 @@ use crate::supervision::status::{
     Trouble,
 };
 use crate::transport::connection::{Connection, Route};
-use crate::transport::http::Login;
 
 /// The least time between two listings that a server asks for. However often it
 /// says that its tools changed, this is how often we look.

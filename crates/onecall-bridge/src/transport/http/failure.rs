@@ -1,16 +1,15 @@
 //! What can go wrong between us and a remote server, in one line each. Nothing in
 //! it comes from the server unshortened, and nothing in it is one of our secrets.
 
-use std::error::Error as _;
 use std::fmt;
 use std::time::Duration;
 
-use onecall_core::ServerName;
+use onecall_core::text::plain;
+use onecall_login::AccessError;
+use onecall_login::http::cause;
 use reqwest::StatusCode;
 use serde::Deserialize;
 use thiserror::Error;
-
-use crate::plain::plain;
 
 /// How much of a server's own words is shown, in characters.
 const MAX_WORDS: usize = 200;
@@ -59,16 +58,8 @@ pub(crate) enum HttpError {
     ForeignEndpoint { target: String },
     #[error("the server opened an event stream and did not say where messages go")]
     NoEndpoint,
-    #[error("server '{server}' {advice}")]
-    NeedsLogin { server: ServerName, advice: String },
-    #[error(
-        "the login does not allow this{}; run `{command}` to log in again with it",
-        scopes(missing)
-    )]
-    NeedsScope { missing: String, command: String },
-    /// Nothing was sent.
-    #[error("the request was not sent, because the token for it could not be replaced: {detail}")]
-    NoToken { detail: String },
+    #[error(transparent)]
+    Access(#[from] AccessError),
 }
 
 impl HttpError {
@@ -97,17 +88,7 @@ impl HttpError {
 
     /// Reads what the client library says; `origin` is who we talked to.
     pub fn from_client(error: &reqwest::Error, origin: &str) -> Self {
-        let origin = origin.to_owned();
-        // The innermost cause is the one that says something, and it has no address in it.
-        let mut cause: &dyn std::error::Error = error;
-        while let Some(source) = cause.source() {
-            cause = source;
-        }
-        let detail = match error.source() {
-            _ if error.is_timeout() => "no connection in time".to_owned(),
-            Some(_) => plain(&cause.to_string(), MAX_WORDS),
-            None => "the request could not be made".to_owned(),
-        };
+        let (origin, detail) = (origin.to_owned(), cause(error));
         if error.is_connect() || error.is_builder() {
             Self::Unreachable { origin, detail }
         } else {
@@ -170,10 +151,6 @@ impl fmt::Display for Words {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(formatter, ": {}", self.0) }
     }
-}
-
-fn scopes(missing: &str) -> String {
-    if missing.is_empty() { String::new() } else { format!(" (missing scope: {missing})") }
 }
 
 fn advice(status: StatusCode) -> &'static str {

@@ -2,6 +2,8 @@
 //! on the way can route it without reading it; and the trace that it is part of, for the
 //! same readers.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use onecall_core::TraceContext;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -56,22 +58,7 @@ fn encoded(text: &str) -> String {
     let is_plain = text.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
         && text.trim() == text
         && !(text.starts_with("=?base64?") && text.ends_with("?="));
-    if is_plain { text.to_owned() } else { format!("=?base64?{}?=", base64(text.as_bytes())) }
-}
-
-pub(super) fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for position in 0..4_usize {
-            let digit = (bits >> (18 - 6 * position)) & 63;
-            let digit = DIGITS.get(digit as usize).copied().unwrap_or(b'=');
-            text.push(char::from(if position > group.len() { b'=' } else { digit }));
-        }
-    }
-    text
+    if is_plain { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
 }
 
 #[cfg(test)]

@@ -9,18 +9,19 @@ use std::time::Duration;
 
 use onecall_config::RemoteTransport;
 use onecall_core::ServerName;
+use onecall_login::Login;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, timeout};
 use tracing::{debug, warn};
 
+use super::HttpError;
 use super::endpoint::Endpoint;
 use super::events::Events;
 use super::mirror;
 use super::session::{Kind, Sessions};
 use super::tasks::Tasks;
-use super::{HttpError, Login};
 use crate::error::{RequestError, SendError, StartError};
 use crate::protocol::rpc::{Outgoing, Outlet, Peer, Purpose};
 use crate::setting::Setting;

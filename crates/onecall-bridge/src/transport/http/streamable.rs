@@ -6,19 +6,21 @@ use std::time::Duration;
 
 use onecall_config::RemoteTransport;
 use onecall_core::ServerName;
+use onecall_login::Login;
 use reqwest::header::{HeaderMap, HeaderName};
 use reqwest::{Response, StatusCode};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::debug;
 
-use super::endpoint::{Content, Endpoint};
+use super::HttpError;
+use super::body::Content;
+use super::endpoint::Endpoint;
 use super::events::Events;
 use super::mirror;
 use super::resumption::Resumptions;
 use super::session::{Kind, SESSION_ID, Session, Sessions};
 use super::tasks::Tasks;
-use super::{HttpError, Login};
 use crate::error::{METHOD_NOT_FOUND, RequestError, SendError, StartError};
 use crate::protocol::request::Era;
 use crate::protocol::rpc::{Outgoing, Outlet, Peer, Purpose};

@@ -3,30 +3,26 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use sha2::{Digest, Sha256};
-
-use crate::transport::http::mirror::base64;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use onecall_core::Digest;
 
 /// Text that nobody can guess: 256 bits.
-pub(super) fn unguessable() -> io::Result<String> {
+pub(crate) fn unguessable() -> io::Result<String> {
     let mut bytes = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(base64url(&bytes))
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 /// What is shown of a verifier before it is needed.
-pub(super) fn challenge_for(verifier: &str) -> String {
-    base64url(&Sha256::digest(verifier.as_bytes()))
+pub(crate) fn challenge_for(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Digest::of(verifier).into_bytes())
 }
 
 /// Compares in a time that does not tell where the texts differ.
-pub(super) fn are_equal(one: &str, other: &str) -> bool {
+pub(crate) fn are_equal(one: &str, other: &str) -> bool {
     let pairs = one.bytes().zip(other.bytes());
     one.len() == other.len() && pairs.fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
-}
-
-fn base64url(bytes: &[u8]) -> String {
-    base64(bytes).trim_end_matches('=').replace('+', "-").replace('/', "_")
 }
 
 #[cfg(test)]

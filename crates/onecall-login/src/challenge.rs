@@ -2,11 +2,11 @@
 
 use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
 
-use super::scope;
+use crate::scope;
 
 /// What a server wants to see with a request it refused.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
     /// A token.
     Token(Challenge),
     /// It does not say; a token is a good guess.
@@ -17,7 +17,7 @@ pub(crate) enum Wanted {
 
 /// A server's request for a token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Challenge {
+pub struct Challenge {
     /// Where it describes itself.
     pub resource_metadata: Option<String>,
     /// What the token must allow.
@@ -28,6 +28,7 @@ pub(crate) struct Challenge {
 
 impl Wanted {
     /// Reads the headers of a refusal.
+    #[must_use]
     pub fn of(headers: &HeaderMap) -> Self {
         let mut wanted = Self::Something;
         for value in headers.get_all(WWW_AUTHENTICATE) {
@@ -41,7 +42,7 @@ impl Wanted {
     }
 
     /// What it says about the token, if it wants one.
-    pub fn into_challenge(self) -> Option<Challenge> {
+    pub(crate) fn into_challenge(self) -> Option<Challenge> {
         match self {
             Self::Token(challenge) => Some(challenge),
             Self::Something => Some(Challenge::default()),

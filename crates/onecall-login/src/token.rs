@@ -3,15 +3,16 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use onecall_core::text::plain;
 use reqwest::header::HeaderValue;
 use reqwest::{StatusCode, Url};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use thiserror::Error;
 
-use super::registration::{Client, Proof};
-use super::scope;
-use super::web::{Answer, Web};
-use crate::plain::plain;
+use crate::registration::{Client, Proof};
+use crate::scope;
+use crate::web::{Answer, Web, WebError};
 
 /// A token is used up to this long before its end, or for four fifths of a short life.
 const MARGIN: u64 = 60;
@@ -22,19 +23,21 @@ const MAX_WORDS: usize = 200;
 /// A token, a code or a secret: never shown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Token(String);
+pub struct Token(String);
 
 impl Token {
-    pub fn new(text: impl Into<String>) -> Self {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
     /// Itself, for where it has to go.
+    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
     /// As a header; `None` if it cannot be one.
+    #[must_use]
     pub fn bearer(&self) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()?;
         value.set_sensitive(true);
@@ -50,7 +53,7 @@ impl fmt::Debug for Token {
 
 /// What lets us in for a while.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Tokens {
+pub(crate) struct Tokens {
     pub access: Token,
     /// What the next ones are to be had for.
     pub refresh: Option<Token>,
@@ -60,7 +63,7 @@ pub(super) struct Tokens {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Life {
+pub(crate) struct Life {
     renew_at: u64,
     ends_at: u64,
 }
@@ -89,18 +92,23 @@ fn now() -> u64 {
     since.unwrap_or(Duration::ZERO).as_secs()
 }
 
-/// Why there are no tokens.
-#[derive(Debug)]
-pub(super) enum TokenError {
+/// Why there are no tokens. Only after [`Refused`](Self::Refused) is it of no use to try again.
+#[derive(Debug, Error)]
+pub(crate) enum TokenError {
     /// What we gave for them is worth nothing (any more).
-    Refused(String),
-    /// It may work later.
-    Failed(String),
+    #[error("{words}")]
+    Refused { words: String },
+    #[error("{words}")]
+    NotGiven { words: String },
+    #[error("it gave a token of a kind that we cannot use")]
+    Unusable,
+    #[error(transparent)]
+    Unanswered(#[from] WebError),
 }
 
 /// Somewhere to get tokens.
 #[derive(Debug)]
-pub(super) struct TokenEndpoint<'a> {
+pub(crate) struct TokenEndpoint<'a> {
     pub web: &'a Web,
     pub url: &'a Url,
     pub client: &'a Client,
@@ -157,7 +165,7 @@ impl TokenEndpoint<'_> {
     }
 
     /// Makes a token worthless, at the revocation endpoint that this one is then.
-    pub async fn revoke(&self, token: &Token, hint: &str) -> Result<(), String> {
+    pub async fn revoke(&self, token: &Token, hint: &str) -> Result<(), TokenError> {
         let fields = [("token", token.reveal()), ("token_type_hint", hint)];
         let mut answer = self.post(&fields).await?;
         if answer.status == StatusCode::BAD_REQUEST && self.client.proof == Proof::Nothing {
@@ -167,7 +175,7 @@ impl TokenEndpoint<'_> {
         if answer.status.is_success() {
             return Ok(());
         }
-        Err(self.words(&answer, &[token]))
+        Err(TokenError::NotGiven { words: self.words(&answer, &[token]) })
     }
 
     async fn ask(
@@ -175,7 +183,7 @@ impl TokenEndpoint<'_> {
         fields: &[(&str, &str)],
         secrets: &[&Token],
     ) -> Result<(Tokens, Option<Vec<String>>), TokenError> {
-        let answer = self.post(fields).await.map_err(TokenError::Failed)?;
+        let answer = self.post(fields).await?;
         let Some(given) = answer.json::<TokenAnswer>().filter(|_| answer.status.is_success())
         else {
             let words = self.words(&answer, secrets);
@@ -186,13 +194,14 @@ impl TokenEndpoint<'_> {
                     "invalid_grant" | "invalid_client" | "unauthorized_client"
                 )
             });
-            let refused = if is_refusal { TokenError::Refused } else { TokenError::Failed };
-            return Err(refused(words));
+            return Err(match is_refusal {
+                true => TokenError::Refused { words },
+                false => TokenError::NotGiven { words },
+            });
         };
         let kind = given.token_type.as_deref().unwrap_or("Bearer");
         if !kind.eq_ignore_ascii_case("bearer") || given.access_token.bearer().is_none() {
-            let detail = "it gave a token of a kind that we cannot use".to_owned();
-            return Err(TokenError::Failed(detail));
+            return Err(TokenError::Unusable);
         }
         let seconds = given.expires_in.and_then(|given| match given {
             Value::String(text) => text.parse().ok(),
@@ -203,7 +212,7 @@ impl TokenEndpoint<'_> {
         Ok((Tokens { access: given.access_token, refresh: given.refresh_token, life }, scopes))
     }
 
-    async fn post(&self, fields: &[(&str, &str)]) -> Result<Answer, String> {
+    async fn post(&self, fields: &[(&str, &str)]) -> Result<Answer, WebError> {
         let Client { id, secret, proof } = self.client;
         let secret = secret.as_ref().map(Token::reveal);
         let (more, user): (Vec<_>, _) = match (proof, secret) {

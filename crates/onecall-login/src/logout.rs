@@ -2,11 +2,11 @@
 
 use onecall_config::ServerConfig;
 
-use super::address;
-use super::error::LoginError;
-use super::site::Site;
-use super::token::TokenEndpoint;
-use super::web::Web;
+use crate::address;
+use crate::error::LoginError;
+use crate::site::Site;
+use crate::token::TokenEndpoint;
+use crate::web::Web;
 
 /// What came of the end of a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub async fn log_out(server: &ServerConfig) -> Result<LoggedOut, LoginError> {
     let refresh = tokens.refresh.as_ref().map(|token| (token, "refresh_token"));
     for (token, hint) in refresh.into_iter().chain(access) {
         if let Err(why) = endpoint.revoke(token, hint).await {
-            not_revoked = Some(why);
+            not_revoked = Some(why.to_string());
         }
     }
     Ok(LoggedOut::Forgotten { not_revoked })

@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use onecall_config::{OAuth, RemoteTransport};
 use onecall_core::ServerName;
-use onecall_core::text::shell_word;
+use onecall_core::text::{plain, shell_word};
 use reqwest::Url;
+use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
-use super::Token;
-use super::challenge::Challenge;
-use super::token::{TokenEndpoint, TokenError, Tokens};
-use super::vault::{Entry, Held, Slot, Stamp};
-use super::web::Web;
-use super::{address, scope};
-use crate::plain::plain;
-use crate::transport::http::HttpError;
+use crate::Token;
+use crate::challenge::Challenge;
+use crate::error::{AccessError, LoginError};
+use crate::token::{TokenEndpoint, TokenError, Tokens};
+use crate::vault::{Entry, Held, Slot, Stamp};
+use crate::web::Web;
+use crate::{address, scope};
 
 /// How often it is looked whether somebody has logged in.
 const LOOK: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ const HOLD_OFF: Duration = Duration::from_secs(10);
 const REMEMBERED: usize = 8;
 
 /// The login of one server.
-pub(crate) struct Login {
+pub struct Login {
     server: ServerName,
     settings: OAuth,
     web: Web,
@@ -42,6 +42,17 @@ pub(crate) struct Login {
     turn: tokio::sync::Mutex<()>,
     /// Whether a person has to log in.
     lost: watch::Sender<bool>,
+}
+
+/// Why a token could not be replaced.
+#[derive(Debug, Error)]
+enum RenewalError {
+    #[error(transparent)]
+    Login(#[from] LoginError),
+    #[error(transparent)]
+    NoTokens(#[from] TokenError),
+    #[error("it was broken off")]
+    BrokenOff,
 }
 
 /// What was found in the vault last.
@@ -57,6 +68,7 @@ struct Known {
 
 impl Login {
     /// The login of this server; `None` if it has none.
+    #[must_use]
     pub fn new(server: &ServerName, transport: &RemoteTransport) -> Option<Self> {
         let settings = transport.oauth.clone()?;
         let url = Url::parse(&transport.url).ok()?;
@@ -72,12 +84,16 @@ impl Login {
     }
 
     /// What to do about a login that is needed.
+    #[must_use]
     pub fn advice(&self) -> String {
         format!("needs login; run `onecall login {}`", shell_word(self.server.as_str()))
     }
 
     /// The token to use now; `None` if nobody has logged in.
-    pub async fn token(self: &Arc<Self>) -> Result<Option<Token>, HttpError> {
+    ///
+    /// # Errors
+    /// If the token has ended and cannot be replaced.
+    pub async fn token(self: &Arc<Self>) -> Result<Option<Token>, AccessError> {
         match self.at_hand() {
             Some(token) => Ok(Some(token)),
             None => self.renewed(None).await,
@@ -85,7 +101,13 @@ impl Login {
     }
 
     /// The token to use instead of one that the server has just refused, or of none.
-    pub async fn instead_of(self: &Arc<Self>, refused: Option<Token>) -> Result<Token, HttpError> {
+    ///
+    /// # Errors
+    /// If there is none.
+    pub async fn instead_of(
+        self: &Arc<Self>,
+        refused: Option<Token>,
+    ) -> Result<Token, AccessError> {
         let was_let_in = refused.is_some();
         match self.renewed(refused).await? {
             Some(token) => Ok(token),
@@ -98,19 +120,20 @@ impl Login {
     }
 
     /// A person has to log in.
-    pub fn needed(&self) -> HttpError {
-        HttpError::NeedsLogin { server: self.server.clone(), advice: self.advice() }
+    #[must_use]
+    pub fn needed(&self) -> AccessError {
+        AccessError::NeedsLogin { server: self.server.clone(), advice: self.advice() }
     }
 
     /// The token does not allow what was asked. What is missing is remembered for the
     /// next login.
-    pub async fn falls_short(&self, challenge: &Challenge) -> HttpError {
+    pub async fn falls_short(&self, challenge: &Challenge) -> AccessError {
         if let Err(error) = self.remember_wanted(&challenge.scopes).await {
             debug!(server = %self.server, "the missing scopes are not remembered: {error}");
         }
         let missing = plain(&challenge.scopes.join(" "), 300);
         let command = format!("onecall login {}", shell_word(self.server.as_str()));
-        HttpError::NeedsScope { missing, command }
+        AccessError::NeedsScope { missing, command }
     }
 
     /// Returns when a person has to log in before the server can be used.
@@ -133,6 +156,7 @@ impl Login {
     }
 
     /// What must not be shown, even if the server sends it back.
+    #[must_use]
     pub fn secrets(&self) -> Vec<Token> {
         self.known().seen.clone()
     }
@@ -149,24 +173,26 @@ impl Login {
 
     /// On a task of its own: whoever waits may go away, but a token that was handed
     /// out must be kept, because the one before is worth nothing then.
-    async fn renewed(self: &Arc<Self>, refused: Option<Token>) -> Result<Option<Token>, HttpError> {
+    async fn renewed(
+        self: &Arc<Self>,
+        refused: Option<Token>,
+    ) -> Result<Option<Token>, AccessError> {
         let login = Arc::clone(self);
         let renewal = tokio::spawn(async move { login.renew(refused).await });
-        let failed = |_| HttpError::NoToken { detail: "it was broken off".to_owned() };
-        renewal.await.map_err(failed)?.map_err(|detail| HttpError::NoToken { detail })
+        let renewed = renewal.await.unwrap_or(Err(RenewalError::BrokenOff));
+        renewed.map_err(|error| AccessError::NoToken { detail: error.to_string() })
     }
 
-    async fn renew(&self, refused: Option<Token>) -> Result<Option<Token>, String> {
+    async fn renew(&self, refused: Option<Token>) -> Result<Option<Token>, RenewalError> {
         let _turn = self.turn.lock().await;
         let Some(slot) = &self.slot else { return Ok(None) };
-        let shown = |error: super::LoginError| error.to_string();
-        let entry = self.look(slot).map_err(shown)?;
+        let entry = self.look(slot)?;
         if let Some(settled) = settled(entry.as_ref(), refused.as_ref()) {
             return Ok(settled);
         }
         // Another process may be about to do the same.
-        let held = slot.lock().await.map_err(shown)?;
-        let entry = self.look(slot).map_err(shown)?;
+        let held = slot.lock().await?;
+        let entry = self.look(slot)?;
         if let Some(settled) = settled(entry.as_ref(), refused.as_ref()) {
             return Ok(settled);
         }
@@ -181,12 +207,11 @@ impl Login {
         held: &Held<'_>,
         mut entry: Entry,
         refused: Option<Token>,
-    ) -> Result<Option<Token>, String> {
+    ) -> Result<Option<Token>, RenewalError> {
         let Some(old) = entry.tokens.take() else { return Ok(None) };
         let Some(price) = &old.refresh else { return Ok(None) };
         let client = entry.client(&self.settings);
-        let url = address::read(&entry.token_endpoint, self.web.server());
-        let url = &url.map_err(|error| error.to_string())?;
+        let url = &address::read(&entry.token_endpoint, self.web.server())?;
         let resource = entry.resource.as_str();
         let endpoint = TokenEndpoint { web: &self.web, url, client: &client, resource };
         let refreshed = endpoint.refresh(price).await;
@@ -205,26 +230,26 @@ impl Login {
                 self.remember(slot.stamp(), entry.tokens);
                 Ok(Some(token))
             }
-            Err(TokenError::Refused(detail)) => {
-                warn!(server = %self.server, "the login of the server has ended: {detail}");
+            Err(TokenError::Refused { words }) => {
+                warn!(server = %self.server, "the login of the server has ended: {words}");
                 if let Err(error) = held.write(&entry) {
                     debug!(server = %self.server, "that could not be noted: {error}");
                 }
                 self.remember(slot.stamp(), None);
                 Ok(None)
             }
-            Err(TokenError::Failed(detail)) => {
+            Err(error) => {
                 if refused.as_ref() == Some(&old.access) || !old.are_valid() {
-                    return Err(detail);
+                    return Err(error.into());
                 }
-                debug!(server = %self.server, "the token could not be replaced yet: {detail}");
+                debug!(server = %self.server, "the token could not be replaced yet: {error}");
                 self.known().hold_off = Some(Instant::now() + HOLD_OFF);
                 Ok(Some(old.access))
             }
         }
     }
 
-    async fn remember_wanted(&self, scopes: &[String]) -> Result<(), super::LoginError> {
+    async fn remember_wanted(&self, scopes: &[String]) -> Result<(), LoginError> {
         let Some(slot) = &self.slot else { return Ok(()) };
         let held = slot.lock().await?;
         if let Some(mut entry) = held.read()? {
@@ -237,7 +262,7 @@ impl Login {
 
     /// Reads the vault. A login of another authorization server than the configuration allows
     /// is none.
-    fn look(&self, slot: &Slot) -> Result<Option<Entry>, super::LoginError> {
+    fn look(&self, slot: &Slot) -> Result<Option<Entry>, LoginError> {
         // First: what changes meanwhile is noticed next time.
         let stamp = slot.stamp();
         let entry = slot.read()?.filter(|entry| entry.is_allowed(&self.settings));

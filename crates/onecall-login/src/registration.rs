@@ -1,21 +1,21 @@
 //! Who we are to an authorization server: registered by hand, or by ourselves.
 
 use onecall_config::OAuth;
+use onecall_core::text::plain;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::Token;
-use super::discovery::Discovery;
-use super::error::LoginError;
-use super::web::Web;
-use crate::plain::plain;
+use crate::Token;
+use crate::discovery::Discovery;
+use crate::error::LoginError;
+use crate::web::Web;
 
 /// How much of what an authorization server says is shown, in characters.
 const MAX_WORDS: usize = 200;
 
 /// Us, as an authorization server knows us.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Client {
+pub(crate) struct Client {
     pub id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<Token>,
@@ -25,7 +25,7 @@ pub(super) struct Client {
 /// How a client proves who it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Proof {
+pub(crate) enum Proof {
     /// Not at all: it is public.
     Nothing,
     /// With its secret in a header.
@@ -48,7 +48,7 @@ struct Refusal {
 }
 
 /// The client that the configuration names, or else a new one.
-pub(super) async fn client(
+pub(crate) async fn client(
     web: &Web,
     discovery: &Discovery,
     settings: &OAuth,
@@ -77,7 +77,8 @@ pub(super) async fn client(
         let issuer = discovery.shown_issuer();
         LoginError::NotRegistered { issuer, detail: plain(&detail, MAX_WORDS) }
     };
-    let answer = web.post_json(endpoint, request.to_string()).await.map_err(not_registered)?;
+    let answer = web.post_json(endpoint, request.to_string()).await;
+    let answer = answer.map_err(|error| not_registered(error.to_string()))?;
     let Some(given) = answer.json::<Registered>().filter(|_| answer.status.is_success()) else {
         return Err(not_registered(match answer.json::<Refusal>() {
             Some(Refusal { error, error_description: Some(words) }) => format!("{error}: {words}"),
@@ -95,7 +96,7 @@ pub(super) async fn client(
 }
 
 /// The client that the configuration names. `proofs` is what the token endpoint takes.
-pub(super) fn configured(settings: &OAuth, proofs: Option<&[String]>) -> Option<Client> {
+pub(crate) fn configured(settings: &OAuth, proofs: Option<&[String]>) -> Option<Client> {
     let id = settings.client_id.clone()?;
     let secret = settings.client_secret.as_ref().map(|secret| Token::new(secret.reveal()));
     let takes = |proof: &str| proofs.is_none_or(|proofs| proofs.iter().any(|it| it == proof));

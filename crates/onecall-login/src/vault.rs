@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onecall_config::{Directories, OAuth, check_own_file, check_own_folder};
+use onecall_core::Hasher;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 
-use super::Token;
-use super::discovery::is_same_issuer;
-use super::error::LoginError;
-use super::registration::Client;
-use super::token::Tokens;
+use crate::Token;
+use crate::discovery::is_same_issuer;
+use crate::error::LoginError;
+use crate::registration::Client;
+use crate::token::Tokens;
 
 /// How long another process may keep a login to itself: longer than it takes to get
 /// a new token.
@@ -35,7 +35,7 @@ const FILE_MODE: u32 = 0o600;
 
 /// What is kept of a login.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// The server that the tokens are for, and no other.
     pub server: String,
     pub resource: String,
@@ -75,7 +75,7 @@ impl Entry {
 
 /// The place of one login.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     file: PathBuf,
     lock: PathBuf,
     server: String,
@@ -83,7 +83,7 @@ pub(super) struct Slot {
 
 /// Tells one state of a login from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     inode: u64,
     changed: (i64, i64),
 }
@@ -98,11 +98,11 @@ impl Slot {
 
     fn below(state: &Path, server: &Url, client_id: Option<&str>) -> Self {
         let folder = state.join("onecall").join("logins");
-        let mut hash = Sha256::new();
-        hash.update(server.as_str());
-        hash.update([0]);
-        hash.update(client_id.unwrap_or_default());
-        let name: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut hasher = Hasher::default();
+        hasher.add(server.as_str());
+        hasher.add([0]);
+        hasher.add(client_id.unwrap_or_default());
+        let name = hasher.finish();
         Self {
             file: folder.join(format!("{name}.json")),
             lock: folder.join(format!("{name}.lock")),
@@ -184,7 +184,7 @@ impl Slot {
 }
 
 /// A login that no other process changes.
-pub(super) struct Held<'a> {
+pub(crate) struct Held<'a> {
     slot: &'a Slot,
     /// Let go of when it is closed.
     _lock: File,
@@ -224,7 +224,7 @@ impl Held<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::http::oauth::registration::Proof;
+    use crate::registration::Proof;
 
     fn slot(state: &Path, server: &str, client: Option<&str>) -> Slot {
         Slot::below(state, &Url::parse(server).unwrap(), client)

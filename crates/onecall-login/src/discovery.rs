@@ -2,23 +2,24 @@
 //! describes itself. Servers of the revision 2025-03-26 name nobody; they are their
 //! own, with endpoints at fixed places if they do not describe themselves either.
 
-use reqwest::Url;
+use onecall_core::text::plain;
+use reqwest::{StatusCode, Url};
 use serde::Deserialize;
+use thiserror::Error;
 
-use super::address;
-use super::challenge::Challenge;
-use super::error::LoginError;
-use super::scope;
-use super::web::Web;
-use crate::plain::plain;
-use crate::transport::http::endpoint::shown_origin;
+use crate::address;
+use crate::challenge::Challenge;
+use crate::error::LoginError;
+use crate::http::shown_origin;
+use crate::scope;
+use crate::web::{Web, WebError};
 
 /// How much of a name that others gave is shown.
 const MAX_SHOWN: usize = 200;
 
 /// What is known about where to log in.
 #[derive(Debug)]
-pub(super) struct Discovery {
+pub(crate) struct Discovery {
     /// What tokens are to be for.
     pub resource: String,
     /// What the authorization server calls itself, where it does.
@@ -97,7 +98,7 @@ struct IssuerMetadata {
 
 /// Finds out where to log in. `challenge` is what the server said when it refused us, and
 /// `configured` the only authorization server that the configuration allows, if it names one.
-pub(super) async fn discover(
+pub(crate) async fn discover(
     web: &Web,
     challenge: &Challenge,
     configured: Option<&str>,
@@ -128,12 +129,12 @@ pub(super) async fn discover(
     let url = address::read(issuer, server)?;
     let found = issuer_metadata(web, &documents(&url))
         .await
-        .map_err(|detail| LoginError::NoMetadata { issuer: plain(issuer, MAX_SHOWN), detail })?;
+        .map_err(|error| no_metadata(plain(issuer, MAX_SHOWN), &error))?;
     checked(found, issuer, resource, scopes, server)
 }
 
 /// Whether two names are of the same authorization server.
-pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
+pub(crate) fn is_same_issuer(one: &str, other: &str) -> bool {
     one.trim_end_matches('/') == other.trim_end_matches('/')
 }
 
@@ -149,21 +150,19 @@ async fn resource_metadata(
     }
     places.push(address::well_known(server, "oauth-protected-resource"));
     places.push(address::at_origin(server, "/.well-known/oauth-protected-resource"));
-    let mut why = String::new();
+    let mut why = NoDocument::NoPlace;
     for place in &places {
-        match web.get(place).await {
+        why = match web.get(place).await {
             Ok(answer) => match answer.json().filter(|_| answer.status.is_success()) {
                 Some(found) => return Ok(Some(found)),
-                None => {
-                    why = format!("{} answers {}", plain(place.as_str(), MAX_SHOWN), answer.status)
-                }
+                None => NoDocument::at(place.as_str(), answer.status),
             },
-            Err(error) => why = error,
+            Err(error) => error.into(),
         }
     }
     // Whoever says that there is a description is no server of the time before.
     match challenge.resource_metadata {
-        Some(_) => Err(LoginError::NoMetadata { issuer: shown_origin(server), detail: why }),
+        Some(_) => Err(no_metadata(shown_origin(server), &why)),
         None => Ok(None),
     }
 }
@@ -211,19 +210,42 @@ fn documents(issuer: &Url) -> Vec<Url> {
     places
 }
 
-async fn issuer_metadata(web: &Web, places: &[Url]) -> Result<IssuerMetadata, String> {
-    let mut why = String::new();
+async fn issuer_metadata(web: &Web, places: &[Url]) -> Result<IssuerMetadata, NoDocument> {
+    let mut why = NoDocument::NoPlace;
     for place in places {
         why = match web.get(place).await {
             Ok(answer) if answer.status.is_success() => match answer.json() {
                 Some(found) => return Ok(found),
-                None => format!("{} answers with something else", plain(place.path(), MAX_SHOWN)),
+                None => NoDocument::Unreadable { place: plain(place.path(), MAX_SHOWN) },
             },
-            Ok(answer) => format!("{} answers {}", plain(place.path(), MAX_SHOWN), answer.status),
-            Err(error) => error,
+            Ok(answer) => NoDocument::at(place.path(), answer.status),
+            Err(error) => error.into(),
         };
     }
     Err(why)
+}
+
+/// Why the last place where a document could be has none.
+#[derive(Debug, Error)]
+enum NoDocument {
+    #[error("there is no place to look for it")]
+    NoPlace,
+    #[error("{place} answers {status}")]
+    Refused { place: String, status: StatusCode },
+    #[error("{place} answers with something else")]
+    Unreadable { place: String },
+    #[error(transparent)]
+    Unanswered(#[from] WebError),
+}
+
+impl NoDocument {
+    fn at(place: &str, status: StatusCode) -> Self {
+        Self::Refused { place: plain(place, MAX_SHOWN), status }
+    }
+}
+
+fn no_metadata(issuer: String, why: &NoDocument) -> LoginError {
+    LoginError::NoMetadata { issuer, detail: why.to_string() }
 }
 
 /// Reads the metadata that were found where `issuer` would describe itself.

@@ -1,20 +1,21 @@
 //! Which addresses tokens and codes may go to.
 
+use onecall_core::text::plain;
 use reqwest::Url;
 
-use super::error::LoginError;
-use crate::transport::http::endpoint::{is_loopback, shown_origin};
+use crate::error::LoginError;
+use crate::http::{is_loopback, shown_origin};
 
 /// Reads an address that `server` told us about. What is secret goes over TLS only;
 /// plain HTTP is for servers on this machine, which may not send us anywhere else.
-pub(super) fn read(text: &str, server: &Url) -> Result<Url, LoginError> {
+pub(crate) fn read(text: &str, server: &Url) -> Result<Url, LoginError> {
     let url = Url::parse(text).map_err(|_| LoginError::NoAddress { text: shown(text) })?;
     check(&url, server)?;
     Ok(url)
 }
 
-/// The same for an address that is one already.
-pub(super) fn check(url: &Url, server: &Url) -> Result<(), LoginError> {
+/// Checks whether tokens may go to `url` for the sake of `server`, by the rule of [`read`].
+pub(crate) fn check(url: &Url, server: &Url) -> Result<(), LoginError> {
     let is_here = is_loopback(url) && is_loopback(server);
     match url.scheme() {
         "https" => Ok(()),
@@ -26,7 +27,7 @@ pub(super) fn check(url: &Url, server: &Url) -> Result<(), LoginError> {
 
 /// The server as the tokens for it name it: without a query, a fragment and a lone
 /// slash.
-pub(super) fn resource(server: &Url) -> String {
+pub(crate) fn resource(server: &Url) -> String {
     let mut resource = server.clone();
     resource.set_query(None);
     resource.set_fragment(None);
@@ -38,7 +39,7 @@ pub(super) fn resource(server: &Url) -> String {
 }
 
 /// Whether `server` is `resource`, or a part of it.
-pub(super) fn is_within(server: &Url, resource: &str) -> bool {
+pub(crate) fn is_within(server: &Url, resource: &str) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
     let path = resource.path().trim_end_matches('/');
     let rest = server.path().strip_prefix(path);
@@ -47,13 +48,13 @@ pub(super) fn is_within(server: &Url, resource: &str) -> bool {
 }
 
 /// The address of a document about `url`, with `url`'s own path behind its name.
-pub(super) fn well_known(url: &Url, name: &str) -> Url {
+pub(crate) fn well_known(url: &Url, name: &str) -> Url {
     let path = url.path().trim_end_matches('/').to_owned();
     at_origin(url, &format!("/.well-known/{name}{path}"))
 }
 
 /// Another path of the same origin.
-pub(super) fn at_origin(url: &Url, path: &str) -> Url {
+pub(crate) fn at_origin(url: &Url, path: &str) -> Url {
     let mut address = url.clone();
     address.set_path(path);
     address.set_query(None);
@@ -62,7 +63,7 @@ pub(super) fn at_origin(url: &Url, path: &str) -> Url {
 }
 
 fn shown(text: &str) -> String {
-    crate::plain::plain(text, 100)
+    plain(text, 100)
 }
 
 #[cfg(test)]

@@ -1,11 +1,45 @@
-//! Why nobody was logged in. Nothing in it is secret, and what others said in it is
-//! short and safe to show.
+//! Why nobody was logged in, and why a request has no token. Nothing in these errors is secret, and
+//! what others said in them is short and safe to show.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use onecall_core::ServerName;
 use thiserror::Error;
+
+/// Why a request cannot be made with a login. It concerns no other request.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum AccessError {
+    /// A person has to log in.
+    #[error("server '{server}' {advice}")]
+    NeedsLogin {
+        /// The server.
+        server: ServerName,
+        /// What to do.
+        advice: String,
+    },
+    /// A person has to log in again, with more rights.
+    #[error(
+        "the login does not allow this{}; run `{command}` to log in again with it",
+        scopes(missing)
+    )]
+    NeedsScope {
+        /// The scopes that the token lacks, as far as the server names them.
+        missing: String,
+        /// The command that asks for them.
+        command: String,
+    },
+    /// The token has ended, and a new one could not be had; nothing was sent.
+    #[error("the request was not sent, because the token for it could not be replaced: {detail}")]
+    NoToken {
+        /// What happened.
+        detail: String,
+    },
+}
+
+fn scopes(missing: &str) -> String {
+    if missing.is_empty() { String::new() } else { format!(" (missing scope: {missing})") }
+}
 
 /// Why a login, or the end of one, did not work out.
 #[derive(Debug, Error)]

@@ -6,10 +6,12 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use serde::de::DeserializeOwned;
+use thiserror::Error;
 use tokio::time::timeout;
 
-use super::address;
-use crate::transport::http::endpoint::{client, innermost, shown_origin};
+use crate::address;
+use crate::error::LoginError;
+use crate::http::{cause, client, shown_origin};
 
 /// How long one question may take.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -25,13 +27,28 @@ const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlen
 
 /// Asks on behalf of one server.
 #[derive(Clone, Debug)]
-pub(super) struct Web {
+pub(crate) struct Web {
     /// Decides which addresses are safe to ask.
     server: Url,
 }
 
+/// Why there is no answer at all.
+#[derive(Debug, Error)]
+pub(crate) enum WebError {
+    #[error(transparent)]
+    NotSafe(#[from] LoginError),
+    #[error("{origin}: {cause}")]
+    NoExchange { origin: String, cause: String },
+    #[error("{origin} redirects too often")]
+    TooManyRedirections { origin: String },
+    #[error("{origin} answered with more than {MAX_BODY} bytes")]
+    TooLarge { origin: String },
+    #[error("no answer from {origin} within {LIMIT:?}")]
+    TimedOut { origin: String },
+}
+
 /// An answer, whatever it says.
-pub(super) struct Answer {
+pub(crate) struct Answer {
     pub status: StatusCode,
     location: Option<Url>,
     body: Vec<u8>,
@@ -54,8 +71,8 @@ impl Web {
         &self.server
     }
 
-    /// Fetches a document. An error is why there is no answer at all.
-    pub async fn get(&self, url: &Url) -> Result<Answer, String> {
+    /// Fetches a document.
+    pub async fn get(&self, url: &Url) -> Result<Answer, WebError> {
         let mut url = url.clone();
         for _ in 0..=MAX_HOPS {
             let answer = self.ask(&url, |client| client.get(url.clone())).await?;
@@ -64,7 +81,7 @@ impl Web {
                 _ => return Ok(answer),
             }
         }
-        Err(format!("{} redirects too often", shown_origin(&url)))
+        Err(WebError::TooManyRedirections { origin: shown_origin(&url) })
     }
 
     /// Sends a form. Redirections are not followed: it holds secrets.
@@ -73,7 +90,7 @@ impl Web {
         url: &Url,
         fields: &[(&str, &str)],
         user: Option<(&str, &str)>,
-    ) -> Result<Answer, String> {
+    ) -> Result<Answer, WebError> {
         self.ask(url, |client| {
             let request = client.post(url.clone()).header(CONTENT_TYPE, FORM).body(form(fields));
             match user {
@@ -88,7 +105,7 @@ impl Web {
     }
 
     /// Sends a document.
-    pub async fn post_json(&self, url: &Url, body: String) -> Result<Answer, String> {
+    pub async fn post_json(&self, url: &Url, body: String) -> Result<Answer, WebError> {
         self.ask(url, |client| client.post(url.clone()).header(CONTENT_TYPE, JSON).body(body)).await
     }
 
@@ -96,28 +113,31 @@ impl Web {
         &self,
         url: &Url,
         request: impl FnOnce(&Client) -> RequestBuilder,
-    ) -> Result<Answer, String> {
+    ) -> Result<Answer, WebError> {
         let origin = shown_origin(url);
-        let failed = |error: &reqwest::Error| format!("{origin}: {}", innermost(error));
-        address::check(url, &self.server).map_err(|error| error.to_string())?;
-        let client = client(url).map_err(|error| failed(&error))?;
+        let failed = |error: reqwest::Error| WebError::NoExchange {
+            origin: origin.clone(),
+            cause: cause(&error),
+        };
+        address::check(url, &self.server)?;
+        let client = client(url).map_err(failed)?;
         let exchange = async {
             let sent = request(&client).header(ACCEPT, JSON).send().await;
-            let mut response = sent.map_err(|error| failed(&error))?;
+            let mut response = sent.map_err(failed)?;
             let location = response.headers().get(LOCATION).and_then(|it| it.to_str().ok());
             let location = location.filter(|_| response.status().is_redirection());
             let location = location.and_then(|location| url.join(location).ok());
             let mut answer = Answer { status: response.status(), location, body: Vec::new() };
-            while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
+            while let Some(chunk) = response.chunk().await.map_err(failed)? {
                 if answer.body.len() + chunk.len() > MAX_BODY {
-                    return Err(format!("{origin} answered with more than {MAX_BODY} bytes"));
+                    return Err(WebError::TooLarge { origin: origin.clone() });
                 }
                 answer.body.extend_from_slice(&chunk);
             }
             Ok(answer)
         };
         let in_time = timeout(LIMIT, exchange).await;
-        in_time.unwrap_or_else(|_| Err(format!("no answer from {origin} within {LIMIT:?}")))
+        in_time.unwrap_or_else(|_| Err(WebError::TimedOut { origin: origin.clone() }))
     }
 }
 

@@ -10,8 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::error::LoginError;
-use super::{Token, secrecy};
+use crate::error::LoginError;
+use crate::{Token, secrecy};
 
 const PATH: &str = "/callback";
 
@@ -29,14 +29,14 @@ const FAILED: &str = "The login did not work. The terminal says why; you can clo
 const NOT_OURS: &str = "This does not belong to the login that is under way.";
 const ELSEWHERE: &str = "There is nothing here.";
 
-pub(super) struct Listener {
+pub(crate) struct Listener {
     listener: TcpListener,
     redirect: String,
 }
 
 /// What an authorization server lets the browser tell us.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(crate) struct Told {
     pub state: String,
     pub code: Option<Token>,
     pub issuer: Option<String>,
@@ -45,7 +45,7 @@ pub(super) struct Told {
 }
 
 /// A browser that waits for a page.
-pub(super) struct Browser(TcpStream);
+pub(crate) struct Browser(TcpStream);
 
 impl Listener {
     /// Listens on this port of the loopback, or on any.

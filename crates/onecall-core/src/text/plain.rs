@@ -1,10 +1,11 @@
-//! A line of a server for logs, messages and progress reports.
+//! A short text of a server as one line, for logs, messages and progress reports.
 
-use onecall_core::text::{marked, push_code};
+use super::{marked, push_code};
 
 /// Copies at most `limit` characters of `text` as one line. Colour sequences vanish, every
-/// other character that cannot be seen is written as its code: see [`onecall_core::text`].
-pub(crate) fn plain(text: &str, limit: usize) -> String {
+/// other character that cannot be seen is written as its code: see [`marked`].
+#[must_use]
+pub fn plain(text: &str, limit: usize) -> String {
     let mut safe = String::with_capacity(text.len().min(limit));
     let mut kept = 0;
     let mut rest = marked(text).peekable();

@@ -1,23 +1,28 @@
 //! One login from beginning to end: find out where, send the person there, hear the
 //! answer, get the tokens and keep them.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use onecall_config::{OAuth, ServerConfig};
+use onecall_core::ServerName;
+use onecall_core::text::plain;
 use reqwest::Url;
 use tokio::time::timeout;
 
-use super::callback::{Listener, Told};
-use super::challenge::Challenge;
-use super::discovery::{Discovery, discover};
-use super::error::LoginError;
-use super::registration::{self, Client};
-use super::site::Site;
-use super::token::{TokenEndpoint, TokenError};
-use super::vault::Entry;
-use super::web::Web;
-use super::{Token, address, scope, secrecy};
-use crate::plain::plain;
+use crate::callback::{Listener, Told};
+use crate::challenge::{Challenge, Wanted};
+use crate::discovery::{Discovery, discover};
+use crate::error::LoginError;
+use crate::registration::{self, Client};
+use crate::site::Site;
+use crate::token::TokenEndpoint;
+use crate::vault::Entry;
+use crate::web::Web;
+use crate::{Token, address, scope, secrecy};
+
+/// How long the server may take to say what it wants.
+const ASKING: Duration = Duration::from_secs(20);
 
 /// How much of what others say is shown, in characters.
 const MAX_WORDS: usize = 200;
@@ -52,15 +57,20 @@ pub struct PendingLogin<'a> {
 }
 
 impl<'a> PendingLogin<'a> {
-    /// Finds out where to log in to `server`.
+    /// Finds out where to log in to `server`. `asked` is what the server says when it is asked
+    /// without a token, and `None` if it lets everybody in; the server is asked only after its entry
+    /// in the configuration was found to be one that has logins.
     ///
     /// # Errors
     /// If that cannot be known, or is not safe.
-    pub async fn prepare(server: &'a ServerConfig) -> Result<Self, LoginError> {
+    pub async fn prepare<E: Display>(
+        server: &'a ServerConfig,
+        asked: impl Future<Output = Result<Option<Wanted>, E>>,
+    ) -> Result<Self, LoginError> {
         let site = Site::of(server)?;
         let web = Web::new(&site.url);
         address::check(&site.url, &site.url)?;
-        let challenge = site.challenge().await?;
+        let challenge = challenge(site.name, asked).await?;
         let asked = challenge.clone().unwrap_or_default();
         let discovery = discover(&web, &asked, site.settings.issuer.as_deref()).await?;
         if challenge.is_none() && discovery.is_guess {
@@ -141,9 +151,9 @@ impl<'a> PendingLogin<'a> {
         let (url, resource) = (&discovery.token, discovery.resource.as_str());
         let endpoint = TokenEndpoint { web, url, client: &client, resource };
         let exchanged = endpoint.exchange(&code, verifier, redirect).await;
-        let (tokens, granted) = exchanged.map_err(|error| {
-            let (TokenError::Refused(detail) | TokenError::Failed(detail)) = error;
-            LoginError::NoToken { issuer: discovery.shown_issuer(), detail }
+        let (tokens, granted) = exchanged.map_err(|error| LoginError::NoToken {
+            issuer: discovery.shown_issuer(),
+            detail: error.to_string(),
         })?;
         let scopes = granted.unwrap_or_else(|| self.scopes.clone());
         let granted = Granted { scopes: scopes.clone(), renews_itself: tokens.refresh.is_some() };
@@ -163,6 +173,23 @@ impl<'a> PendingLogin<'a> {
         };
         site.slot.lock().await?.write(&entry)?;
         Ok(granted)
+    }
+}
+
+/// What a server wants of those who log in; `None` if it lets everybody in.
+async fn challenge<E: Display>(
+    server: &ServerName,
+    asked: impl Future<Output = Result<Option<Wanted>, E>>,
+) -> Result<Option<Challenge>, LoginError> {
+    let not_reached = |detail: String| LoginError::NotReached { server: server.clone(), detail };
+    let Ok(wanted) = timeout(ASKING, asked).await else {
+        return Err(not_reached(format!("no answer within {}s", ASKING.as_secs())));
+    };
+    match wanted.map_err(|error| not_reached(error.to_string()))? {
+        Some(Wanted::Other) => Err(not_reached(
+            "it wants something else than a token; see 'headers' in its entry".to_owned(),
+        )),
+        wanted => Ok(wanted.and_then(Wanted::into_challenge)),
     }
 }
 
