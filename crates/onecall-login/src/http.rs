@@ -2,12 +2,12 @@
 //! and failures in messages: no path, no query, no password.
 
 use std::error::Error as _;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use onecall_core::text::plain;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Url};
+use url::Host;
 
 /// How long a connection may take, TLS included.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -55,10 +55,11 @@ pub fn client_builder(url: &Url) -> ClientBuilder {
 
 /// Whether an address is on this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    match host.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
     }
 }
 

@@ -1,13 +1,14 @@
 //! Keeps the connections of a server that a plan brought along where the configuration lets them
 //! go. What a name leads to is decided for each connection anew.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use onecall_config::ProxyPolicy;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{ClientBuilder, Url};
 use thiserror::Error;
+use url::Host;
 
 /// The server is at an address that the configuration does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -30,10 +31,14 @@ pub(crate) fn confine(
     url: &Url,
     policy: &Arc<ProxyPolicy>,
 ) -> Result<ClientBuilder, NotAllowed> {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
     let port = url.port_or_known_default().ok_or(NotAllowed)?;
+    let (host, address): (_, Option<IpAddr>) = match url.host().ok_or(NotAllowed)? {
+        Host::Domain(name) => (name.to_owned(), None),
+        Host::Ipv4(address) => (address.to_string(), Some(address.into())),
+        Host::Ipv6(address) => (address.to_string(), Some(address.into())),
+    };
     // An address is not looked up.
-    if let Ok(address) = host.parse()
+    if let Some(address) = address
         && !policy.permits_address(&host, SocketAddr::new(address, port))
     {
         return Err(NotAllowed);
