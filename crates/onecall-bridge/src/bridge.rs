@@ -17,7 +17,7 @@ use crate::local::LocalTools;
 use crate::protocol::audience::Audience;
 use crate::protocol::face::ToolFace;
 use crate::setting::Setting;
-use crate::supervision::fleet::{Fleet, FleetChange, Yard};
+use crate::supervision::fleet::{Fleet, FleetChange, LaunchContext};
 use crate::supervision::guard::Guard;
 use crate::supervision::pins::Quarantined;
 use crate::supervision::server::{CallError, Server};
@@ -34,7 +34,7 @@ const MAX_POSITIONS: usize = 32;
 pub struct Bridge {
     snapshot: Arc<watch::Sender<Snapshot>>,
     /// `None` once everything is to stop.
-    yard: Mutex<Option<Yard>>,
+    launch_context: Mutex<Option<LaunchContext>>,
     setting: Setting,
     stop: watch::Sender<bool>,
     /// Closed when every server is gone.
@@ -88,9 +88,15 @@ impl Bridge {
         let (held, running) = watch::channel(());
         let snapshot = Arc::new(watch::Sender::new(Snapshot::default()));
         tokio::spawn(snapshot::keep(Arc::clone(&changed), Arc::clone(&snapshot), stopping.clone()));
-        let yard =
-            Yard { guard, changed, running: Arc::new(held), stopping, setting: setting.clone() };
-        let bridge = Self { snapshot, yard: Mutex::new(Some(yard)), setting, stop, running };
+        let context = LaunchContext {
+            guard,
+            changed,
+            running: Arc::new(held),
+            stopping,
+            setting: setting.clone(),
+        };
+        let bridge =
+            Self { snapshot, launch_context: Mutex::new(Some(context)), setting, stop, running };
         bridge.reconfigure(servers, local);
         Arc::new(bridge)
     }
@@ -99,10 +105,10 @@ impl Bridge {
     /// same go on undisturbed, but look at their pins again. Must be called inside a
     /// tokio runtime.
     pub fn reconfigure(&self, servers: Vec<ServerConfig>, local: Vec<LocalTool>) -> FleetChange {
-        let yard = self.yard();
-        let Some(yard) = &*yard else { return FleetChange::default() };
+        let context = self.launch_context();
+        let Some(context) = &*context else { return FleetChange::default() };
         let old = self.fleet();
-        let (fleet, change) = old.next(servers, local, yard);
+        let (fleet, change) = old.next(servers, local, context);
         fleet.servers().for_each(|server| server.look_at_pins());
         // At once, so that no call looks for a server in a fleet that is no more.
         let before = self.known();
@@ -243,7 +249,7 @@ impl Bridge {
 
     fn stop(&self) {
         // Dropped, so that only the servers' own tasks hold on to it.
-        self.yard().take();
+        self.launch_context().take();
         self.fleet().stop();
         self.stop.send_replace(true);
     }
@@ -317,8 +323,8 @@ impl Bridge {
         Arc::clone(&self.snapshot.borrow().fleet)
     }
 
-    fn yard(&self) -> MutexGuard<'_, Option<Yard>> {
-        self.yard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn launch_context(&self) -> MutexGuard<'_, Option<LaunchContext>> {
+        self.launch_context.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -392,7 +398,7 @@ impl CallHandler for Bridge {
                 }
                 Found::Local(spec, local) => {
                     let value = local.call(&spec, &call.arguments, call.form).await;
-                    value.map_err(|message| ToolError::failed(&call.name, message))
+                    value.map_err(|error| ToolError::failed(&call.name, error.to_string()))
                 }
                 Found::Quarantined(tool) => Err(quarantined(&call.name, &tool)),
             };

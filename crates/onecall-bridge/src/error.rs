@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_login::AccessError;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::supervision::status::Trouble;
@@ -47,8 +49,8 @@ pub(crate) enum StartError {
     Ended { ending: String, last_words: String },
     #[error("'{method}' failed: {source}")]
     Request { method: &'static str, source: RequestError },
-    #[error("its answer to '{method}' is not valid: {detail}")]
-    InvalidAnswer { method: &'static str, detail: String },
+    #[error("its answer to '{method}' is not valid: {source}")]
+    InvalidAnswer { method: &'static str, source: AnswerError },
 }
 
 impl StartError {
@@ -134,6 +136,27 @@ impl StartError {
             }
             _ => false,
         }
+    }
+}
+
+/// What is wrong with an answer to one of our first requests.
+#[derive(Debug, Error)]
+pub(crate) enum AnswerError {
+    #[error("it is not an object")]
+    NoObject,
+    #[error(transparent)]
+    Unreadable(#[from] serde_json::Error),
+    #[error("it supports no protocol revision that we know")]
+    UnknownRevisions,
+}
+
+impl AnswerError {
+    /// Reads an object. Serde alone would take an array for its fields in order.
+    pub fn read_object<'a, T: Deserialize<'a>>(json: &'a RawValue) -> Result<T, Self> {
+        if !json.get().starts_with('{') {
+            return Err(Self::NoObject);
+        }
+        Ok(serde_json::from_str(json.get())?)
     }
 }
 

@@ -18,6 +18,7 @@ pub use bridge::Bridge;
 pub use protocol::audience::Audience;
 pub use protocol::face::ToolFace;
 pub use protocol::handshake::KNOWN_VERSIONS as KNOWN_PROTOCOLS;
+pub use protocol::offering::OfferingError;
 pub use setting::Setting;
 pub use supervision::admitted::{AdmittedTools, local_definitions};
 pub use supervision::demand::ServerStart;

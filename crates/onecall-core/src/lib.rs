@@ -19,6 +19,7 @@ mod decision;
 mod digest;
 mod error;
 mod host;
+pub mod lines;
 mod name;
 pub mod nearest;
 mod nonfinite;

@@ -19,10 +19,24 @@ use onecall_catalog::ToolDefinition;
 use onecall_config::{LocalTool, LocalWork};
 use onecall_core::{AnswerForm, ToolName, ToolSpec, ToolValue};
 use serde_json::value::RawValue;
+use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::supervision::guard::Guard;
 use crate::supervision::status::{ServerState, ServerStatus};
+
+/// Why a call of a local tool has no value. The display text is what the program reads.
+#[derive(Debug, Error)]
+pub(crate) enum LocalError {
+    #[error("there is no such local tool")]
+    Unknown,
+    #[error("onecall is stopping")]
+    Stopping,
+    #[error(transparent)]
+    Command(#[from] command::CommandError),
+    #[error(transparent)]
+    Files(#[from] files::FilesError),
+}
 
 /// All local tools.
 pub(crate) struct LocalTools {
@@ -74,30 +88,32 @@ impl LocalTools {
         self.definitions.iter().filter_map(problem).collect()
     }
 
-    /// Calls one of them; an error is what the program reads.
+    /// Calls one of them.
     pub async fn call(
         &self,
         spec: &ToolSpec,
         arguments: &RawValue,
         form: AnswerForm,
-    ) -> Result<ToolValue, String> {
+    ) -> Result<ToolValue, LocalError> {
         let Some(tool) = self.tools.get(&spec.tool) else {
-            return Err("there is no such local tool".to_owned());
+            return Err(LocalError::Unknown);
         };
         let mut stopping = self.stopping.clone();
         let work = async {
             match &tool.work {
                 LocalWork::Command(command) => {
-                    command::call(tool, command, arguments, self.guard.clone()).await
+                    let guard = self.guard.clone();
+                    Ok(command::call(tool, command, arguments, guard).await?)
                 }
-                LocalWork::Files(files) => files::call(files, arguments).await,
+                LocalWork::Files(files) => Ok(files::call(files, arguments).await?),
             }
         };
-        let value = tokio::select! {
-            value = work => value?,
+        let value: Result<_, LocalError> = tokio::select! {
+            value = work => value,
             // An error means that nobody is left who could say so.
-            _ = stopping.wait_for(|stop| *stop) => return Err("onecall is stopping".to_owned()),
+            _ = stopping.wait_for(|stop| *stop) => return Err(LocalError::Stopping),
         };
+        let value = value?;
         Ok(match form {
             AnswerForm::Value => value,
             AnswerForm::Whole | AnswerForm::Untouched => {

@@ -4,15 +4,13 @@
 use onecall_core::ServerName;
 use onecall_core::text::plain;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use tracing::{debug, warn};
 
-use crate::error::{METHOD_NOT_FOUND, RequestError, StartError};
+use crate::error::{AnswerError, METHOD_NOT_FOUND, RequestError, StartError};
 use crate::protocol::listing::{self, Listed};
+use crate::protocol::peer::Peer;
 use crate::protocol::request::{Era, Request, STATELESS_VERSION};
-use crate::protocol::rpc::Peer;
 
 /// Revisions whose tools all work the way we expect.
 pub const KNOWN_VERSIONS: [&str; 5] =
@@ -120,32 +118,31 @@ async fn initialize(peer: &Peer) -> Result<InitializeResult, StartError> {
     let capabilities = peer.audience().abilities().await.to_json();
     let request = Request::Initialize { capabilities: &capabilities };
     let method = request.method();
-    let answer = peer.request(request, None, read::<InitializeResult>).await;
+    let answer = peer
+        .request(request, None, |result| AnswerError::read_object::<InitializeResult>(result))
+        .await;
     answer
         .map_err(|source| StartError::Request { method, source })?
-        .map_err(|detail| StartError::InvalidAnswer { method, detail })
+        .map_err(|source| StartError::InvalidAnswer { method, source })
 }
 
 /// Asks a server without a handshake what it can do.
 async fn discover(peer: &Peer) -> Result<InitializeResult, StartError> {
     let method = Request::Discover.method();
-    let answer = peer.request(Request::Discover, None, read::<DiscoverResult>).await;
-    let invalid = |detail| StartError::InvalidAnswer { method, detail };
+    let answer = peer
+        .request(Request::Discover, None, |result| {
+            AnswerError::read_object::<DiscoverResult>(result)
+        })
+        .await;
+    let invalid = |source| StartError::InvalidAnswer { method, source };
     let result =
         answer.map_err(|source| StartError::Request { method, source })?.map_err(invalid)?;
     if !result.supported_versions.iter().any(|version| version == STATELESS_VERSION) {
-        return Err(invalid("it supports no protocol revision that we know".to_owned()));
+        return Err(invalid(AnswerError::UnknownRevisions));
     }
     Ok(InitializeResult {
         protocol_version: STATELESS_VERSION.to_owned(),
         capabilities: result.capabilities,
         server_info: result.meta.server_info,
     })
-}
-
-fn read<T: DeserializeOwned>(result: &RawValue) -> Result<T, String> {
-    if !result.get().starts_with('{') {
-        return Err("it is not an object".to_owned());
-    }
-    serde_json::from_str(result.get()).map_err(|error| error.to_string())
 }

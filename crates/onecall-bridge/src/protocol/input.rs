@@ -3,10 +3,12 @@
 
 use std::borrow::Cow;
 
+use onecall_core::text::plain;
 use onecall_core::{Caller, Refusal, ServerName, Subject};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use crate::protocol::question;
 
@@ -15,6 +17,24 @@ pub(crate) const MAX_ROUNDS: usize = 10;
 
 /// Questions of one round.
 const MAX_QUESTIONS: usize = 16;
+
+/// Why a call that a server has questions about cannot go on. The display text is what the program
+/// reads.
+#[derive(Debug, Error)]
+pub(crate) enum InputError {
+    #[error("the tool asks more than {MAX_QUESTIONS} questions at once")]
+    TooManyQuestions,
+    #[error("the tool asked for input more than {MAX_ROUNDS} times")]
+    TooManyRounds,
+    #[error("the tool asks for input in a way that is not valid: {0}")]
+    Unreadable(serde_json::Error),
+    #[error("the tool asks for '{method}', which no client can answer")]
+    UnknownQuestion { method: String },
+    #[error("the tool asks for more input ('{method}'): {refusal}")]
+    Refused { method: String, refusal: Refusal },
+    #[error(transparent)]
+    NoJson(#[from] serde_json::Error),
+}
 
 /// What a server wants before it goes on with a call.
 #[derive(Debug)]
@@ -70,20 +90,16 @@ impl InputRequired {
         self,
         server: &ServerName,
         caller: Option<&Caller>,
-    ) -> Result<Input, String> {
+    ) -> Result<Input, InputError> {
         if self.requests.len() > MAX_QUESTIONS {
-            return Err(format!("the tool asks more than {MAX_QUESTIONS} questions at once"));
+            return Err(InputError::TooManyQuestions);
         }
         let mut responses = Map::new();
         for (key, request) in self.requests {
             let answer = ask(server, caller, &request).await?;
-            let answer = serde_json::from_str(answer.get()).map_err(|error| error.to_string())?;
-            responses.insert(key, answer);
+            responses.insert(key, serde_json::from_str(answer.get())?);
         }
-        let responses = (!responses.is_empty())
-            .then(|| to_raw_value(&responses))
-            .transpose()
-            .map_err(|error| error.to_string())?;
+        let responses = (!responses.is_empty()).then(|| to_raw_value(&responses)).transpose()?;
         Ok(Input { responses, state: self.state })
     }
 }
@@ -92,23 +108,22 @@ async fn ask(
     server: &ServerName,
     caller: Option<&Caller>,
     request: &RawValue,
-) -> Result<Box<RawValue>, String> {
-    let request: WireRequest = serde_json::from_str(request.get())
-        .map_err(|error| format!("the tool asks for input in a way that is not valid: {error}"))?;
-    let method = onecall_core::text::plain(&request.method, 100);
+) -> Result<Box<RawValue>, InputError> {
+    let request: WireRequest =
+        serde_json::from_str(request.get()).map_err(InputError::Unreadable)?;
+    let method = plain(&request.method, 100);
     let Some(subject) = Subject::of_method(&request.method) else {
-        return Err(format!("the tool asks for '{method}', which no client can answer"));
+        return Err(InputError::UnknownQuestion { method });
     };
     let params = request.params.unwrap_or_else(|| Value::Object(Map::new()));
-    let params = to_raw_value(&params).map_err(|error| error.to_string())?;
+    let params = to_raw_value(&params)?;
     let answer = match (question::read(server, subject, Some(&params)), caller) {
         (Err(refusal), _) => Err(refusal),
         (Ok(_), None) => Err(Refusal::Nobody("there is no client to ask")),
         (Ok(question), Some(caller)) => question::put(caller, question).await,
     };
     answer.or_else(|refusal| {
-        question::instead(subject, &refusal)
-            .ok_or_else(|| format!("the tool asks for more input ('{method}'): {refusal}"))
+        question::instead(subject, &refusal).ok_or(InputError::Refused { method, refusal })
     })
 }
 

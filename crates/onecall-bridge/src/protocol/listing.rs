@@ -10,19 +10,22 @@ use onecall_core::{ServerName, ToolAnnotations, ToolName};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use thiserror::Error;
 use tracing::warn;
 
-use crate::error::{RequestError, StartError};
+use crate::error::{AnswerError, RequestError, StartError};
 use crate::protocol::definition;
 use crate::protocol::face::{Faces, ToolFace};
+use crate::protocol::peer::Peer;
 use crate::protocol::request::Request;
-use crate::protocol::rpc::Peer;
 use crate::supervision::status::{ListingCut, ListingLimit};
 
 /// All pages together.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// A longer name is no name.
 const MAX_NAME_BYTES: usize = 1_024;
+/// How much of a broken tool is shown, in characters.
+const MAX_SHOWN: usize = 100;
 /// Further broken tools of a listing are only counted.
 const MAX_WARNINGS: usize = 5;
 
@@ -55,12 +58,25 @@ pub(crate) struct Listed {
     pub cut: Option<ListingCut>,
 }
 
+/// Why a tool is left out.
+#[derive(Debug, Error)]
+enum ToolProblem {
+    #[error("{source}: {shown}")]
+    Unreadable { source: AnswerError, shown: String },
+    #[error("its name is empty or too long: {shown}")]
+    Name { shown: String },
+    #[error("the inputSchema of '{name}' is not an object")]
+    InputSchema { name: String },
+    #[error("'{name}' was listed twice")]
+    Twice { name: String },
+}
+
 /// A tool, and its face if anybody wants to see it.
 type Found = (ToolDefinition, Option<ToolFace>);
 
 /// A page as it leaves the reader: nothing in it is borrowed any more.
 struct Entries {
-    tools: Vec<Result<Found, String>>,
+    tools: Vec<Result<Found, ToolProblem>>,
     next_cursor: Option<String>,
     bytes: usize,
 }
@@ -76,7 +92,7 @@ pub(crate) async fn list(peer: &Peer, server: &ServerName) -> Result<Listed, Sta
         let answer = peer.request(request, None, move |page| read_page(page, &limits)).await;
         let page = answer
             .map_err(|source: RequestError| StartError::Request { method, source })?
-            .map_err(|detail| StartError::InvalidAnswer { method, detail })?;
+            .map_err(|source| StartError::InvalidAnswer { method, source })?;
         match listing.add(page) {
             Next::Page(next) => cursor = Some(next),
             Next::Done => break,
@@ -110,7 +126,7 @@ struct Listing {
     pages: usize,
     bytes: usize,
     left_out: usize,
-    problems: Vec<String>,
+    problems: Vec<ToolProblem>,
     cut: Option<ListingCut>,
 }
 
@@ -139,7 +155,8 @@ impl Listing {
                     self.tools.push(tool);
                 }
                 Ok((tool, _)) => {
-                    self.leave_out(format!("'{}' was listed twice", plain(tool.tool.as_str(), 100)))
+                    let name = plain(tool.tool.as_str(), MAX_SHOWN);
+                    self.leave_out(ToolProblem::Twice { name });
                 }
                 Err(problem) => self.leave_out(problem),
             }
@@ -160,7 +177,7 @@ impl Listing {
         Next::Page(cursor)
     }
 
-    fn leave_out(&mut self, problem: String) {
+    fn leave_out(&mut self, problem: ToolProblem) {
         self.left_out += 1;
         if self.problems.len() < MAX_WARNINGS {
             self.problems.push(problem);
@@ -168,11 +185,8 @@ impl Listing {
     }
 }
 
-fn read_page(result: &RawValue, limits: &ServerLimits) -> Result<Entries, String> {
-    if !result.get().starts_with('{') {
-        return Err("it is not an object".to_owned());
-    }
-    let page: Page<'_> = serde_json::from_str(result.get()).map_err(|error| error.to_string())?;
+fn read_page(result: &RawValue, limits: &ServerLimits) -> Result<Entries, AnswerError> {
+    let page: Page<'_> = AnswerError::read_object(result)?;
     Ok(Entries {
         tools: page
             .tools
@@ -184,18 +198,15 @@ fn read_page(result: &RawValue, limits: &ServerLimits) -> Result<Entries, String
     })
 }
 
-fn read_tool(raw: &RawValue, limits: &ServerLimits) -> Result<ToolDefinition, String> {
-    let shown = || plain(raw.get(), 100);
-    if !raw.get().starts_with('{') {
-        return Err(format!("it is not an object: {}", shown()));
-    }
-    let entry: Entry =
-        serde_json::from_str(raw.get()).map_err(|error| format!("{error}: {}", shown()))?;
+fn read_tool(raw: &RawValue, limits: &ServerLimits) -> Result<ToolDefinition, ToolProblem> {
+    let shown = || plain(raw.get(), MAX_SHOWN);
+    let entry: Entry = AnswerError::read_object(raw)
+        .map_err(|source| ToolProblem::Unreadable { source, shown: shown() })?;
     if entry.name.is_empty() || entry.name.len() > MAX_NAME_BYTES {
-        return Err(format!("its name is empty or too long: {}", shown()));
+        return Err(ToolProblem::Name { shown: shown() });
     }
     if !entry.input_schema.get().starts_with('{') {
-        return Err(format!("the inputSchema of '{}' is not an object", plain(&entry.name, 100)));
+        return Err(ToolProblem::InputSchema { name: plain(&entry.name, MAX_SHOWN) });
     }
     let mut annotations: ToolAnnotations = entry
         .annotations

@@ -8,32 +8,102 @@ use onecall_core::{ListKind, ResolvedCall, ServerName, ToolValue};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use crate::Bridge;
-use crate::protocol::behalf::Behalf;
+use crate::error::RequestError;
 use crate::protocol::input::InputRequired;
 use crate::protocol::request::Request;
+use crate::protocol::request_origin::RequestOrigin;
 
 /// All pages of a list together.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
+/// Why a server's resources or prompts cannot be had. The display text is what a program reads.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OfferingError {
+    /// The configuration has no such server.
+    #[error("there is no such server")]
+    NoServer,
+    /// The server is down.
+    #[error("{message}")]
+    NotRunning {
+        /// Which server, why, and what comes next.
+        message: String,
+    },
+    /// The request has no answer.
+    #[error("{reason}")]
+    Unanswered {
+        /// What happened to it.
+        reason: String,
+    },
+    /// The server knows no resources.
+    #[error("the server has no resources")]
+    NoResources,
+    /// The server knows no prompts.
+    #[error("the server has no prompts")]
+    NoPrompts,
+    /// The answer is larger than a program may get.
+    #[error("the answer is larger than {} MiB", limit_bytes / (1024 * 1024))]
+    TooLarge {
+        /// What a program may get.
+        limit_bytes: usize,
+    },
+    /// A page of a list cannot be read.
+    #[error("the list is not valid: {0}")]
+    InvalidList(serde_json::Error),
+    /// A page of a list is of something else.
+    #[error("the list is not valid: it has no '{key}'")]
+    OtherList {
+        /// What it should have.
+        key: &'static str,
+    },
+    /// The list goes beyond a limit.
+    #[error("the list has no end; limits in the configuration says when")]
+    TooLong,
+    /// A page that was read before would come again.
+    #[error("the list has no end: the server repeats itself")]
+    Circle,
+    /// The server wants to know more first.
+    #[error("the server asks for more input, which only tools are given")]
+    AsksForInput,
+    /// The answer is no object.
+    #[error("the server sent a result that is no object")]
+    NoObject,
+    /// The answer cannot be read.
+    #[error("the server sent a result that is not valid: {0}")]
+    Invalid(serde_json::Error),
+    /// The value cannot be written as JSON.
+    #[error(transparent)]
+    NoJson(#[from] serde_json::Error),
+}
+
+impl OfferingError {
+    pub(crate) fn unanswered(error: RequestError) -> Self {
+        Self::Unanswered { reason: error.to_string() }
+    }
+}
+
 impl Bridge {
-    /// Everything that a server lists; nothing if it knows no such things. An error is
-    /// what a program reads.
+    /// Everything that a server lists; nothing if it knows no such things.
+    ///
+    /// # Errors
+    /// If the server does not answer, or not with a list.
     pub async fn list(
         &self,
         server: &ServerName,
         shelf: ListKind,
         call: &ResolvedCall,
-    ) -> Result<Vec<Map<String, Value>>, String> {
-        let behalf = Behalf::of(&call.name, call.run.caller.as_ref());
-        let server = self.server(server).ok_or("there is no such server")?;
+    ) -> Result<Vec<Map<String, Value>>, OfferingError> {
+        let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
+        let server = self.server(server).ok_or(OfferingError::NoServer)?;
         let mut listing = Listing::new(self.setting().limits);
         let pages = async {
             let mut cursor: Option<String> = None;
             loop {
                 let request =
-                    Request::List { shelf, cursor: cursor.as_deref(), behalf: behalf.as_ref() };
+                    Request::List { shelf, cursor: cursor.as_deref(), origin: origin.as_ref() };
                 let Some(page) = server.offered(request, read_page).await? else { return Ok(()) };
                 match listing.add(page?, shelf)? {
                     Some(next) => cursor = Some(next),
@@ -45,40 +115,46 @@ impl Bridge {
         Ok(listing.entries)
     }
 
-    /// What a resource holds. An error is what a program reads.
+    /// What a resource holds.
+    ///
+    /// # Errors
+    /// If the server does not answer, or not with a resource.
     pub async fn read_resource(
         &self,
         server: &ServerName,
         uri: &str,
         call: &ResolvedCall,
-    ) -> Result<ToolValue, String> {
-        let behalf = Behalf::of(&call.name, call.run.caller.as_ref());
-        let server = self.server(server).ok_or("there is no such server")?;
-        let request = Request::ReadResource { uri, behalf: behalf.as_ref() };
+    ) -> Result<ToolValue, OfferingError> {
+        let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
+        let server = self.server(server).ok_or(OfferingError::NoServer)?;
+        let request = Request::ReadResource { uri, origin: origin.as_ref() };
         let read = server.offered(request, resource_value).await?;
-        self.small_enough(read.unwrap_or_else(|| Err("the server has no resources".to_owned()))?)
+        self.small_enough(read.unwrap_or(Err(OfferingError::NoResources))?)
     }
 
-    /// The messages of a prompt. An error is what a program reads.
+    /// The messages of a prompt.
+    ///
+    /// # Errors
+    /// If the server does not answer, or not with a prompt.
     pub async fn get_prompt(
         &self,
         server: &ServerName,
         name: &str,
         arguments: Option<&RawValue>,
         call: &ResolvedCall,
-    ) -> Result<ToolValue, String> {
-        let behalf = Behalf::of(&call.name, call.run.caller.as_ref());
-        let server = self.server(server).ok_or("there is no such server")?;
-        let request = Request::GetPrompt { name, arguments, behalf: behalf.as_ref() };
+    ) -> Result<ToolValue, OfferingError> {
+        let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
+        let server = self.server(server).ok_or(OfferingError::NoServer)?;
+        let request = Request::GetPrompt { name, arguments, origin: origin.as_ref() };
         let got = server.offered(request, prompt_value).await?;
-        self.small_enough(got.unwrap_or_else(|| Err("the server has no prompts".to_owned()))?)
+        self.small_enough(got.unwrap_or(Err(OfferingError::NoPrompts))?)
     }
 
-    fn small_enough(&self, value: ToolValue) -> Result<ToolValue, String> {
-        let limit = self.setting().limits.max_result_bytes;
+    fn small_enough(&self, value: ToolValue) -> Result<ToolValue, OfferingError> {
+        let limit_bytes = self.setting().limits.max_result_bytes;
         match &value {
-            ToolValue::Json(json) if json.get().len() > limit => {
-                Err(format!("the answer is larger than {} MiB", limit / (1024 * 1024)))
+            ToolValue::Json(json) if json.get().len() > limit_bytes => {
+                Err(OfferingError::TooLarge { limit_bytes })
             }
             _ => Ok(value),
         }
@@ -91,9 +167,8 @@ struct Page {
     bytes: usize,
 }
 
-fn read_page(result: &RawValue) -> Result<Page, String> {
-    let fields = serde_json::from_str(result.get())
-        .map_err(|error| format!("the list is not valid: {error}"))?;
+fn read_page(result: &RawValue) -> Result<Page, OfferingError> {
+    let fields = serde_json::from_str(result.get()).map_err(OfferingError::InvalidList)?;
     Ok(Page { fields, bytes: result.get().len() })
 }
 
@@ -111,9 +186,9 @@ impl Listing {
     }
 
     /// Where the list goes on, if it does.
-    fn add(&mut self, mut page: Page, shelf: ListKind) -> Result<Option<String>, String> {
+    fn add(&mut self, mut page: Page, shelf: ListKind) -> Result<Option<String>, OfferingError> {
         let Some(Value::Array(entries)) = page.fields.remove(shelf.key()) else {
-            return Err(format!("the list is not valid: it has no '{}'", shelf.key()));
+            return Err(OfferingError::OtherList { key: shelf.key() });
         };
         // What is no object is nothing that could be asked for.
         self.entries.extend(entries.into_iter().filter_map(|entry| match entry {
@@ -127,10 +202,10 @@ impl Listing {
         };
         let too_many = self.entries.len() > self.limits.max_tools || self.bytes > MAX_BYTES;
         if too_many || self.cursors.len() + 1 >= self.limits.max_pages {
-            return Err("the list has no end; limits in the configuration says when".to_owned());
+            return Err(OfferingError::TooLong);
         }
         if !self.cursors.insert(cursor.clone()) {
-            return Err("the list has no end: the server repeats itself".to_owned());
+            return Err(OfferingError::Circle);
         }
         Ok(Some(cursor))
     }
@@ -142,7 +217,7 @@ struct Contents {
 }
 
 /// Text is text; everything else is the dicts that the server sent.
-fn resource_value(result: &RawValue) -> Result<ToolValue, String> {
+fn resource_value(result: &RawValue) -> Result<ToolValue, OfferingError> {
     let Contents { mut contents } = read(result)?;
     let value = match contents.as_mut_slice() {
         [] => return Ok(ToolValue::Nothing),
@@ -152,25 +227,24 @@ fn resource_value(result: &RawValue) -> Result<ToolValue, String> {
         },
         _ => contents.into_iter().map(Value::Object).collect(),
     };
-    to_raw_value(&value).map(ToolValue::Json).map_err(|error| error.to_string())
+    Ok(ToolValue::Json(to_raw_value(&value)?))
 }
 
-fn prompt_value(result: &RawValue) -> Result<ToolValue, String> {
+fn prompt_value(result: &RawValue) -> Result<ToolValue, OfferingError> {
     let mut prompt: Map<String, Value> = read(result)?;
     prompt.remove("_meta");
     prompt.remove("resultType");
-    to_raw_value(&prompt).map(ToolValue::Json).map_err(|error| error.to_string())
+    Ok(ToolValue::Json(to_raw_value(&prompt)?))
 }
 
-fn read<'a, T: Deserialize<'a>>(result: &'a RawValue) -> Result<T, String> {
+fn read<'a, T: Deserialize<'a>>(result: &'a RawValue) -> Result<T, OfferingError> {
     if InputRequired::read(result).is_some() {
-        return Err("the server asks for more input, which only tools are given".to_owned());
+        return Err(OfferingError::AsksForInput);
     }
     if !result.get().starts_with('{') {
-        return Err("the server sent a result that is no object".to_owned());
+        return Err(OfferingError::NoObject);
     }
-    serde_json::from_str(result.get())
-        .map_err(|error| format!("the server sent a result that is not valid: {error}"))
+    serde_json::from_str(result.get()).map_err(OfferingError::Invalid)
 }
 
 #[cfg(test)]
@@ -181,7 +255,7 @@ mod tests {
         match resource_value(&RawValue::from_string(result.to_owned()).unwrap()) {
             Ok(ToolValue::Json(json)) => json.get().to_owned(),
             Ok(other) => format!("{other:?}"),
-            Err(error) => error,
+            Err(error) => error.to_string(),
         }
     }
 
@@ -206,11 +280,11 @@ mod tests {
             read_page(&RawValue::from_string(json).unwrap()).unwrap()
         };
         let mut listing = Listing::new(limits);
-        assert_eq!(listing.add(page("1"), ListKind::Prompts), Ok(Some("1".to_owned())));
+        assert_eq!(listing.add(page("1"), ListKind::Prompts).unwrap().as_deref(), Some("1"));
         assert!(listing.add(page("1"), ListKind::Prompts).is_err());
-        assert_eq!(listing.add(page("2"), ListKind::Prompts), Ok(Some("2".to_owned())));
+        assert_eq!(listing.add(page("2"), ListKind::Prompts).unwrap().as_deref(), Some("2"));
         assert!(listing.add(page("3"), ListKind::Prompts).is_err());
-        assert_eq!(listing.add(page(""), ListKind::Prompts), Ok(None));
+        assert_eq!(listing.add(page(""), ListKind::Prompts).unwrap(), None);
         assert!(listing.add(page(""), ListKind::Resources).is_err());
         assert_eq!(listing.entries.len(), 5);
     }

@@ -8,10 +8,24 @@ use onecall_catalog::ToolDefinition;
 use onecall_core::ToolName;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use crate::protocol::request::Mirrored;
 
 const MARK: &str = "x-mcp-header";
+
+/// What is wrong with the marks of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum MarkError {
+    #[error("its whole schema is marked with '{MARK}'")]
+    WholeSchema,
+    #[error("'{MARK}' is on something that is no property by itself")]
+    NoProperty,
+    #[error("'{MARK}' names '{header}' twice")]
+    Twice { header: String },
+    #[error("'{MARK}' is not valid there, or no name of a header")]
+    Invalid,
+}
 
 /// The marked arguments of a server's tools.
 #[derive(Debug, Default)]
@@ -26,7 +40,7 @@ struct Parameter {
 
 impl Parameters {
     /// Takes in what a tool has marked; an error says what is wrong with it.
-    pub fn add(&mut self, tool: &ToolDefinition) -> Result<(), String> {
+    pub fn add(&mut self, tool: &ToolDefinition) -> Result<(), MarkError> {
         let found = marked(&tool.input_schema.value())?;
         if !found.is_empty() {
             self.0.insert(tool.tool.clone(), found);
@@ -59,18 +73,18 @@ impl Parameters {
 }
 
 /// Every mark in a schema, each of them valid and where it may be.
-fn marked(schema: &Value) -> Result<Vec<Parameter>, String> {
+fn marked(schema: &Value) -> Result<Vec<Parameter>, MarkError> {
     if schema.get(MARK).is_some() {
-        return Err(format!("its whole schema is marked with '{MARK}'"));
+        return Err(MarkError::WholeSchema);
     }
     let mut found = Vec::new();
     collect(schema, &mut Vec::new(), &mut found)?;
     if count(schema) != found.len() {
-        return Err(format!("'{MARK}' is on something that is no property by itself"));
+        return Err(MarkError::NoProperty);
     }
     let mut names = HashSet::new();
     match found.iter().find(|parameter| !names.insert(parameter.header.to_ascii_lowercase())) {
-        Some(twice) => Err(format!("'{MARK}' names '{}' twice", twice.header)),
+        Some(twice) => Err(MarkError::Twice { header: twice.header.clone() }),
         None => Ok(found),
     }
 }
@@ -80,7 +94,7 @@ fn collect(
     schema: &Value,
     path: &mut Vec<String>,
     found: &mut Vec<Parameter>,
-) -> Result<(), String> {
+) -> Result<(), MarkError> {
     let Some(Value::Object(properties)) = schema.get("properties") else { return Ok(()) };
     for (name, property) in properties {
         path.push(name.clone());
@@ -88,7 +102,7 @@ fn collect(
             let kind = property.get("type").and_then(Value::as_str);
             let header = mark.as_str().filter(|header| is_token(header));
             let (Some(header), Some("string" | "integer" | "boolean")) = (header, kind) else {
-                return Err(format!("'{MARK}' is not valid there, or no name of a header"));
+                return Err(MarkError::Invalid);
             };
             found.push(Parameter { path: path.clone(), header: header.to_owned() });
         }

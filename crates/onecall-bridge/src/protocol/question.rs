@@ -235,17 +235,17 @@ pub(crate) fn line(
 
 #[cfg(test)]
 mod tests {
+    use onecall_core::lines::Line;
     use onecall_core::{Abilities, CallableName, ClientId, ToolName};
     use tokio::sync::mpsc::UnboundedSender;
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;
     use crate::error::SendError;
-    use crate::protocol::behalf::Behalf;
+    use crate::protocol::peer::{Outgoing, Outlet, Peer};
     use crate::protocol::request::Request;
-    use crate::protocol::rpc::{Outgoing, Outlet, Peer};
+    use crate::protocol::request_origin::RequestOrigin;
     use crate::setting::Setting;
-    use crate::transport::lines::Line;
 
     /// A client that answers with its own number.
     fn client(id: u64) -> Caller {
@@ -275,20 +275,20 @@ mod tests {
         setting.audience.expect_several();
         let peer = Peer::new(ServerName::new("server"), setting, Sent(sender));
         let (tool, arguments) = (ToolName::new("t"), to_raw_value(&json!({})).unwrap());
-        let behalves: Vec<Behalf> = clients
+        let origins: Vec<RequestOrigin> = clients
             .iter()
-            .map(|id| Behalf { name: CallableName::new("c"), caller: Arc::new(client(*id)) })
+            .map(|id| RequestOrigin { name: CallableName::new("c"), caller: Arc::new(client(*id)) })
             .collect();
         let mut calls = JoinSet::new();
         let peer = Arc::new(peer);
-        for behalf in behalves {
+        for origin in origins {
             let (peer, tool, arguments) = (Arc::clone(&peer), tool.clone(), arguments.clone());
             calls.spawn(async move {
                 let request = Request::CallTool {
                     tool: &tool,
                     arguments: &arguments,
                     mirrored: &[],
-                    behalf: Some(&behalf),
+                    origin: Some(&origin),
                     input: None,
                 };
                 peer.request(request, None, |_| ()).await

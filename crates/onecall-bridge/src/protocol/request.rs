@@ -7,13 +7,8 @@ use onecall_core::{ListKind, ToolName, TraceContext};
 use serde_json::value::RawValue;
 
 use crate::error::METHOD_NOT_FOUND;
-<<<<<<< HEAD:crates/onecall-bridge/src/request.rs
-use crate::input::Input;
-=======
-use crate::protocol::behalf::Behalf;
 use crate::protocol::input::Input;
-use crate::protocol::offering::Shelf;
->>>>>>> c624a92 (Put the bridge into folders: transport, protocol, supervision, local):crates/onecall-bridge/src/protocol/request.rs
+use crate::protocol::request_origin::RequestOrigin;
 
 /// The protocol revision we ask for; a server may answer with an older one.
 const PROTOCOL_VERSION: &str = "2025-11-25";
@@ -57,7 +52,7 @@ pub(crate) enum Request<'a> {
         arguments: &'a RawValue,
         /// Arguments that go into headers as well, where a transport has any.
         mirrored: &'a [Mirrored],
-        behalf: Option<&'a Behalf>,
+        origin: Option<&'a RequestOrigin>,
         /// What the server asked for when the call was made before.
         input: Option<&'a Input>,
     },
@@ -65,16 +60,16 @@ pub(crate) enum Request<'a> {
     List {
         shelf: ListKind,
         cursor: Option<&'a str>,
-        behalf: Option<&'a Behalf>,
+        origin: Option<&'a RequestOrigin>,
     },
     ReadResource {
         uri: &'a str,
-        behalf: Option<&'a Behalf>,
+        origin: Option<&'a RequestOrigin>,
     },
     GetPrompt {
         name: &'a str,
         arguments: Option<&'a RawValue>,
-        behalf: Option<&'a Behalf>,
+        origin: Option<&'a RequestOrigin>,
     },
     /// Stays unanswered while the server tells us about changes of its tools.
     Listen,
@@ -157,20 +152,20 @@ impl Request<'_> {
     }
 
     /// Whom it is made for.
-    pub fn behalf(&self) -> Option<&Behalf> {
+    pub fn origin(&self) -> Option<&RequestOrigin> {
         match self {
-            Self::CallTool { behalf, .. }
-            | Self::List { behalf, .. }
-            | Self::ReadResource { behalf, .. }
-            | Self::GetPrompt { behalf, .. } => *behalf,
+            Self::CallTool { origin, .. }
+            | Self::List { origin, .. }
+            | Self::ReadResource { origin, .. }
+            | Self::GetPrompt { origin, .. } => *origin,
             _ => None,
         }
     }
 
     /// What is said about the request itself, if anything is.
     fn meta(&self, line: &mut Line, id: u64, era: Era, trace: Option<&TraceContext>) {
-        let behalf = self.behalf();
-        let wants_progress = behalf.is_some_and(|behalf| behalf.caller.progress.is_some());
+        let origin = self.origin();
+        let wants_progress = origin.is_some_and(|origin| origin.caller.progress.is_some());
         if era == Era::Handshake && !wants_progress && trace.is_none() {
             return;
         }
@@ -189,7 +184,7 @@ impl Request<'_> {
             line.raw(if wants_progress || trace.is_some() { "," } else { "" });
             line.raw(r#""io.modelcontextprotocol/protocolVersion":"#).text(STATELESS_VERSION);
             let abilities =
-                behalf.map(|behalf| behalf.caller.abilities.clone()).unwrap_or_default();
+                origin.map(|origin| origin.caller.abilities.clone()).unwrap_or_default();
             line.raw(r#","io.modelcontextprotocol/clientCapabilities":"#).raw(&abilities.to_json());
             line.raw(r#","io.modelcontextprotocol/clientInfo":"#).raw(CLIENT_INFO);
         }
@@ -303,7 +298,7 @@ mod tests {
     use super::*;
 
     fn call<'a>(tool: &'a ToolName, arguments: &'a RawValue) -> Request<'a> {
-        Request::CallTool { tool, arguments, mirrored: &[], behalf: None, input: None }
+        Request::CallTool { tool, arguments, mirrored: &[], origin: None, input: None }
     }
 
     fn text(line: Vec<u8>) -> String {
@@ -345,10 +340,10 @@ mod tests {
             Request::Discover.line(1, Era::Stateless),
             Request::Listen.line(1, Era::Stateless),
             Request::ListTools { cursor: None }.line(2, Era::Handshake),
-            Request::List { shelf: ListKind::Prompts, cursor: Some("a"), behalf: None }
+            Request::List { shelf: ListKind::Prompts, cursor: Some("a"), origin: None }
                 .line(2, Era::Stateless),
-            Request::ReadResource { uri: "a://\"", behalf: None }.line(2, Era::Stateless),
-            Request::GetPrompt { name: "p", arguments: Some(&id), behalf: None }
+            Request::ReadResource { uri: "a://\"", origin: None }.line(2, Era::Stateless),
+            Request::GetPrompt { name: "p", arguments: Some(&id), origin: None }
                 .line(2, Era::Handshake),
             Request::ListTools { cursor: Some("\"\n") }.line(3, Era::Stateless),
             initialized(),

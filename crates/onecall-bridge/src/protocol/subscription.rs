@@ -8,8 +8,8 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::error::RequestError;
+use crate::protocol::peer::Peer;
 use crate::protocol::request::Request;
-use crate::protocol::rpc::Peer;
 
 /// The pause before the request is made again; it doubles while it is in vain.
 const PAUSE: Duration = Duration::from_secs(1);

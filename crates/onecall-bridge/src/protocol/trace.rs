@@ -24,7 +24,7 @@ impl<'a> Traced<'a> {
     pub fn begin(server: &ServerName, request: &'a Request<'a>, id: u64) -> Self {
         let span = span(server, request, id);
         let kept = if span.is_disabled() { None } else { kept(&span).map(Cow::Owned) };
-        let passed_on = || request.behalf()?.caller.trace.as_deref().map(Cow::Borrowed);
+        let passed_on = || request.origin()?.caller.trace.as_deref().map(Cow::Borrowed);
         Self { context: kept.or_else(passed_on), span, ended: false }
     }
 

@@ -35,7 +35,7 @@ struct Member {
 }
 
 /// What every server needs to run.
-pub(crate) struct Yard {
+pub(crate) struct LaunchContext {
     pub guard: Guard,
     /// Rung when the tools or the state of a server change.
     pub changed: Arc<Notify>,
@@ -65,10 +65,10 @@ impl Fleet {
         &self,
         configs: Vec<ServerConfig>,
         local: Vec<LocalTool>,
-        yard: &Yard,
+        context: &LaunchContext,
     ) -> (Self, FleetChange) {
         let mut change = FleetChange::default();
-        let local = LocalTools::new(local, yard.guard.clone(), yard.stopping.clone());
+        let local = LocalTools::new(local, context.guard.clone(), context.stopping.clone());
         let local = local.map(Arc::new);
         let mut next = Self { local, removed: self.removed.clone(), ..Self::default() };
         for config in configs {
@@ -78,11 +78,11 @@ impl Fleet {
                 Some(old) => {
                     change.restarted.push(config.name.clone());
                     old.stop.send_replace(Stop::Replaced);
-                    Member::launch(config, yard, Some(old.gone.clone()))
+                    Member::launch(config, context, Some(old.gone.clone()))
                 }
                 None => {
                     change.added.push(config.name.clone());
-                    Member::launch(config, yard, None)
+                    Member::launch(config, context, None)
                 }
             };
             next.removed.remove(member.server.name());
@@ -128,12 +128,17 @@ impl Fleet {
 
 impl Member {
     /// Starts a server in the background, once `before` is gone.
-    fn launch(config: ServerConfig, yard: &Yard, before: Option<watch::Receiver<()>>) -> Self {
-        let server = Arc::new(Server::new(config, Arc::clone(&yard.changed), yard.setting.clone()));
+    fn launch(
+        config: ServerConfig,
+        context: &LaunchContext,
+        before: Option<watch::Receiver<()>>,
+    ) -> Self {
+        let server =
+            Arc::new(Server::new(config, Arc::clone(&context.changed), context.setting.clone()));
         let (stop, stopping) = watch::channel(Stop::No);
         let (alive, gone) = watch::channel(());
         let (living, guard, held) =
-            (Arc::clone(&server), yard.guard.clone(), Arc::clone(&yard.running));
+            (Arc::clone(&server), context.guard.clone(), Arc::clone(&context.running));
         tokio::spawn(async move {
             // Two of a kind may want the same port or the same file.
             if let Some(mut before) = before {

@@ -8,7 +8,7 @@ use onecall_core::ServerName;
 use onecall_login::Login;
 
 use crate::error::StartError;
-use crate::protocol::rpc::Peer;
+use crate::protocol::peer::Peer;
 use crate::setting::Setting;
 use crate::supervision::guard::Guard;
 use crate::transport::http::{SseConnection, StreamableConnection};

@@ -2,7 +2,7 @@
 //! remote servers (`http/`). A transport hands whole messages to the [`Peer`] of its server and
 //! sends what the peer gives it; it does not know what they mean.
 //!
-//! [`Peer`]: crate::protocol::rpc::Peer
+//! [`Peer`]: crate::protocol::peer::Peer
 
 pub(crate) mod child;
 pub(crate) mod connection;

@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use onecall_core::ServerName;
+use onecall_core::lines::Line;
 use onecall_core::text::plain;
 use tokio::io::AsyncRead;
 use tracing::info;
 
 use crate::supervision::status::SERVER_LOG_TARGET;
-use crate::transport::lines::{Line, read_lines};
+use crate::transport::lines::read_lines;
 
 /// A longer line is cut.
 const MAX_LINE: usize = 8 * 1024;

@@ -16,7 +16,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use crate::error::StartError;
-use crate::protocol::rpc::Peer;
+use crate::protocol::peer::Peer;
 use crate::setting::Setting;
 use crate::supervision::group::Group;
 use crate::supervision::guard::Guard;

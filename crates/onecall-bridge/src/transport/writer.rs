@@ -10,7 +10,7 @@ use tokio::net::unix::pipe::Sender;
 use tokio::sync::Notify;
 
 use crate::error::SendError;
-use crate::protocol::rpc::{Outgoing, Outlet, Purpose};
+use crate::protocol::peer::{Outgoing, Outlet, Purpose};
 
 /// How much may wait for a server that does not read its input.
 const MAX_BACKLOG: usize = 64 * 1024 * 1024;

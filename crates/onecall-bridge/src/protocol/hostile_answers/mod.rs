@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
+use onecall_core::lines::{Edges, Line};
 use onecall_core::{OutputForm, ServerName, ToolValue};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -22,12 +23,12 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::error::{RequestError, SendError};
 use crate::protocol::incoming::{self, Message, answered_id};
+use crate::protocol::peer::{Outgoing, Outlet, Peer};
 use crate::protocol::reply::Reply;
 use crate::protocol::request::Request;
 use crate::protocol::result;
-use crate::protocol::rpc::{Outgoing, Outlet, Peer};
 use crate::setting::Setting;
-use crate::transport::lines::{Edges, Line, read_lines};
+use crate::transport::lines::read_lines;
 use contract::{Meaning, meaning};
 use generate::{Kind, exact_json, json, message, result, written};
 use mutation::mutated;
@@ -50,7 +51,8 @@ fn seen(value: &ToolValue) -> Value {
 
 /// The value of an answer of a tool with this output schema.
 fn declared_value(result: &RawValue, output: Option<OutputForm>) -> Result<ToolValue, String> {
-    result::tool_value(Reply::new(result, None), output).map(|decoded| decoded.value)
+    let decoded = result::tool_value(Reply::new(result, None), output);
+    decoded.map(|decoded| decoded.value).map_err(|error| error.to_string())
 }
 
 fn tool_value(result: &RawValue) -> Result<ToolValue, String> {

@@ -10,9 +10,11 @@ mod undeclared;
 use onecall_core::{OutputForm, ToolValue};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
+use thiserror::Error;
 
+use crate::error::RequestError;
 use crate::protocol::reply::Reply;
-use read::{Block, Content, read};
+use read::{Block, Content, InvalidResult, read};
 
 /// The value of an answer.
 #[derive(Debug)]
@@ -20,6 +22,20 @@ pub(crate) struct Decoded {
     pub value: ToolValue,
     /// Whether the tool declares `{"result": …}` and sent something else.
     pub breaks_schema: bool,
+}
+
+/// Why an answer has no value. The display text is what the program reads.
+#[derive(Debug, Error)]
+pub(crate) enum ResultError {
+    #[error("the server sent a result that is not valid: {0}")]
+    Invalid(#[from] InvalidResult),
+    #[error("the tool asks for more input, which onecall cannot give")]
+    AsksForInput,
+    /// The tool says that it failed, in these words.
+    #[error("{0}")]
+    ToolFailed(String),
+    #[error(transparent)]
+    TooLarge(RequestError),
 }
 
 impl From<ToolValue> for Decoded {
@@ -38,14 +54,17 @@ struct Wrapped<'a> {
 
 /// Turns the result of `tools/call` into a value, or into the message of the error that the
 /// program meets. `output` is the form that the tool's output schema declares, if it has one.
-pub(crate) fn tool_value(reply: Reply<'_>, output: Option<OutputForm>) -> Result<Decoded, String> {
-    let (result, content) = read(reply.result)
-        .map_err(|detail| format!("the server sent a result that is not valid: {detail}"))?;
+pub(crate) fn tool_value(
+    reply: Reply<'_>,
+    output: Option<OutputForm>,
+) -> Result<Decoded, ResultError> {
+    let (result, content) = read(reply.result)?;
     if result.result_type.is_some_and(|kind| kind.get() == r#""input_required""#) {
-        return Err("the tool asks for more input, which onecall cannot give".to_owned());
+        return Err(ResultError::AsksForInput);
     }
     if result.is_error == Some(true) {
-        return Err(error_message(reply, content.blocks, result.structured_content));
+        let message = error_message(reply, content.blocks, result.structured_content);
+        return Err(ResultError::ToolFailed(message));
     }
     let others = content.has_others().then(|| blocks_as_json(reply, &content.sent));
     let mut breaks_schema = output.is_some_and(|form| form != OutputForm::Plain);
@@ -74,13 +93,13 @@ pub(crate) fn tool_value(reply: Reply<'_>, output: Option<OutputForm>) -> Result
 }
 
 /// All of an answer as JSON, or the message of the error that the program meets.
-pub(crate) fn whole_answer(reply: Reply<'_>) -> Result<Decoded, String> {
+pub(crate) fn whole_answer(reply: Reply<'_>) -> Result<Decoded, ResultError> {
     tool_value(reply, None)?;
     Ok(ToolValue::Json(reply.json(reply.result).into_owned()).into())
 }
 
 /// All of an answer as JSON, even if the tool says in it that it failed.
-pub(crate) fn untouched(reply: Reply<'_>) -> Result<Decoded, String> {
+pub(crate) fn untouched(reply: Reply<'_>) -> Result<Decoded, ResultError> {
     let failed = read(reply.result).is_ok_and(|(result, _)| result.is_error == Some(true));
     if !failed {
         return whole_answer(reply);

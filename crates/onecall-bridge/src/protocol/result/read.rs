@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Unexpected, Visitor};
+use serde::de::{Error as _, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use thiserror::Error;
 
 /// The result of `tools/call`. `C` is what its content is read as.
 #[derive(Deserialize)]
@@ -97,11 +98,24 @@ impl Content<'_> {
     }
 }
 
-pub(super) fn read(result: &RawValue) -> Result<Read<'_>, String> {
+/// What is wrong with a result.
+#[derive(Debug, Error)]
+pub(crate) enum InvalidResult {
+    #[error("it is not an object")]
+    NoObject,
+    #[error("a content block is not an object")]
+    BlockNoObject,
+    #[error("a text block is broken: {0}")]
+    BrokenText(serde_json::Error),
+    #[error(transparent)]
+    Unreadable(#[from] serde_json::Error),
+}
+
+pub(super) fn read(result: &RawValue) -> Result<Read<'_>, InvalidResult> {
     let json = result.get();
     if !json.starts_with('{') {
         // Serde would read an array as the fields in order.
-        return Err("it is not an object".to_owned());
+        return Err(InvalidResult::NoObject);
     }
     // Nearly every result is text alone, and then one pass is enough.
     if let Ok(mut result) = serde_json::from_str::<CallResult<'_, Vec<TextBlock>>>(json) {
@@ -109,8 +123,7 @@ pub(super) fn read(result: &RawValue) -> Result<Read<'_>, String> {
         let blocks = texts.into_iter().map(|block| Block::Text(block.text)).collect();
         return Ok((result.without_content(), Content { blocks, sent: Vec::new() }));
     }
-    let mut result: CallResult<'_, Vec<&RawValue>> =
-        serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let mut result: CallResult<'_, Vec<&RawValue>> = serde_json::from_str(json)?;
     let sent = result.content.take().unwrap_or_default();
     let blocks = sent.iter().copied().map(block).collect::<Result<_, _>>()?;
     Ok((result.without_content(), Content { blocks, sent }))
@@ -128,14 +141,14 @@ impl<'a, C> CallResult<'a, C> {
     }
 }
 
-fn block(raw: &RawValue) -> Result<Block, String> {
+fn block(raw: &RawValue) -> Result<Block, InvalidResult> {
     if !raw.get().starts_with('{') {
-        return Err("a content block is not an object".to_owned());
+        return Err(InvalidResult::BlockNoObject);
     }
     match serde_json::from_str::<BlockKind<'_>>(raw.get()) {
         Ok(BlockKind { kind }) if kind == "text" => serde_json::from_str::<TextBlock>(raw.get())
             .map(|block| Block::Text(block.text))
-            .map_err(|error| format!("a text block is broken: {error}")),
+            .map_err(InvalidResult::BrokenText),
         _ => Ok(Block::Other),
     }
 }

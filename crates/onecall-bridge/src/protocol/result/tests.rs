@@ -10,7 +10,7 @@ fn declared(form: OutputForm, result: &str) -> String {
     shown(Ok(decoded)) + remark
 }
 
-fn shown(decoded: Result<Decoded, String>) -> String {
+fn shown(decoded: Result<Decoded, ResultError>) -> String {
     match decoded.map(|decoded| decoded.value) {
         Ok(ToolValue::Nothing) => "nothing".to_owned(),
         Ok(ToolValue::Json(json)) => format!("json {json}"),

@@ -7,13 +7,14 @@ use onecall_core::{AnswerForm, ResolvedCall, Schema, ToolSpec, ToolValue};
 use tokio::time::timeout;
 use tracing::warn;
 
-use super::{Server, seconds_until};
+use super::Server;
+use super::state::seconds_until;
 use crate::error::{RequestError, SendError};
-use crate::protocol::behalf::Behalf;
-use crate::protocol::input::{Input, InputRequired, MAX_ROUNDS};
+use crate::protocol::input::{Input, InputError, InputRequired, MAX_ROUNDS};
 use crate::protocol::reply::Reply;
 use crate::protocol::request::{Era, Request};
-use crate::protocol::result::{Decoded, tool_value, untouched, whole_answer};
+use crate::protocol::request_origin::RequestOrigin;
+use crate::protocol::result::{Decoded, ResultError, tool_value, untouched, whole_answer};
 use crate::supervision::status::{NextStart, ServerState};
 
 /// How long a call that may be repeated waits for a server that is about to start.
@@ -27,9 +28,15 @@ pub(crate) enum CallError {
     Failed(String),
 }
 
+impl CallError {
+    fn failed(error: impl std::error::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
 /// What a server answered to a call.
 enum Answer {
-    Value(Result<Decoded, String>),
+    Value(Result<Decoded, ResultError>),
     /// It has questions first.
     Required(InputRequired),
 }
@@ -44,7 +51,7 @@ impl Answer {
         if bytes <= limit_bytes {
             return self;
         }
-        Self::Value(Err(RequestError::TooLarge { limit_bytes }.to_string()))
+        Self::Value(Err(ResultError::TooLarge(RequestError::TooLarge { limit_bytes })))
     }
 }
 
@@ -70,19 +77,17 @@ impl Server {
         call: &ResolvedCall,
     ) -> Result<ToolValue, CallError> {
         let started = Instant::now();
-        let behalf = Behalf::of(&call.name, call.run.caller.as_ref());
-        let first = self.exchange(spec, call, behalf.as_ref(), None).await?;
+        let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
+        let first = self.exchange(spec, call, origin.as_ref(), None).await?;
         let required = match first {
             Answer::Value(decoded) => return self.value(spec, decoded),
             Answer::Required(required) => required,
         };
-        let rounds = self.answer_and_repeat(spec, call, behalf.as_ref(), required);
+        let rounds = self.answer_and_repeat(spec, call, origin.as_ref(), required);
         // All rounds together have the time of one call.
         let Some(limit) = self.config.call_timeout else { return rounds.await };
         let value = timeout(limit.saturating_sub(started.elapsed()), rounds).await;
-        value.unwrap_or_else(|_| {
-            Err(CallError::Failed(RequestError::NoAnswer { limit }.to_string()))
-        })
+        value.unwrap_or_else(|_| Err(CallError::failed(RequestError::NoAnswer { limit })))
     }
 
     /// Gives a server what it asks for and makes the call again, until it has a value.
@@ -90,18 +95,18 @@ impl Server {
         &self,
         spec: &ToolSpec,
         call: &ResolvedCall,
-        behalf: Option<&Behalf>,
+        origin: Option<&RequestOrigin>,
         mut required: InputRequired,
     ) -> Result<ToolValue, CallError> {
         for _ in 0..MAX_ROUNDS {
             let input = required.answered(&self.config.name, call.run.caller.as_deref()).await;
-            let input = input.map_err(CallError::Failed)?;
-            match self.exchange(spec, call, behalf, Some(&input)).await? {
+            let input = input.map_err(CallError::failed)?;
+            match self.exchange(spec, call, origin, Some(&input)).await? {
                 Answer::Value(decoded) => return self.value(spec, decoded),
                 Answer::Required(more) => required = more,
             }
         }
-        Err(CallError::Failed(format!("the tool asked for input more than {MAX_ROUNDS} times")))
+        Err(CallError::failed(InputError::TooManyRounds))
     }
 
     /// The value of an answer. The first answer of a tool that is not what its output schema
@@ -109,9 +114,9 @@ impl Server {
     fn value(
         &self,
         spec: &ToolSpec,
-        decoded: Result<Decoded, String>,
+        decoded: Result<Decoded, ResultError>,
     ) -> Result<ToolValue, CallError> {
-        let Decoded { value, breaks_schema } = decoded.map_err(CallError::Failed)?;
+        let Decoded { value, breaks_schema } = decoded.map_err(CallError::failed)?;
         if breaks_schema && self.lock().breaking_schema.insert(spec.tool.clone()) {
             warn!(
                 server = %self.config.name, tool = plain(spec.tool.as_str(), 100),
@@ -126,7 +131,7 @@ impl Server {
         &self,
         spec: &ToolSpec,
         call: &ResolvedCall,
-        behalf: Option<&Behalf>,
+        origin: Option<&RequestOrigin>,
         input: Option<&Input>,
     ) -> Result<Answer, CallError> {
         let (peer, parameters) = {
@@ -139,7 +144,7 @@ impl Server {
         let (tool, arguments) = (&spec.tool, &call.arguments);
         let mirrored = parameters.map(|parameters| parameters.mirrored(tool, arguments));
         let mirrored = mirrored.as_deref().unwrap_or_default();
-        let request = Request::CallTool { tool, arguments, mirrored, behalf, input };
+        let request = Request::CallTool { tool, arguments, mirrored, origin, input };
         let (era, form) = (peer.era(), call.form);
         let output = spec.output_schema.as_ref().map(Schema::output_form);
         let decode = move |reply: Reply<'_>| {
@@ -162,7 +167,7 @@ impl Server {
             Err(error @ RequestError::NotSent(SendError::Closed)) => {
                 Err(CallError::NeverLeft(error.to_string()))
             }
-            Err(error) => Err(CallError::Failed(error.to_string())),
+            Err(error) => Err(CallError::failed(error)),
         }
     }
 

@@ -8,25 +8,25 @@ use tokio::time::timeout;
 
 use super::Server;
 use crate::error::{METHOD_NOT_FOUND, RequestError};
+use crate::protocol::offering::OfferingError;
+use crate::protocol::peer::Peer;
 use crate::protocol::request::Request;
-use crate::protocol::rpc::Peer;
 
 /// How long a server may take to list what it has, unless its calls have a limit.
 const LIST_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Server {
-    /// Makes a request; `None` if the server knows nothing of such things. An error is
-    /// what a program reads.
+    /// Makes a request; `None` if the server knows nothing of such things.
     pub async fn offered<T: Send + 'static>(
         &self,
         request: Request<'_>,
         decode: fn(&RawValue) -> T,
-    ) -> Result<Option<T>, String> {
+    ) -> Result<Option<T>, OfferingError> {
         let peer = self.peer_when_tried().await?;
         match peer.request(request, self.config.call_timeout, decode).await {
             Ok(answer) => Ok(Some(answer)),
             Err(RequestError::Refused { code: METHOD_NOT_FOUND, .. }) => Ok(None),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(OfferingError::unanswered(error)),
         }
     }
 
@@ -34,15 +34,15 @@ impl Server {
     /// a program that asks all servers all of its time.
     pub async fn in_time<T>(
         &self,
-        requests: impl Future<Output = Result<T, String>>,
-    ) -> Result<T, String> {
+        requests: impl Future<Output = Result<T, OfferingError>>,
+    ) -> Result<T, OfferingError> {
         let limit = self.config.call_timeout.unwrap_or(LIST_TIMEOUT);
-        let expired = |_| Err(RequestError::NoAnswer { limit }.to_string());
+        let expired = |_| Err(OfferingError::unanswered(RequestError::NoAnswer { limit }));
         timeout(limit, requests).await.unwrap_or_else(expired)
     }
 
     /// Whom to talk to, once the server was tried; starts it if nobody has needed it.
-    async fn peer_when_tried(&self) -> Result<Arc<Peer>, String> {
+    async fn peer_when_tried(&self) -> Result<Arc<Peer>, OfferingError> {
         self.need();
         let mut tried = self.is_up.subscribe();
         let settled = async {
@@ -51,6 +51,7 @@ impl Server {
         };
         // A start has a deadline of its own, for each of its two ways.
         let _ = timeout(self.patience() * 3, settled).await;
-        self.lock().peer.clone().ok_or_else(|| self.not_running())
+        let peer = self.lock().peer.clone();
+        peer.ok_or_else(|| OfferingError::NotRunning { message: self.not_running() })
     }
 }

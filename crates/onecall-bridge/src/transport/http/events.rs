@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
+use onecall_core::lines::{Edges, Line, Splitter};
 use reqwest::header::HeaderValue;
-
-use crate::transport::lines::{Edges, Line, Splitter};
 
 /// What a field may add to the longest line.
 const FIELD_NAME: usize = 16;

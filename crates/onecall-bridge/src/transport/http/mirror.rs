@@ -78,7 +78,7 @@ mod tests {
             tool: &tool,
             arguments: &arguments,
             mirrored: &mirrored,
-            behalf: None,
+            origin: None,
             input: None,
         };
         let shown = headers(&call);

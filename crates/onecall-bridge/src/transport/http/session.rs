@@ -7,8 +7,8 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::watch;
 
 use super::HttpError;
+use crate::protocol::peer::Peer;
 use crate::protocol::request::{Era, Request};
-use crate::protocol::rpc::Peer;
 
 /// Named by the server when the handshake begins.
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use onecall_config::RemoteTransport;
 use onecall_core::ServerName;
+use onecall_core::lines::Line;
 use onecall_login::Login;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
@@ -23,9 +24,8 @@ use super::mirror;
 use super::session::{Kind, Sessions};
 use super::tasks::Tasks;
 use crate::error::{RequestError, SendError, StartError};
-use crate::protocol::rpc::{Outgoing, Outlet, Peer, Purpose};
+use crate::protocol::peer::{Outgoing, Outlet, Peer, Purpose};
 use crate::setting::Setting;
-use crate::transport::lines::Line;
 
 /// How many calls are posted at a time; more wait.
 const MAX_CALLS: usize = 64;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use onecall_config::RemoteTransport;
 use onecall_core::ServerName;
+use onecall_core::lines::Line;
 use onecall_login::Login;
 use reqwest::header::{HeaderMap, HeaderName};
 use reqwest::{Response, StatusCode};
@@ -22,10 +23,9 @@ use super::resumption::Resumptions;
 use super::session::{Kind, SESSION_ID, Session, Sessions};
 use super::tasks::Tasks;
 use crate::error::{METHOD_NOT_FOUND, RequestError, SendError, StartError};
+use crate::protocol::peer::{Outgoing, Outlet, Peer, Purpose};
 use crate::protocol::request::Era;
-use crate::protocol::rpc::{Outgoing, Outlet, Peer, Purpose};
 use crate::setting::Setting;
-use crate::transport::lines::Line;
 
 /// How many calls go over connections of their own at a time; more wait.
 const MAX_CALLS: usize = 128;

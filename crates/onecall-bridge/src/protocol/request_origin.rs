@@ -1,4 +1,4 @@
-//! Whom a request to a server is made for.
+//! The call that a request to a server is made for.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use onecall_core::{CallableName, Caller};
 
 /// The call that a request belongs to, and who made it.
 #[derive(Clone, Debug)]
-pub(crate) struct Behalf {
+pub(crate) struct RequestOrigin {
     pub name: CallableName,
     pub caller: Arc<Caller>,
 }
 
-impl Behalf {
+impl RequestOrigin {
     pub fn of(name: &CallableName, caller: Option<&Arc<Caller>>) -> Option<Self> {
         caller.map(|caller| Self { name: name.clone(), caller: Arc::clone(caller) })
     }
