@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_document_lists_every_variable() {
-        let document = include_str!("../../../SECURITY.md");
+        let document = include_str!("../../../../SECURITY.md");
         for (what, names) in [("base", BASE)].iter().chain(HELPFUL_VARIABLES) {
             let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
             let row = format!("| {what} | {} |\n", names.join(", "));
