@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use onecall_login::AccessError;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::remote::HttpError;
-use crate::status::Trouble;
+use crate::supervision::status::Trouble;
+use crate::transport::http::HttpError;
 
 /// JSON-RPC's code for a method the other side does not know.
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
@@ -46,8 +49,8 @@ pub(crate) enum StartError {
     Ended { ending: String, last_words: String },
     #[error("'{method}' failed: {source}")]
     Request { method: &'static str, source: RequestError },
-    #[error("its answer to '{method}' is not valid: {detail}")]
-    InvalidAnswer { method: &'static str, detail: String },
+    #[error("its answer to '{method}' is not valid: {source}")]
+    InvalidAnswer { method: &'static str, source: AnswerError },
 }
 
 impl StartError {
@@ -96,7 +99,7 @@ impl StartError {
     pub fn needs_login(&self) -> bool {
         match self {
             Self::Request { source: RequestError::Http(error), .. } => {
-                matches!(error, HttpError::NeedsLogin { .. })
+                matches!(error, HttpError::Access(AccessError::NeedsLogin { .. }))
             }
             Self::NeitherTransport { second, .. } => second.needs_login(),
             _ => false,
@@ -107,7 +110,10 @@ impl StartError {
     pub fn advises_login(&self) -> bool {
         let lacks_scope = matches!(
             self,
-            Self::Request { source: RequestError::Http(HttpError::NeedsScope { .. }), .. }
+            Self::Request {
+                source: RequestError::Http(HttpError::Access(AccessError::NeedsScope { .. })),
+                ..
+            }
         );
         lacks_scope || self.needs_login()
     }
@@ -130,6 +136,27 @@ impl StartError {
             }
             _ => false,
         }
+    }
+}
+
+/// What is wrong with an answer to one of our first requests.
+#[derive(Debug, Error)]
+pub(crate) enum AnswerError {
+    #[error("it is not an object")]
+    NoObject,
+    #[error(transparent)]
+    Unreadable(#[from] serde_json::Error),
+    #[error("it supports no protocol revision that we know")]
+    UnknownRevisions,
+}
+
+impl AnswerError {
+    /// Reads an object. Serde alone would take an array for its fields in order.
+    pub fn read_object<'a, T: Deserialize<'a>>(json: &'a RawValue) -> Result<T, Self> {
+        if !json.get().starts_with('{') {
+            return Err(Self::NoObject);
+        }
+        Ok(serde_json::from_str(json.get())?)
     }
 }
 

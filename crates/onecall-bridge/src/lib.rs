@@ -5,72 +5,33 @@
 //! of the call concerned, never in a panic, a hang or memory without bound.
 //! Values pass through as text; only the program that asked for them parses them.
 
-mod admitted;
-mod audience;
-mod backoff;
-mod behalf;
 mod bridge;
-mod child;
-mod connection;
-mod definition;
-mod demand;
-mod difference;
-mod downloads;
-mod environment;
 mod error;
-mod face;
-mod fleet;
-mod group;
-mod guard;
-mod handshake;
-#[cfg(test)]
-mod hostile_answers;
-mod identity;
-mod incoming;
-mod input;
-mod lines;
-mod listing;
 mod local;
-mod log_message;
-mod offering;
-mod parameters;
-mod pins;
-mod plain;
-mod progress;
-mod question;
-mod remote;
-mod reply;
-mod request;
-mod result;
-mod rpc;
-mod server;
+mod protocol;
 mod setting;
-mod snapshot;
-mod status;
-mod stderr;
-mod stdio;
-mod subscription;
+mod supervision;
 mod system;
-mod trace;
-mod writer;
+mod transport;
 
-pub use admitted::{AdmittedTools, local_definitions};
-pub use audience::Audience;
 pub use bridge::Bridge;
-pub use demand::ServerStart;
-pub use difference::Part;
-pub use downloads::Downloads;
-pub use environment::{HELPFUL_VARIABLES, base_environment, is_passed_on};
-pub use face::ToolFace;
-pub use fleet::FleetChange;
-pub use guard::{Guard, run_guard};
-pub use handshake::KNOWN_VERSIONS as KNOWN_PROTOCOLS;
-pub use identity::Identity;
-pub use pins::{PinError, PinState, Pins, Quarantined};
-pub use remote::{Granted, LoggedOut, LoginError, PendingLogin, Trust, http_client, log_out};
+pub use protocol::audience::Audience;
+pub use protocol::face::ToolFace;
+pub use protocol::handshake::KNOWN_VERSIONS as KNOWN_PROTOCOLS;
+pub use protocol::offering::OfferingError;
 pub use setting::Setting;
-pub use snapshot::{ToolWatch, Tools};
-pub use status::{
+pub use supervision::admitted::{AdmittedTools, local_definitions};
+pub use supervision::demand::ServerStart;
+pub use supervision::difference::Part;
+pub use supervision::downloads::Downloads;
+pub use supervision::fleet::FleetChange;
+pub use supervision::guard::{Guard, run_guard};
+pub use supervision::identity::Identity;
+pub use supervision::pins::{PinError, PinState, Pins, Quarantined};
+pub use supervision::snapshot::{ToolWatch, Tools};
+pub use supervision::status::{
     AVAILABILITY_LOG_TARGET, LIFE_LOG_TARGET, ListingCut, ListingLimit, NextStart,
     SERVER_LOG_TARGET, ServerState, ServerStatus, Trouble,
 };
+pub use transport::environment::{HELPFUL_VARIABLES, base_environment, is_passed_on};
+pub use transport::http::{ProbeError, http_client, wanted_login};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use onecall_config::{ProxyPolicy, ServerLimits};
 
-use crate::audience::Audience;
-use crate::demand::ServerStart;
-use crate::downloads::Downloads;
+use crate::protocol::audience::Audience;
+use crate::supervision::demand::ServerStart;
+use crate::supervision::downloads::Downloads;
 
 /// Who answers what servers ask, and how much is taken from each of them.
 #[derive(Clone, Default)]

@@ -4,8 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use onecall_core::{CallableName, ServerName, ToolName};
-use sha2::{Digest, Sha256};
+use onecall_core::{CallableName, Hasher, ServerName, ToolName};
 
 /// Digits a contested name starts with.
 const SHORTEST_SUFFIX: usize = 6;
@@ -114,18 +113,16 @@ fn hex_digest(server: &ServerName, tool: &ToolName, digits: usize) -> String {
     let mut hex = String::new();
     let mut block = 0_u64;
     while hex.len() < digits {
-        let mut hasher = Sha256::new();
+        let mut hasher = Hasher::default();
         if block > 0 {
-            hasher.update(block.to_be_bytes());
-            hasher.update(server.as_str().len().to_string());
+            hasher.add(block.to_be_bytes());
+            hasher.add(server.as_str().len().to_string());
         }
-        hasher.update(server.as_str());
-        hasher.update([0]);
-        hasher.update(tool.as_str());
-        for byte in hasher.finalize() {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-        }
+        hasher.add(server.as_str());
+        hasher.add([0]);
+        hasher.add(tool.as_str());
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{}", hasher.finish());
         block += 1;
     }
     hex.truncate(digits);

@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use onecall_config::{read_private_file, replace_private_file};
+use onecall_core::Digest;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::edit::Trace;
 use crate::spot::Spot;
@@ -97,7 +97,7 @@ impl Record {
 }
 
 pub(crate) fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    Digest::of(text).to_string()
 }
 
 fn file_in(state: &Path) -> PathBuf {

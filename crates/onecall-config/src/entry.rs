@@ -7,6 +7,7 @@ use std::time::Duration;
 use onecall_core::nearest::nearest;
 use onecall_core::{Secret, ServerName};
 
+use crate::address::http_url;
 use crate::document::{Node, Position};
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, Expand, expand_path};
@@ -252,12 +253,12 @@ impl<'n> EntryReader<'n> {
             let what = self.what("url");
             let text = reader::text(node, &what, report)?;
             let url = self.expanded(node, &what, text, report)?;
-            if !is_http_url(&url) {
+            let Some(read) = http_url(&url) else {
                 let message = format!("{what} must be an http:// or https:// address");
                 report.add(Problem::new(node.at, message));
                 return None;
-            }
-            Some(url)
+            };
+            Some((url, read))
         });
         let is_value = |value: &str| !value.contains(|c: char| c.is_control() && c != '\t');
         let headers = self.values("headers", is_header_name, is_value, report);
@@ -266,9 +267,10 @@ impl<'n> EntryReader<'n> {
             Some(node) => oauth::read(node, &what, self.environment, report),
             None => Some(OAuth::default()),
         };
-        let url = url?;
+        let (url, read) = url?;
         let is_named = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
-        let oauth = oauth.filter(|_| !is_named && !names_user(&url));
+        let names_user = !read.username().is_empty() || read.password().is_some();
+        let oauth = oauth.filter(|_| !is_named && !names_user);
         Some(RemoteTransport { url, headers, oauth })
     }
 
@@ -354,18 +356,4 @@ fn is_variable_name(name: &str) -> bool {
 fn is_header_name(name: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_token)
-}
-
-/// Whether an address says who asks: `https://user:password@host/`.
-fn names_user(url: &str) -> bool {
-    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-    rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
-}
-
-pub(crate) fn is_http_url(url: &str) -> bool {
-    let Some((scheme, rest)) = url.split_once("://") else { return false };
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https")
-        && !host.is_empty()
-        && !url.contains(|c: char| c.is_whitespace() || c.is_control())
 }

@@ -3,6 +3,7 @@
 //! A configuration that comes out of here is complete and valid; everything wrong
 //! with a file is reported at once, each problem with its line and a suggestion.
 
+pub mod address;
 mod cache;
 pub mod document;
 mod entry;

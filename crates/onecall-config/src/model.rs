@@ -10,6 +10,7 @@ use onecall_core::{
     CacheSettings, EngineChoice, Limits, Secret, ServerName, SessionLimits, ToolPattern,
     ToolPolicy, TotalLimits, Workspace,
 };
+use url::{Position, Url};
 
 use crate::generate::GenerateConfig;
 use crate::limits::ServerLimits;
@@ -297,9 +298,8 @@ impl fmt::Debug for StdioTransport {
 
 impl fmt::Debug for RemoteTransport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let after_scheme = self.url.split_once("://").map_or("", |(_, rest)| rest);
-        let authority = after_scheme.split(['/', '?', '#']).next().unwrap_or_default();
-        let host = authority.rsplit('@').next().unwrap_or_default();
+        let url = Url::parse(&self.url).ok();
+        let host = url.as_ref().map_or("", |url| &url[Position::BeforeHost..Position::AfterPort]);
         formatter
             .debug_struct("RemoteTransport")
             .field("host", &host)

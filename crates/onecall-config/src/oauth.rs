@@ -1,7 +1,9 @@
 //! Reads how to log in to a remote server.
 
 use onecall_core::Secret;
+use url::Url;
 
+use crate::address::{http_url, is_here};
 use crate::document::Node;
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, expand};
@@ -53,15 +55,8 @@ pub(crate) fn read(
 
 /// Whether a text can be the name of an authorization server.
 fn is_issuer(text: &str) -> bool {
-    let host = |rest: &str| rest.split(['/', ':']).next().unwrap_or_default().to_owned();
-    let is_named = match text.split_once("://") {
-        Some(("https", rest)) => !host(rest).is_empty(),
-        Some(("http", rest)) => {
-            matches!(host(rest).as_str(), "localhost" | "127.0.0.1") || rest.starts_with("[::1]")
-        }
-        _ => false,
-    };
-    is_named && !text.contains(|c: char| matches!(c, '?' | '#' | '@') || c.is_whitespace())
+    let is_safe = |url: &Url| url.scheme() == "https" || is_here(url);
+    http_url(text).is_some_and(|url| is_safe(&url)) && !text.contains(['?', '#', '@'])
 }
 
 fn scopes(node: &Node, what: &str, report: &mut Report) -> Vec<String> {

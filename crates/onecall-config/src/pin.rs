@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use onecall_core::ServerName;
-use sha2::{Digest, Sha256};
+use onecall_core::{Hasher, ServerName};
 
 use crate::locate::Directories;
 use crate::model::{StdioTransport, Transport};
@@ -20,12 +19,8 @@ impl Directories {
 /// another one of the same name has a file of its own. A digest, because arguments and
 /// addresses may hold secrets.
 pub(crate) fn pin_file(directory: &Path, name: &ServerName, transport: &Transport) -> PathBuf {
-    let mut hasher = Sha256::new();
-    let mut add = |part: &str| {
-        // With its length, so that two lists of parts never look the same.
-        hasher.update(part.len().to_le_bytes());
-        hasher.update(part);
-    };
+    let mut hasher = Hasher::default();
+    let mut add = |part: &str| hasher.add_part(part);
     add(name.as_str());
     match transport {
         Transport::Stdio(StdioTransport { command, args, .. }) => {
@@ -42,6 +37,5 @@ pub(crate) fn pin_file(directory: &Path, name: &ServerName, transport: &Transpor
         }
         Transport::Unresolved(_) => add("unresolved"),
     }
-    let digest: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    directory.join(format!("{digest}.json"))
+    directory.join(format!("{}.json", hasher.finish()))
 }

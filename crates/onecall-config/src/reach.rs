@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use thiserror::Error;
 
+use crate::address;
 use crate::model::ProxyPolicy;
 
 /// A host, or one port of it, that servers of plans may be on.
@@ -34,23 +35,12 @@ impl AllowedHost {
     /// # Errors
     /// If it is something else, or a host of this machine or a private network without a port.
     pub fn parse(text: &str) -> Result<Self, AllowedHostError> {
-        let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once(']')) {
-            Some(Some((host, ""))) => (host, None),
-            Some(Some((host, port))) => {
-                (host, Some(port.strip_prefix(':').ok_or(AllowedHostError::Malformed)?))
-            }
-            Some(None) => return Err(AllowedHostError::Malformed),
-            None if text.parse::<IpAddr>().is_ok() => (text, None),
-            None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
-        };
-        let port: Option<u16> =
-            port.map(str::parse).transpose().map_err(|_| AllowedHostError::Malformed)?;
-        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let without_port = || Some((address::host(text)?, None));
+        let read = address::host_and_port(text).or_else(without_port);
+        let read = read.filter(|(_, port)| *port != Some(0));
+        let (host, port) = read.ok_or(AllowedHostError::Malformed)?;
         let address = host.parse::<IpAddr>().ok();
-        if port == Some(0) || address.is_none() && (host.is_empty() || !host.chars().all(is_name)) {
-            return Err(AllowedHostError::Malformed);
-        }
-        let allowed = Self { host: host.to_ascii_lowercase(), port };
+        let allowed = Self { host, port };
         let is_inner = address.is_some_and(|address| !is_public(address)) || allowed.is_loopback();
         if is_inner && port.is_none() {
             return Err(AllowedHostError::NeedsPort);

@@ -1,7 +1,7 @@
 //! Where spans are sent.
 
+use crate::address::http_url;
 use crate::document::Node;
-use crate::entry::is_http_url;
 use crate::error::{Problem, Report};
 use crate::expand::{Environment, expand};
 use crate::reader::{self, Section};
@@ -25,7 +25,7 @@ pub(crate) fn read_telemetry(
     let what = "'otlp' in telemetry";
     let text = reader::text(node, what, report)?;
     let url = reader::expanded(node, what, expand(text, environment), report)?;
-    if !is_http_url(&url) {
+    if http_url(&url).is_none() {
         let message = format!("{what} must be an http:// or https:// address");
         let help = "a collector usually listens on http://localhost:4318";
         report.add(Problem::new(node.at, message).with_help(help));

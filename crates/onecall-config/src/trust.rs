@@ -7,8 +7,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use onecall_core::Digest;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::private_file::{read_private_file, replace_private_file};
@@ -161,5 +161,5 @@ fn key_of(path: &Path) -> Result<String, TrustError> {
 }
 
 fn hash_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Digest::of(bytes).to_string()
 }

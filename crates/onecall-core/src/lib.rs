@@ -16,8 +16,10 @@ mod call;
 mod caller;
 mod category;
 mod decision;
+mod digest;
 mod error;
 mod host;
+pub mod lines;
 mod name;
 pub mod nearest;
 mod nonfinite;
@@ -47,6 +49,7 @@ pub use caller::{
 };
 pub use category::Category;
 pub use decision::{Decision, DenyRule};
+pub use digest::{Digest, Hasher};
 pub use error::ToolError;
 pub use host::{
     BoxFuture, CallHandler, ProgramHost, Resolution, Resolving, ToolHost, ToolResolver,

@@ -7,12 +7,14 @@
 
 mod invisible;
 mod length;
+mod plain;
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 pub use invisible::{Marked, marked};
 pub use length::{cut, grouped, tokens, tokens_of_size};
+pub use plain::plain;
 
 /// Writes every invisible character of a text as `\u{…}`. Line breaks and tabs stay, and a
 /// carriage return before a line break goes.

@@ -7,8 +7,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 /// A value that is what it is, whatever its text looks like.
-pub(super) fn json(value: &impl Serialize) -> Result<ToolValue, String> {
-    to_raw_value(value).map(ToolValue::Json).map_err(|error| error.to_string())
+pub(super) fn json(value: &impl Serialize) -> serde_json::Result<ToolValue> {
+    to_raw_value(value).map(ToolValue::Json)
 }
 
 /// Wraps `value`. A value that is no object is structured content only where the tool's

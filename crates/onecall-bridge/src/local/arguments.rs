@@ -5,6 +5,28 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use thiserror::Error;
+
+/// Why the arguments of a call cannot become those of a command.
+#[derive(Debug, Error)]
+pub(crate) enum ArgumentError {
+    #[error("its arguments cannot be read: {0}")]
+    Unreadable(serde_json::Error),
+    #[error("'{name}' is missing")]
+    Missing { name: String },
+    #[error("'{name}' is not text: {source}")]
+    NotText { name: String, source: serde_json::Error },
+    #[error(
+        "'{name}' must not begin with '-', or the command could take it for an option \
+         (where that is wanted, the tool's configuration has \"--\" before \"{{{name}}}\", or \
+         \"--option={{{name}}}\")"
+    )]
+    Option { name: String },
+    #[error("'{name}' holds a NUL character, which no command can take")]
+    Nul { name: String },
+    #[error(transparent)]
+    NotWritten(#[from] serde_json::Error),
+}
 
 /// The arguments, with what the schema has for those that are left out.
 pub(super) struct Arguments<'t> {
@@ -13,9 +35,9 @@ pub(super) struct Arguments<'t> {
 }
 
 impl<'t> Arguments<'t> {
-    pub fn read(arguments: &RawValue, schema: &'t Value) -> Result<Self, String> {
-        let mut values: BTreeMap<String, Box<RawValue>> = serde_json::from_str(arguments.get())
-            .map_err(|error| format!("its arguments cannot be read: {error}"))?;
+    pub fn read(arguments: &RawValue, schema: &'t Value) -> Result<Self, ArgumentError> {
+        let mut values: BTreeMap<String, Box<RawValue>> =
+            serde_json::from_str(arguments.get()).map_err(ArgumentError::Unreadable)?;
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, property) in properties.into_iter().flatten() {
             let default = property.get("default").and_then(|default| to_raw_value(default).ok());
@@ -29,23 +51,27 @@ impl<'t> Arguments<'t> {
     }
 
     /// One of them: a string as it is, anything else as JSON. Null is as good as absent.
-    pub fn text(&self, name: &str) -> Result<Option<String>, String> {
+    pub fn text(&self, name: &str) -> Result<Option<String>, ArgumentError> {
         let value = self.values.get(name).filter(|value| !is_null(value));
         let Some(value) = value.map(|value| value.get()) else {
             let required = self.schema.get("required").and_then(Value::as_array);
             let is_required = required.is_some_and(|all| all.iter().any(|it| it == name));
-            return if is_required { Err(format!("'{name}' is missing")) } else { Ok(None) };
+            return match is_required {
+                true => Err(ArgumentError::Missing { name: name.to_owned() }),
+                false => Ok(None),
+            };
         };
         if value.starts_with('"') {
             let text = serde_json::from_str(value);
-            return text.map(Some).map_err(|error| format!("'{name}' is not text: {error}"));
+            let not_text = |source| ArgumentError::NotText { name: name.to_owned(), source };
+            return text.map(Some).map_err(not_text);
         }
         Ok(Some(compact(value)))
     }
 
     /// All of them as one JSON object.
-    pub fn to_json(&self) -> Result<String, String> {
-        serde_json::to_string(&self.values).map_err(|error| error.to_string())
+    pub fn to_json(&self) -> Result<String, ArgumentError> {
+        Ok(serde_json::to_string(&self.values)?)
     }
 }
 
@@ -95,7 +121,7 @@ mod tests {
         for (json, expected) in rows {
             let call = raw(&format!(r#"{{"x":{json}}}"#));
             let arguments = Arguments::read(&call, &schema).unwrap();
-            assert_eq!(arguments.text("x"), Ok(Some(expected.to_owned())), "{json}");
+            assert_eq!(arguments.text("x").unwrap().as_deref(), Some(expected), "{json}");
         }
         let surrogate = raw(r#"{"x":"\ud800"}"#);
         assert!(Arguments::read(&surrogate, &schema).unwrap().text("x").is_err());
@@ -110,9 +136,9 @@ mod tests {
         for call in ["{}", r#"{"a":null,"b":null,"c":null}"#] {
             let call = raw(call);
             let arguments = Arguments::read(&call, &schema).unwrap();
-            assert_eq!(arguments.text("a"), Ok(Some("7".to_owned())));
-            assert_eq!(arguments.text("b"), Ok(None));
-            assert_eq!(arguments.text("c"), Err("'c' is missing".to_owned()));
+            assert_eq!(arguments.text("a").unwrap().as_deref(), Some("7"));
+            assert_eq!(arguments.text("b").unwrap(), None);
+            assert_eq!(arguments.text("c").unwrap_err().to_string(), "'c' is missing");
         }
     }
 
@@ -120,8 +146,8 @@ mod tests {
     fn as_json_they_keep_every_digit() {
         let schema = json!({ "properties": { "z": { "default": [1] } } });
         let call = raw(r#"{"b":123456789012345678901234567890,"a":"x"}"#);
-        let json = Arguments::read(&call, &schema).unwrap().to_json();
+        let json = Arguments::read(&call, &schema).unwrap().to_json().unwrap();
         let expected = r#"{"a":"x","b":123456789012345678901234567890,"z":[1]}"#;
-        assert_eq!(json, Ok(expected.to_owned()));
+        assert_eq!(json, expected);
     }
 }

@@ -4,7 +4,7 @@
 
 use onecall_config::{Piece, Template};
 
-use super::arguments::Arguments;
+use super::arguments::{ArgumentError, Arguments};
 
 /// What ends the options of nearly every command.
 const END_OF_OPTIONS: &str = "--";
@@ -14,7 +14,7 @@ const END_OF_OPTIONS: &str = "--";
 pub(super) fn argv(
     templates: &[Template],
     arguments: &Arguments<'_>,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, ArgumentError> {
     let mut argv = Vec::with_capacity(templates.len());
     let mut is_past_options = false;
     for template in templates {
@@ -22,16 +22,12 @@ pub(super) fn argv(
         if let (Some(Piece::Argument(name)), false) = (template.pieces().first(), is_past_options)
             && text.starts_with('-')
         {
-            return Err(format!(
-                "'{name}' must not begin with '-', or the command could take it for an option \
-                 (where that is wanted, the tool's configuration has \"--\" before \
-                 \"{{{name}}}\", or \"--option={{{name}}}\")"
-            ));
+            return Err(ArgumentError::Option { name: name.clone() });
         }
         if let Some(name) = template.arguments().next()
             && text.contains('\0')
         {
-            return Err(format!("'{name}' holds a NUL character, which no command can take"));
+            return Err(ArgumentError::Nul { name: name.to_owned() });
         }
         is_past_options |= template.literal() == Some(END_OF_OPTIONS);
         argv.push(text);
@@ -43,7 +39,7 @@ pub(super) fn argv(
 pub(super) fn fill(
     template: &Template,
     arguments: &Arguments<'_>,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, ArgumentError> {
     let mut filled = String::new();
     for piece in template.pieces() {
         match piece {
@@ -82,6 +78,7 @@ mod tests {
         let tool = tool(command);
         let call = to_raw_value(call).unwrap();
         argv(&tool.arguments, &Arguments::read(&call, &tool.input_schema).unwrap())
+            .map_err(|error| error.to_string())
     }
 
     #[test]

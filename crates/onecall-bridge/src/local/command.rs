@@ -2,35 +2,65 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use onecall_config::{CommandInput, CommandOutput, CommandTool, LocalTool};
 use onecall_core::ToolValue;
+use onecall_core::text::plain;
 use rustix::fs::{Access, access};
 use serde_json::value::RawValue;
+use thiserror::Error;
 use tracing::info;
 
 use super::answer::json;
-use super::arguments::Arguments;
+use super::arguments::{ArgumentError, Arguments};
 use super::argv::{argv, fill};
 use super::process::{Finished, RunError, run};
-use crate::child;
 use crate::error::StartError;
-use crate::guard::Guard;
-use crate::plain::plain;
-use crate::status::SERVER_LOG_TARGET;
+use crate::supervision::guard::Guard;
+use crate::supervision::status::SERVER_LOG_TARGET;
+use crate::transport::child;
 
 /// How much of what a command said is part of an error, in characters.
 const MAX_SAID: usize = 2_000;
+
+/// Why a call of a command has no value. The display text is what the program reads.
+#[derive(Debug, Error)]
+pub(crate) enum CommandError {
+    #[error(transparent)]
+    Arguments(#[from] ArgumentError),
+    #[error(
+        "the arguments are too long for a command line; the tool's configuration can pass \
+         them with 'stdin'"
+    )]
+    LongCommandLine,
+    #[error(transparent)]
+    NotStarted(StartError),
+    #[error("it did not end within {}s and was killed", limit.as_secs_f64())]
+    TimedOut { limit: Duration },
+    #[error("its output is longer than {limit} bytes, and it was killed; ask for less at a time")]
+    TooMuchOutput { limit: usize },
+    /// With what the command said about it.
+    #[error("{0}")]
+    Unsuccessful(String),
+    #[error("its output is not text: byte {at} is not UTF-8")]
+    NotText { at: usize },
+    #[error("its output is not JSON: {0}")]
+    NotJson(serde_json::Error),
+    #[error(transparent)]
+    NoJson(#[from] serde_json::Error),
+}
 
 pub(super) async fn call(
     tool: &LocalTool,
     command: &CommandTool,
     arguments: &RawValue,
     guard: Guard,
-) -> Result<ToolValue, String> {
+) -> Result<ToolValue, CommandError> {
     let arguments = Arguments::read(arguments, &command.input_schema)?;
     let mut process = child::command(&command.program, &command.env, command.cwd.as_deref());
     process.args(argv(&command.arguments, &arguments)?);
@@ -46,7 +76,7 @@ pub(super) async fn call(
     let run = run(process, input.into_bytes(), limit, max_output, guard).await;
     let Finished { status, stdout, stderr } = run.map_err(|error| failure(command, error))?;
     if !status.success() {
-        return Err(unsuccessful(status, &stderr, &stdout));
+        return Err(CommandError::Unsuccessful(outcome(status, &stderr, &stdout)));
     }
     for line in said(&stderr).lines() {
         info!(target: SERVER_LOG_TARGET, server = LocalTool::SERVER, tool = %tool.name, "{line}");
@@ -83,28 +113,22 @@ fn candidates(command: &CommandTool) -> Vec<PathBuf> {
     env::split_paths(&search).map(|folder| base.join(folder).join(&command.program)).collect()
 }
 
-fn failure(command: &CommandTool, error: RunError) -> String {
+fn failure(command: &CommandTool, error: RunError) -> CommandError {
     match error {
-        RunError::NotStarted(error) if error.kind() == std::io::ErrorKind::ArgumentListTooLong => {
-            "the arguments are too long for a command line; the tool's configuration can pass \
-             them with 'stdin'"
-                .to_owned()
+        RunError::NotStarted(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => {
+            CommandError::LongCommandLine
         }
         RunError::NotStarted(error) => {
             let program = command.program.display().to_string();
-            child::explain(error, &program, command.cwd.as_deref()).to_string()
+            CommandError::NotStarted(child::explain(error, &program, command.cwd.as_deref()))
         }
-        RunError::TimedOut => {
-            format!("it did not end within {}s and was killed", command.timeout.as_secs_f64())
-        }
-        RunError::TooMuchOutput => format!(
-            "its output is longer than {} bytes, and it was killed; ask for less at a time",
-            command.max_output_bytes
-        ),
+        RunError::TimedOut => CommandError::TimedOut { limit: command.timeout },
+        RunError::TooMuchOutput => CommandError::TooMuchOutput { limit: command.max_output_bytes },
     }
 }
 
-fn unsuccessful(status: ExitStatus, stderr: &[u8], stdout: &[u8]) -> String {
+/// How a command ended, and what it said about that.
+fn outcome(status: ExitStatus, stderr: &[u8], stdout: &[u8]) -> String {
     let how = match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("it was ended by signal {signal}"),
@@ -133,16 +157,14 @@ fn said(bytes: &[u8]) -> String {
     }
 }
 
-fn value(form: CommandOutput, stdout: Vec<u8>) -> Result<ToolValue, String> {
-    let text = String::from_utf8(stdout).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        format!("its output is not text: byte {at} is not UTF-8")
-    })?;
+fn value(form: CommandOutput, stdout: Vec<u8>) -> Result<ToolValue, CommandError> {
+    let text = String::from_utf8(stdout)
+        .map_err(|error| CommandError::NotText { at: error.utf8_error().valid_up_to() })?;
     match form {
         CommandOutput::Auto => Ok(ToolValue::Text(text)),
-        CommandOutput::Text => json(&text),
+        CommandOutput::Text => Ok(json(&text)?),
         CommandOutput::Json => serde_json::from_str::<&RawValue>(text.trim_ascii())
             .map(|json| ToolValue::Json(json.to_owned()))
-            .map_err(|error| format!("its output is not JSON: {error}")),
+            .map_err(CommandError::NotJson),
     }
 }

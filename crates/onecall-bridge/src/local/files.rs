@@ -11,11 +11,12 @@ use onecall_core::ToolValue;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use thiserror::Error;
 use tokio::time::timeout;
 
 use super::answer::json;
-use super::folder::{Folder, Inside, Kind};
-use super::pattern::Pattern;
+use super::folder::{Folder, FolderError, Inside, Kind};
+use super::pattern::{Pattern, PatternError};
 
 /// The most that is read at once, and that a file has after it was written to.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
@@ -26,9 +27,44 @@ const MAX_FOUND: usize = 50_000;
 /// How long one call may take: a folder may be on a network, and huge.
 const LIMIT: Duration = Duration::from_secs(30);
 
+/// Why a call of a built-in tool has no value. The display text is what the program reads.
+#[derive(Debug, Error)]
+pub(crate) enum FilesError {
+    #[error("{0}")]
+    Arguments(String),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    #[error("'{path}' cannot be read: {source}")]
+    NotRead { path: String, source: io::Error },
+    #[error("'{path}' cannot be written: {source}")]
+    NotWritten { path: String, source: io::Error },
+    #[error(
+        "'{path}': that is more than {} MiB; read it in parts with offset and limit, which \
+         count lines",
+        MAX_BYTES >> 20
+    )]
+    TooMuch { path: String },
+    #[error("'{path}' would have more than {} MiB", MAX_BYTES >> 20)]
+    TooLarge { path: String },
+    #[error("'{path}' is not a text file: byte {at} of what was read is not UTF-8")]
+    NotText { path: String, at: usize },
+    #[error("the folder has more than {MAX_FOUND} entries")]
+    TooManyEntries,
+    #[error("the pattern matches more than {MAX_FOUND} files")]
+    TooManyMatches,
+    #[error("it took longer than {}s", LIMIT.as_secs())]
+    TooSlow,
+    #[error("it was broken off")]
+    BrokenOff,
+    #[error(transparent)]
+    NoJson(#[from] serde_json::Error),
+}
+
 /// Carries out one call. Dropping the future stops a search; what is being written is
 /// written to its end.
-pub(super) async fn call(tool: &FilesTool, arguments: &RawValue) -> Result<ToolValue, String> {
+pub(super) async fn call(tool: &FilesTool, arguments: &RawValue) -> Result<ToolValue, FilesError> {
     let patience = Patience::new();
     let work = {
         let (tool, arguments, patience) = (tool.clone(), arguments.to_owned(), patience.share());
@@ -36,8 +72,8 @@ pub(super) async fn call(tool: &FilesTool, arguments: &RawValue) -> Result<ToolV
     };
     match timeout(LIMIT, tokio::task::spawn_blocking(work)).await {
         Ok(Ok(value)) => value,
-        Ok(Err(_)) => Err("it was broken off".to_owned()),
-        Err(_) => Err(too_slow()),
+        Ok(Err(_)) => Err(FilesError::BrokenOff),
+        Err(_) => Err(FilesError::TooSlow),
     }
 }
 
@@ -75,11 +111,12 @@ struct GlobArguments {
     pattern: String,
 }
 
-fn parse<'a, T: Deserialize<'a>>(arguments: &'a RawValue) -> Result<T, String> {
+fn parse<'a, T: Deserialize<'a>>(arguments: &'a RawValue) -> Result<T, FilesError> {
     serde_json::from_str(arguments.get()).map_err(|error| {
         let message = error.to_string();
         // The place in the text means nothing to whoever wrote no text.
-        message.rsplit_once(" at line ").map_or(message.clone(), |(what, _)| what.to_owned())
+        let what = message.rsplit_once(" at line ").map_or(&*message, |(what, _)| what);
+        FilesError::Arguments(what.to_owned())
     })
 }
 
@@ -87,12 +124,12 @@ fn carry_out(
     tool: &FilesTool,
     arguments: &RawValue,
     patience: &Patience,
-) -> Result<ToolValue, String> {
+) -> Result<ToolValue, FilesError> {
     match tool.action {
         FileAction::Read => {
             let arguments: ReadArguments = parse(arguments)?;
             let file = Folder::open(&tool.root)?.read(Inside::new(&arguments.path)?)?;
-            json(&read(file, &arguments, patience)?)
+            Ok(json(&read(file, &arguments, patience)?)?)
         }
         FileAction::Write => {
             let arguments: WriteArguments = parse(arguments)?;
@@ -106,14 +143,14 @@ fn carry_out(
         FileAction::Glob => {
             let arguments: GlobArguments = parse(arguments)?;
             let pattern = Pattern::parse(&arguments.pattern)?;
-            json(&glob(&Folder::open(&tool.root)?, &pattern, patience)?)
+            Ok(json(&glob(&Folder::open(&tool.root)?, &pattern, patience)?)?)
         }
     }
 }
 
-fn read(file: File, arguments: &ReadArguments, patience: &Patience) -> Result<String, String> {
-    let shown = &arguments.path;
-    let failed = |error: io::Error| format!("'{shown}' cannot be read: {error}");
+fn read(file: File, arguments: &ReadArguments, patience: &Patience) -> Result<String, FilesError> {
+    let path = || arguments.path.clone();
+    let failed = |source| FilesError::NotRead { path: path(), source };
     let mut source = BufReader::with_capacity(64 * 1024, file);
     for _ in 0..arguments.offset.unwrap_or(0) {
         patience.check()?;
@@ -138,16 +175,10 @@ fn read(file: File, arguments: &ReadArguments, patience: &Patience) -> Result<St
         }
     }
     if bytes.len() > MAX_BYTES {
-        return Err(format!(
-            "'{shown}': that is more than {} MiB; read it in parts with offset and limit, which \
-             count lines",
-            MAX_BYTES >> 20
-        ));
+        return Err(FilesError::TooMuch { path: path() });
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        format!("'{shown}' is not a text file: byte {at} of what was read is not UTF-8")
-    })
+    String::from_utf8(bytes)
+        .map_err(|error| FilesError::NotText { path: path(), at: error.utf8_error().valid_up_to() })
 }
 
 /// Whether there was one. However long it is, it is not kept.
@@ -170,16 +201,16 @@ struct Written {
     size: u64,
 }
 
-fn write(folder: &Folder, arguments: &WriteArguments) -> Result<ToolValue, String> {
-    let shown = &arguments.path;
-    let failed = |error: io::Error| format!("'{shown}' cannot be written: {error}");
+fn write(folder: &Folder, arguments: &WriteArguments) -> Result<ToolValue, FilesError> {
+    let path = || arguments.path.clone();
+    let failed = |source| FilesError::NotWritten { path: path(), source };
     let appends = arguments.append == Some(true);
-    let too_large = || format!("'{shown}' would have more than {} MiB", MAX_BYTES >> 20);
+    let too_large = || FilesError::TooLarge { path: path() };
     if arguments.content.len() > MAX_BYTES {
         return Err(too_large());
     }
     let flags = if appends { OFlags::APPEND } else { OFlags::empty() };
-    let mut file = folder.write(Inside::new(shown)?, flags)?;
+    let mut file = folder.write(Inside::new(&arguments.path)?, flags)?;
     if appends {
         let size = file.metadata().map_err(failed)?.len();
         if size.saturating_add(arguments.content.len() as u64) > MAX_BYTES as u64 {
@@ -189,7 +220,7 @@ fn write(folder: &Folder, arguments: &WriteArguments) -> Result<ToolValue, Strin
         file.set_len(0).map_err(failed)?;
     }
     file.write_all(arguments.content.as_bytes()).map_err(failed)?;
-    json(&Written { size: file.metadata().map_err(failed)?.len() })
+    Ok(json(&Written { size: file.metadata().map_err(failed)?.len() })?)
 }
 
 #[derive(Serialize)]
@@ -200,23 +231,27 @@ struct Listed {
     size: u64,
 }
 
-fn list(folder: &Folder, path: Inside<'_>, patience: &Patience) -> Result<ToolValue, String> {
+fn list(folder: &Folder, path: Inside<'_>, patience: &Patience) -> Result<ToolValue, FilesError> {
     let mut listed: Vec<Listed> = Vec::new();
     folder.entries(path, &mut |entry| {
         patience.check()?;
         if listed.len() == MAX_FOUND {
-            return Err(format!("the folder has more than {MAX_FOUND} entries"));
+            return Err(FilesError::TooManyEntries);
         }
         listed.push(Listed { name: entry.name, kind: entry.kind, size: entry.size });
         Ok(())
     })?;
     listed.sort_by(|one, other| one.name.cmp(&other.name));
-    json(&listed)
+    Ok(json(&listed)?)
 }
 
 /// Walks down as far as the pattern can match. Links to folders are not followed, so
 /// there are no circles.
-fn glob(folder: &Folder, pattern: &Pattern, patience: &Patience) -> Result<Vec<String>, String> {
+fn glob(
+    folder: &Folder,
+    pattern: &Pattern,
+    patience: &Patience,
+) -> Result<Vec<String>, FilesError> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), pattern.start())];
     while let Some((above, matched)) = open.pop() {
@@ -237,7 +272,7 @@ fn glob(folder: &Folder, pattern: &Pattern, patience: &Patience) -> Result<Vec<S
                 _ => {}
             }
             match found.len() > MAX_FOUND {
-                true => Err(format!("the pattern matches more than {MAX_FOUND} files")),
+                true => Err(FilesError::TooManyMatches),
                 false => Ok(()),
             }
         });
@@ -268,9 +303,9 @@ impl Patience {
         Self { until: self.until, is_over: Arc::clone(&self.is_over) }
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), FilesError> {
         match self.is_over.load(Ordering::Relaxed) || Instant::now() > self.until {
-            true => Err(too_slow()),
+            true => Err(FilesError::TooSlow),
             false => Ok(()),
         }
     }
@@ -280,8 +315,4 @@ impl Drop for Patience {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
-}
-
-fn too_slow() -> String {
-    format!("it took longer than {}s", LIMIT.as_secs())
 }

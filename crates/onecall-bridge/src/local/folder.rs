@@ -4,14 +4,55 @@
 //! file or folder is never opened, so nothing blocks.
 
 use std::fs::File;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, mkdirat, open, stat, statat};
 use rustix::io::Errno;
 use serde::Serialize;
+use thiserror::Error;
 
 use crate::system::{LOOK, open_beneath};
+
+/// Why nothing was done in a folder.
+#[derive(Debug, Error)]
+pub(crate) enum FolderError {
+    #[error("the folder that is its root does not exist")]
+    NoRoot,
+    #[error("its root is not a folder")]
+    RootIsNoFolder,
+    #[error("its root is the whole disk")]
+    RootIsDisk,
+    #[error("its root cannot be opened: {0}")]
+    RootNotOpened(io::Error),
+    #[error("the path is empty")]
+    EmptyPath,
+    #[error("the path is too long")]
+    LongPath,
+    #[error("the path holds a NUL character")]
+    NulInPath,
+    #[error("'{path}' is not allowed: a path is relative to the tool's folder, without '..'")]
+    Outside { path: String },
+    #[error("'{path}' does not exist")]
+    Missing { path: String },
+    #[error("'{path}' leads out of the tool's folder")]
+    LeadsOut { path: String },
+    #[error("'{path}' is a link that is not followed")]
+    Link { path: String },
+    #[error("'{path}' is a folder")]
+    IsFolder { path: String },
+    #[error("'{path}' is not a folder, or a part of it is not")]
+    NoFolder { path: String },
+    #[error("'{path}' is not a regular file")]
+    NotRegular { path: String },
+    #[error("'{path}': permission denied")]
+    Denied { path: String },
+    #[error("this system cannot keep a path within a folder (openat2 of Linux 5.6)")]
+    NotConfined,
+    #[error("'{path}': {source}")]
+    Failed { path: String, source: io::Error },
+}
 
 /// Longer than any path the kernel takes.
 const MAX_PATH: usize = 4_096;
@@ -28,48 +69,44 @@ impl<'p> Inside<'p> {
     /// The folder itself.
     pub const HERE: Self = Self(".");
 
-    pub fn new(path: &'p str) -> Result<Self, String> {
+    pub fn new(path: &'p str) -> Result<Self, FolderError> {
         let is_outside = |component| {
             matches!(component, Component::ParentDir | Component::RootDir | Component::Prefix(_))
         };
         if path.is_empty() {
-            return Err("the path is empty".to_owned());
+            return Err(FolderError::EmptyPath);
         }
         if path.len() > MAX_PATH {
-            return Err("the path is too long".to_owned());
+            return Err(FolderError::LongPath);
         }
         if path.contains('\0') {
-            return Err("the path holds a NUL character".to_owned());
+            return Err(FolderError::NulInPath);
         }
         if Path::new(path).components().any(is_outside) {
-            return Err(format!(
-                "'{path}' is not allowed: a path is relative to the tool's folder, without '..'"
-            ));
+            return Err(FolderError::Outside { path: path.to_owned() });
         }
         Ok(Self(path))
     }
 
-    fn says(self, error: Errno) -> String {
-        let Self(path) = self;
+    fn says(self, error: Errno) -> FolderError {
+        let path = self.0.to_owned();
         match error {
-            Errno::NOENT => format!("'{path}' does not exist"),
-            Errno::XDEV => format!("'{path}' leads out of the tool's folder"),
-            Errno::LOOP => format!("'{path}' is a link that is not followed"),
-            Errno::ISDIR => format!("'{path}' is a folder"),
-            Errno::NOTDIR => format!("'{path}' is not a folder, or a part of it is not"),
-            Errno::ACCESS | Errno::PERM => format!("'{path}': permission denied"),
-            Errno::NOSYS => {
-                "this system cannot keep a path within a folder (openat2 of Linux 5.6)".to_owned()
-            }
-            error => format!("'{path}': {}", std::io::Error::from(error)),
+            Errno::NOENT => FolderError::Missing { path },
+            Errno::XDEV => FolderError::LeadsOut { path },
+            Errno::LOOP => FolderError::Link { path },
+            Errno::ISDIR => FolderError::IsFolder { path },
+            Errno::NOTDIR => FolderError::NoFolder { path },
+            Errno::ACCESS | Errno::PERM => FolderError::Denied { path },
+            Errno::NOSYS => FolderError::NotConfined,
+            error => FolderError::Failed { path, source: error.into() },
         }
     }
 
-    fn is_no_file(self, kind: FileType) -> String {
-        let Self(path) = self;
+    fn is_no_file(self, kind: FileType) -> FolderError {
+        let path = self.0.to_owned();
         match kind {
-            FileType::Directory => format!("'{path}' is a folder"),
-            _ => format!("'{path}' is not a regular file"),
+            FileType::Directory => FolderError::IsFolder { path },
+            _ => FolderError::NotRegular { path },
         }
     }
 }
@@ -94,34 +131,32 @@ pub(super) enum Kind {
 }
 
 impl Folder {
-    pub fn open(root: &Path) -> Result<Self, String> {
+    pub fn open(root: &Path) -> Result<Self, FolderError> {
         let flags = LOOK | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = open(root, flags, Mode::empty()).map_err(|error| match error {
-            Errno::NOENT => "the folder that is its root does not exist".to_owned(),
-            Errno::NOTDIR => "its root is not a folder".to_owned(),
-            error => format!("its root cannot be opened: {}", std::io::Error::from(error)),
+            Errno::NOENT => FolderError::NoRoot,
+            Errno::NOTDIR => FolderError::RootIsNoFolder,
+            error => FolderError::RootNotOpened(error.into()),
         })?;
         // The configuration refuses `/` by name; a link can lead there too.
         let is_same = |one: rustix::fs::Stat, other: rustix::fs::Stat| {
             (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
         };
         match (fstat(&folder), stat("/")) {
-            (Ok(folder), Ok(disk)) if is_same(folder, disk) => {
-                Err("its root is the whole disk".to_owned())
-            }
+            (Ok(folder), Ok(disk)) if is_same(folder, disk) => Err(FolderError::RootIsDisk),
             _ => Ok(Self(folder)),
         }
     }
 
     /// Opens a regular file for reading.
-    pub fn read(&self, path: Inside<'_>) -> Result<File, String> {
+    pub fn read(&self, path: Inside<'_>) -> Result<File, FolderError> {
         self.check_regular(path)?;
         self.regular(path, OFlags::RDONLY, Mode::empty())
     }
 
     /// Opens a regular file for writing; it and the folders on the way are made if they
     /// do not exist.
-    pub fn write(&self, path: Inside<'_>, flags: OFlags) -> Result<File, String> {
+    pub fn write(&self, path: Inside<'_>, flags: OFlags) -> Result<File, FolderError> {
         match self.check_regular(path) {
             Ok(()) => {}
             Err(_) if self.kind(path) == Err(Errno::NOENT) => self.make_parents(path)?,
@@ -136,11 +171,11 @@ impl Folder {
     }
 
     /// Every entry of a folder inside, in no order, as long as `visit` says so.
-    pub fn entries(
+    pub fn entries<E: From<FolderError>>(
         &self,
         path: Inside<'_>,
-        visit: &mut dyn FnMut(Entry) -> Result<(), String>,
-    ) -> Result<(), String> {
+        visit: &mut dyn FnMut(Entry) -> Result<(), E>,
+    ) -> Result<(), E> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let says = |error| path.says(error);
         let mut dir = self.beneath(path, flags, Mode::empty()).and_then(Dir::new).map_err(says)?;
@@ -167,7 +202,7 @@ impl Folder {
     }
 
     /// Looks without opening: to open a pipe waits, and to open a device may do things.
-    fn check_regular(&self, path: Inside<'_>) -> Result<(), String> {
+    fn check_regular(&self, path: Inside<'_>) -> Result<(), FolderError> {
         match self.kind(path) {
             Ok(FileType::RegularFile) => Ok(()),
             Ok(kind) => Err(path.is_no_file(kind)),
@@ -181,7 +216,7 @@ impl Folder {
     }
 
     /// Opens what was a regular file a moment ago, and makes sure that it still is.
-    fn regular(&self, path: Inside<'_>, flags: OFlags, mode: Mode) -> Result<File, String> {
+    fn regular(&self, path: Inside<'_>, flags: OFlags, mode: Mode) -> Result<File, FolderError> {
         let says = |error| path.says(error);
         let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = self.beneath(path, flags, mode).map_err(says)?;
@@ -191,7 +226,7 @@ impl Folder {
         }
     }
 
-    fn make_parents(&self, path: Inside<'_>) -> Result<(), String> {
+    fn make_parents(&self, path: Inside<'_>) -> Result<(), FolderError> {
         let Some(parents) = Path::new(path.0).parent() else { return Ok(()) };
         let flags = LOOK | OFlags::DIRECTORY;
         let mut above = self.beneath(Inside::HERE, flags, Mode::empty());
@@ -277,7 +312,8 @@ mod tests {
 
     fn read(folder: &Folder, path: &str) -> Result<String, String> {
         let mut text = String::new();
-        folder.read(Inside::new(path)?)?.read_to_string(&mut text).unwrap();
+        let file = Inside::new(path).and_then(|path| folder.read(path));
+        file.map_err(|error| error.to_string())?.read_to_string(&mut text).unwrap();
         Ok(text)
     }
 

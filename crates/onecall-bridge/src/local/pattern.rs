@@ -2,7 +2,20 @@
 //! `**` for any number of folders. As in a shell, a name that begins with a dot is matched
 //! only by a pattern that does.
 
+use thiserror::Error;
+
 const MAX_PATTERN: usize = 1_000;
+
+/// Why a text is no pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(crate) enum PatternError {
+    #[error("a pattern has from 1 to {MAX_PATTERN} bytes")]
+    Length,
+    #[error("a pattern is relative to the tool's folder")]
+    Absolute,
+    #[error("a pattern cannot hold '..'")]
+    Parent,
+}
 
 /// A pattern, name by name.
 pub(super) struct Pattern(Vec<Part>);
@@ -31,17 +44,17 @@ enum Token {
 pub(super) struct Matched(Vec<usize>);
 
 impl Pattern {
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
         if text.is_empty() || text.len() > MAX_PATTERN {
-            return Err(format!("a pattern has from 1 to {MAX_PATTERN} bytes"));
+            return Err(PatternError::Length);
         }
         if text.starts_with('/') {
-            return Err("a pattern is relative to the tool's folder".to_owned());
+            return Err(PatternError::Absolute);
         }
         let mut parts = Vec::new();
         for name in text.split('/').filter(|name| !matches!(*name, "" | ".")) {
             match name {
-                ".." => return Err("a pattern cannot hold '..'".to_owned()),
+                ".." => return Err(PatternError::Parent),
                 "**" if matches!(parts.last(), Some(Part::Folders)) => {}
                 "**" => parts.push(Part::Folders),
                 name => parts.push(Part::Name(tokens(name))),

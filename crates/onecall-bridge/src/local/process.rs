@@ -11,9 +11,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::child;
-use crate::group::Group;
-use crate::guard::Guard;
+use crate::supervision::group::Group;
+use crate::supervision::guard::Guard;
+use crate::transport::child;
 
 /// How much of the end of stderr is kept.
 const STDERR_KEPT: usize = 8 * 1024;

@@ -10,8 +10,7 @@ mod typescript;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onecall_core::{Category, Language, ToolSpec};
-use sha2::{Digest, Sha256};
+use onecall_core::{Category, Digest, Language, ToolSpec};
 
 use self::names::{Place, places};
 use crate::observed::Observed;
@@ -55,7 +54,7 @@ pub fn generated_file(tool: &Listed, language: Language) -> String {
 /// What tells one content from another.
 #[must_use]
 pub fn content_digest(content: &[u8]) -> String {
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+    Digest::of(content).to_string()
 }
 
 /// A tool and where it goes.

@@ -1,9 +1,9 @@
 //! The servers a plan is restricted to, and those it brings along.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 use std::time::Duration;
 
+use onecall_config::address::destination;
 use onecall_config::{ProxyPolicy, RemoteTransport, ServerConfig, Transport};
 use onecall_core::ServerName;
 use onecall_runtime::Problem;
@@ -144,10 +144,9 @@ fn address(entry: &Value) -> Result<Option<Address>, ServerEntryError> {
         (None, Some(Value::String(host)), Some(port)) => {
             let port = port_number(port).ok_or(ServerEntryError::NoPort)?;
             let host = host.trim_matches(['[', ']']);
-            if !is_host(host) {
-                return Err(ServerEntryError::NoHost(host.to_owned()));
-            }
-            Ok(Some(Address { url: None, host: host.to_owned(), port }))
+            let read = onecall_config::address::host(host);
+            let host = read.ok_or_else(|| ServerEntryError::NoHost(host.to_owned()))?;
+            Ok(Some(Address { url: None, host, port }))
         }
         _ => Err(ServerEntryError::NoAddress),
     }
@@ -163,32 +162,9 @@ fn port_number(port: &Value) -> Option<u16> {
 }
 
 fn from_url(url: &str) -> Result<Address, ServerEntryError> {
-    let invalid = || ServerEntryError::NoUrl(url.to_owned());
-    let (scheme, rest) = url.split_once("://").ok_or_else(invalid)?;
-    if !matches!(scheme, "http" | "https") {
-        return Err(invalid());
-    }
-    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-    let (host, port) = match authority.strip_prefix('[').and_then(|it| it.split_once(']')) {
-        Some((host, "")) => (host, None),
-        Some((host, port)) => (host, Some(port.strip_prefix(':').ok_or_else(invalid)?)),
-        None => match authority.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (authority, None),
-        },
-    };
-    let usual = if scheme == "https" { 443 } else { 80 };
-    let port = port.map_or(Ok(usual), str::parse).map_err(|_| invalid())?;
-    // A user name before the host could pass for one.
-    if !is_host(host) {
-        return Err(invalid());
-    }
-    Ok(Address { url: Some(url.to_owned()), host: host.to_owned(), port })
-}
-
-fn is_host(host: &str) -> bool {
-    let is_name = |it: char| it.is_ascii_alphanumeric() || matches!(it, '.' | '-' | '_');
-    host.parse::<IpAddr>().is_ok() || (!host.is_empty() && host.chars().all(is_name))
+    let (host, port) =
+        destination(url).ok_or_else(|| ServerEntryError::NoUrl(url.to_owned()))?;
+    Ok(Address { url: Some(url.to_owned()), host, port })
 }
 
 fn permitted(address: &Address, policy: &ProxyPolicy) -> Result<(), ServerEntryError> {

@@ -9,6 +9,7 @@ use hyper::HeaderMap;
 use hyper::Uri;
 use hyper::header::{HOST, ORIGIN};
 use hyper::http::uri::{Authority, Scheme};
+use onecall_config::address::{host, host_and_port};
 use thiserror::Error;
 
 /// A host that requests may name, as `name` or `name:port`.
@@ -43,9 +44,9 @@ impl FromStr for AllowedHost {
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         // An IPv6 address may come without its brackets.
-        let bare = text.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6());
-        let text = if bare { format!("[{text}]") } else { text.to_owned() };
-        let (name, port) = host(&text).ok_or_else(|| InvalidName::Host(text.clone()))?;
+        let without_port = || Some((host(text)?, None));
+        let read = host_and_port(text).or_else(without_port);
+        let (name, port) = read.ok_or_else(|| InvalidName::Host(text.to_owned()))?;
         Ok(Self { name, port })
     }
 }
@@ -81,7 +82,7 @@ impl Names {
         let named = named.to_str().map_err(|_| Foreign::Host)?;
         // A request line with a whole address names a host, too.
         for named in [Some(named), uri.authority().map(Authority::as_str)].into_iter().flatten() {
-            let (name, port) = host(named).ok_or(Foreign::Host)?;
+            let (name, port) = host_and_port(named).ok_or(Foreign::Host)?;
             if !self.is_our_host(&name, port, here) {
                 return Err(Foreign::Host);
             }
@@ -102,7 +103,8 @@ impl Names {
             host.name == name && host.port.is_none_or(|wanted| port.unwrap_or(80) == wanted)
         };
         // An address is no name that somebody else could have pointed at us.
-        let is_here = address(name).is_some_and(|address| address == here.ip().to_canonical());
+        let address = name.parse::<IpAddr>().ok();
+        let is_here = address.is_some_and(|address| address == here.ip().to_canonical());
         (port.unwrap_or(80) == here.port() && (is_loopback(name) || is_here))
             || self.hosts.iter().any(allowed)
     }
@@ -116,24 +118,7 @@ impl Names {
 }
 
 fn is_loopback(name: &str) -> bool {
-    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
-}
-
-fn address(name: &str) -> Option<IpAddr> {
-    name.trim_matches(['[', ']']).parse().ok()
-}
-
-/// Name and port of a host, in lower case.
-fn host(text: &str) -> Option<(String, Option<u16>)> {
-    let authority = Authority::from_str(text).ok()?;
-    // A user, or a port that is no number.
-    let rest = text.strip_prefix(authority.host())?;
-    let port = match rest.strip_prefix(':') {
-        Some(port) => Some(port.parse().ok()?),
-        None if rest.is_empty() => None,
-        None => return None,
-    };
-    Some((authority.host().to_ascii_lowercase(), port))
+    matches!(name, "localhost" | "127.0.0.1" | "::1")
 }
 
 fn origin(text: &str) -> Option<AllowedOrigin> {
@@ -143,7 +128,7 @@ fn origin(text: &str) -> Option<AllowedOrigin> {
         "https" => (Scheme::HTTPS, 443),
         _ => return None,
     };
-    let (name, port) = host(rest)?;
+    let (name, port) = host_and_port(rest)?;
     Some(AllowedOrigin { scheme, name, port: port.unwrap_or(usual) })
 }
 

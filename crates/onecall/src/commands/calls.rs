@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use onecall_core::lines::Line;
 use onecall_core::{CallableName, ToolError, ToolValue, json_of_text};
 use onecall_gateway::Gateway;
 use rmcp::transport::io::stdio_pipes;
@@ -21,7 +22,7 @@ use tokio::io::AsyncRead;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
-use super::exec::lines::{Line, Lines};
+use super::exec::lines::Lines;
 use super::exec::outbox::Outbox;
 use crate::cli::Global;
 use crate::setup;

@@ -5,8 +5,9 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use onecall_bridge::{Granted, LoggedOut, LoginError, PendingLogin, Trust, log_out};
+use onecall_bridge::wanted_login;
 use onecall_config::ServerConfig;
+use onecall_login::{Granted, LoggedOut, LoginError, PendingLogin, Trust, log_out};
 
 use crate::cli::Global;
 use crate::commands::{note, pin, say};
@@ -34,7 +35,7 @@ pub(crate) fn login(
     let limit = Duration::from_secs(seconds);
     let show = |address: &str| show(name, address, browser);
     let runtime = setup::tokio_runtime()?;
-    let pending = match runtime.block_on(PendingLogin::prepare(&server)) {
+    let pending = match runtime.block_on(PendingLogin::prepare(&server, wanted_login(&server))) {
         Ok(pending) => pending,
         Err(error) => return failed(error),
     };

@@ -1,83 +1,30 @@
-//! Cuts what the host writes into lines. A line over the limit costs no more memory than
-//! its first bytes, and whatever follows it is read as if nothing had happened.
+//! The lines that the host writes, one by one.
 
 use std::io;
 
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, BufReader};
-
-/// How much is kept of a line that is too long: enough to find out what it was.
-const HEAD: usize = 1024;
-
-/// A buffer that a long line has grown beyond this is given back.
-const KEEP: usize = 1024 * 1024;
-
-const CHUNK: usize = 64 * 1024;
-
-/// One line, without its newline.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::commands) enum Line<'a> {
-    /// All of it.
-    Whole(&'a [u8]),
-    /// It was over the limit, and began like this.
-    TooLong(&'a [u8]),
-}
+use onecall_core::lines::{Line, Splitter};
+use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// The lines of a stream.
 pub(in crate::commands) struct Lines<R> {
-    source: BufReader<R>,
-    limit: usize,
-    line: Vec<u8>,
-    /// Whether the current line is over the limit.
-    too_long: bool,
-    /// Whether `line` was handed out and is to make room for the next.
-    done: bool,
+    source: R,
+    splitter: Splitter,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(in crate::commands) fn new(source: R, limit: usize) -> Self {
-        let source = BufReader::with_capacity(CHUNK, source);
-        Self { source, limit, line: Vec::new(), too_long: false, done: false }
+        Self { source, splitter: Splitter::new(limit) }
     }
 
     /// The next line; `None` at the end of the stream. What was read is not lost if the
     /// future is dropped.
     pub(in crate::commands) async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
-        if std::mem::take(&mut self.done) {
-            self.too_long = false;
-            self.line.clear();
-            if self.line.capacity() > KEEP {
-                self.line = Vec::new();
+        while !self.splitter.has_line() {
+            if self.source.read_buf(self.splitter.room()).await? == 0 {
+                return Ok(self.splitter.last_line());
             }
         }
-        loop {
-            let read = self.source.fill_buf().await?;
-            let at_end = read.is_empty();
-            let newline = read.iter().position(|byte| *byte == b'\n');
-            let (part, passed) = match newline {
-                Some(length) => (read.get(..length).unwrap_or_default(), length + 1),
-                None => (read, read.len()),
-            };
-            if !self.too_long {
-                self.line.extend_from_slice(part);
-                if self.line.len() > self.limit {
-                    self.too_long = true;
-                    self.line.truncate(HEAD);
-                    self.line.shrink_to_fit();
-                }
-            }
-            std::pin::Pin::new(&mut self.source).consume(passed);
-            if newline.is_none() && !at_end {
-                continue;
-            }
-            if at_end && self.line.is_empty() {
-                return Ok(None);
-            }
-            self.done = true;
-            return Ok(Some(match self.too_long {
-                false => Line::Whole(&self.line),
-                true => Line::TooLong(&self.line),
-            }));
-        }
+        Ok(self.splitter.next_line())
     }
 }
 
@@ -91,7 +38,7 @@ mod tests {
         while let Some(line) = lines.next().await.unwrap() {
             found.push(match line {
                 Line::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-                Line::TooLong(head) => format!("<{}", String::from_utf8_lossy(head)),
+                Line::TooLong(edges) => format!("<{}", String::from_utf8_lossy(&edges.head)),
             });
         }
         found
@@ -113,8 +60,9 @@ mod tests {
     async fn a_long_line_costs_a_bounded_amount_of_memory() {
         let text = [vec![b'x'; 64 << 20], b"\nnext\n".to_vec()].concat();
         let mut lines = Lines::new(text.as_slice(), 1 << 20);
-        assert_eq!(lines.next().await.unwrap(), Some(Line::TooLong(&[b'x'; HEAD])));
-        assert!(lines.line.capacity() <= 2 << 20);
+        let Some(Line::TooLong(edges)) = lines.next().await.unwrap() else { panic!("whole") };
+        assert!(edges.head.starts_with(b"xxx") && edges.head.len() <= 8 << 10);
+        assert!(lines.splitter.room().capacity() <= 2 << 20);
         assert_eq!(lines.next().await.unwrap(), Some(Line::Whole(b"next")));
     }
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use onecall_config::{Config, DEFAULT_WORKSPACE_BYTES, Loaded};
+use onecall_core::lines::Line;
 use onecall_core::{
     BoxFuture, CallHandler, CallResult, CallableName, Resolution, ResolvedCall, Resolving,
     ToolError, ToolResolver, Workspace, WorkspaceAccess,
@@ -27,7 +28,7 @@ use tokio::io::AsyncRead;
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::calls::Calls;
-use self::lines::{Line, Lines};
+use self::lines::Lines;
 use self::message::{Answer, CallEnd, Execute, Incoming, Misunderstood, Outgoing, PROTOCOL};
 use self::outbox::Outbox;
 use self::peer::Peer;
@@ -121,7 +122,7 @@ impl Conversation {
             let heard = match line {
                 Line::Whole(line) if line.trim_ascii().is_empty() => Ok(()),
                 Line::Whole(line) => self.hear(line),
-                Line::TooLong(head) => self.skip(head),
+                Line::TooLong(edges) => self.skip(&edges.head),
             };
             if let Err(Misunderstood { id, message }) = heard {
                 let error = Outgoing::Error { id: id.as_deref(), message: &message };

@@ -1,0 +1,138 @@
+//! Tools that need no MCP server: a command that is started for each call, or one of a
+//! few built-in ones for the files of a folder. To programs they are tools of a server
+//! named `local`.
+
+mod answer;
+mod arguments;
+mod argv;
+mod builtin;
+mod command;
+mod files;
+mod folder;
+mod pattern;
+mod process;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use onecall_catalog::ToolDefinition;
+use onecall_config::{LocalTool, LocalWork};
+use onecall_core::{AnswerForm, ToolName, ToolSpec, ToolValue};
+use serde_json::value::RawValue;
+use thiserror::Error;
+use tokio::sync::watch;
+
+use crate::supervision::guard::Guard;
+use crate::supervision::status::{ServerState, ServerStatus};
+
+/// Why a call of a local tool has no value. The display text is what the program reads.
+#[derive(Debug, Error)]
+pub(crate) enum LocalError {
+    #[error("there is no such local tool")]
+    Unknown,
+    #[error("onecall is stopping")]
+    Stopping,
+    #[error(transparent)]
+    Command(#[from] command::CommandError),
+    #[error(transparent)]
+    Files(#[from] files::FilesError),
+}
+
+/// All local tools.
+pub(crate) struct LocalTools {
+    tools: HashMap<ToolName, LocalTool>,
+    definitions: Arc<Vec<ToolDefinition>>,
+    guard: Guard,
+    stopping: watch::Receiver<bool>,
+}
+
+impl LocalTools {
+    /// `None` if there are none.
+    pub fn new(
+        tools: Vec<LocalTool>,
+        guard: Guard,
+        stopping: watch::Receiver<bool>,
+    ) -> Option<Self> {
+        if tools.is_empty() {
+            return None;
+        }
+        let definitions = Arc::new(tools.iter().map(definition).collect());
+        let tools = tools.into_iter().map(|tool| (tool.name.clone(), tool)).collect();
+        Some(Self { tools, definitions, guard, stopping })
+    }
+
+    pub fn definitions(&self) -> Arc<Vec<ToolDefinition>> {
+        Arc::clone(&self.definitions)
+    }
+
+    pub fn status(&self) -> ServerStatus {
+        let state = ServerState::Local { tools: self.definitions.len() };
+        ServerStatus {
+            name: LocalTool::server(),
+            transport: "local",
+            state,
+            quarantined: Vec::new(),
+            cut: None,
+        }
+    }
+
+    /// Which tools cannot work as things are, and why: a line each.
+    pub fn problems(&self) -> Vec<String> {
+        let problem = |definition: &ToolDefinition| {
+            let problem = match &self.tools.get(&definition.tool)?.work {
+                LocalWork::Command(tool) => command::problem(tool),
+                LocalWork::Files(tool) => files::problem(tool),
+            };
+            Some(format!("local tool '{}' cannot be called: {}", definition.tool, problem?))
+        };
+        self.definitions.iter().filter_map(problem).collect()
+    }
+
+    /// Calls one of them.
+    pub async fn call(
+        &self,
+        spec: &ToolSpec,
+        arguments: &RawValue,
+        form: AnswerForm,
+    ) -> Result<ToolValue, LocalError> {
+        let Some(tool) = self.tools.get(&spec.tool) else {
+            return Err(LocalError::Unknown);
+        };
+        let mut stopping = self.stopping.clone();
+        let work = async {
+            match &tool.work {
+                LocalWork::Command(command) => {
+                    let guard = self.guard.clone();
+                    Ok(command::call(tool, command, arguments, guard).await?)
+                }
+                LocalWork::Files(files) => Ok(files::call(files, arguments).await?),
+            }
+        };
+        let value: Result<_, LocalError> = tokio::select! {
+            value = work => value,
+            // An error means that nobody is left who could say so.
+            _ = stopping.wait_for(|stop| *stop) => return Err(LocalError::Stopping),
+        };
+        let value = value?;
+        Ok(match form {
+            AnswerForm::Value => value,
+            AnswerForm::Whole | AnswerForm::Untouched => {
+                answer::whole(value, spec.output_schema.as_ref())
+            }
+        })
+    }
+}
+
+/// A local tool as its entry in the configuration describes it.
+pub(crate) fn definition(tool: &LocalTool) -> ToolDefinition {
+    match &tool.work {
+        LocalWork::Command(command) => ToolDefinition {
+            tool: tool.name.clone(),
+            description: tool.description.as_deref().map(Into::into),
+            input_schema: command.input_schema.clone().into(),
+            output_schema: None,
+            annotations: tool.annotations.clone(),
+        },
+        LocalWork::Files(files) => builtin::definition(tool, files),
+    }
+}

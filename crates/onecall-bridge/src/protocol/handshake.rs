@@ -1,0 +1,148 @@
+//! The first words with a server: who are you, which revision do you speak,
+//! what tools do you have.
+
+use onecall_core::ServerName;
+use onecall_core::text::plain;
+use serde::Deserialize;
+use serde_json::Value;
+use tracing::{debug, warn};
+
+use crate::error::{AnswerError, METHOD_NOT_FOUND, RequestError, StartError};
+use crate::protocol::listing::{self, Listed};
+use crate::protocol::peer::Peer;
+use crate::protocol::request::{Era, Request, STATELESS_VERSION};
+
+/// Revisions whose tools all work the way we expect.
+pub const KNOWN_VERSIONS: [&str; 5] =
+    ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+
+/// The longest name or version of a server that is shown.
+const MAX_SHOWN: usize = 200;
+
+/// What a server said about itself.
+pub(crate) struct Greeting {
+    pub server_name: String,
+    pub server_version: String,
+    pub protocol: String,
+    /// Whether it tells about changes of its tools to those who ask for that.
+    pub announces_changes: bool,
+    pub listed: Listed,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InitializeResult {
+    protocol_version: String,
+    #[serde(default)]
+    capabilities: Capabilities,
+    #[serde(default)]
+    server_info: Implementation,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DiscoverResult {
+    supported_versions: Vec<String>,
+    #[serde(default)]
+    capabilities: Capabilities,
+    #[serde(default, rename = "_meta")]
+    meta: DiscoverMeta,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct DiscoverMeta {
+    #[serde(rename = "io.modelcontextprotocol/serverInfo")]
+    server_info: Implementation,
+}
+
+#[derive(Default, Deserialize)]
+struct Capabilities {
+    tools: Option<Value>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Implementation {
+    name: String,
+    version: String,
+}
+
+/// Introduces us, and learns the server's tools. Takes no longer than whoever
+/// awaits it allows.
+pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, StartError> {
+    let result = match initialize(peer).await {
+        // What it said to the handshake is the better reason if this fails too, unless
+        // it is one that a login helps against.
+        Err(refusal) if refusal.may_be_stateless() => discover(peer)
+            .await
+            .map_err(|error| if error.advises_login() { error } else { refusal })?,
+        result => result?,
+    };
+    let protocol = plain(&result.protocol_version, MAX_SHOWN);
+    if !KNOWN_VERSIONS.contains(&&*result.protocol_version) {
+        warn!(%server, protocol, "the server speaks a protocol revision we do not know; trying");
+    }
+    peer.introduced(Ok(&result.protocol_version));
+    if Era::of(&result.protocol_version) == Era::Handshake {
+        let method = "notifications/initialized";
+        peer.notify_initialized().map_err(|source| StartError::Request { method, source })?;
+    }
+    let announces_changes = result.capabilities.tools.as_ref().is_some_and(|tools| {
+        Era::of(&result.protocol_version) == Era::Stateless && tools["listChanged"] == true
+    });
+    let listed = match (listing::list(peer, server).await, result.capabilities.tools) {
+        // Some servers have tools and do not say so, so the others are asked too.
+        (
+            Err(StartError::Request {
+                source: RequestError::Refused { code: METHOD_NOT_FOUND, .. },
+                ..
+            }),
+            None,
+        ) => {
+            debug!(%server, "the server has no tools");
+            Listed::default()
+        }
+        (listed, _) => listed?,
+    };
+    Ok(Greeting {
+        server_name: plain(&result.server_info.name, MAX_SHOWN),
+        server_version: plain(&result.server_info.version, MAX_SHOWN),
+        protocol,
+        announces_changes,
+        listed,
+    })
+}
+
+async fn initialize(peer: &Peer) -> Result<InitializeResult, StartError> {
+    let capabilities = peer.audience().abilities().await.to_json();
+    let request = Request::Initialize { capabilities: &capabilities };
+    let method = request.method();
+    let answer = peer
+        .request(request, None, |result| AnswerError::read_object::<InitializeResult>(result))
+        .await;
+    answer
+        .map_err(|source| StartError::Request { method, source })?
+        .map_err(|source| StartError::InvalidAnswer { method, source })
+}
+
+/// Asks a server without a handshake what it can do.
+async fn discover(peer: &Peer) -> Result<InitializeResult, StartError> {
+    let method = Request::Discover.method();
+    let answer = peer
+        .request(Request::Discover, None, |result| {
+            AnswerError::read_object::<DiscoverResult>(result)
+        })
+        .await;
+    let invalid = |source| StartError::InvalidAnswer { method, source };
+    let result =
+        answer.map_err(|source| StartError::Request { method, source })?.map_err(invalid)?;
+    if !result.supported_versions.iter().any(|version| version == STATELESS_VERSION) {
+        return Err(invalid(AnswerError::UnknownRevisions));
+    }
+    Ok(InitializeResult {
+        protocol_version: STATELESS_VERSION.to_owned(),
+        capabilities: result.capabilities,
+        server_info: result.meta.server_info,
+    })
+}

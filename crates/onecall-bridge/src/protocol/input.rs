@@ -1,0 +1,148 @@
+//! Servers without a handshake cannot ask by themselves: they answer a call with their
+//! questions, and want it made again with the answers (revision 2026-07-28).
+
+use std::borrow::Cow;
+
+use onecall_core::text::plain;
+use onecall_core::{Caller, Refusal, ServerName, Subject};
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::protocol::question;
+
+/// How often one call may be answered with questions.
+pub(crate) const MAX_ROUNDS: usize = 10;
+
+/// Questions of one round.
+const MAX_QUESTIONS: usize = 16;
+
+/// Why a call that a server has questions about cannot go on. The display text is what the program
+/// reads.
+#[derive(Debug, Error)]
+pub(crate) enum InputError {
+    #[error("the tool asks more than {MAX_QUESTIONS} questions at once")]
+    TooManyQuestions,
+    #[error("the tool asked for input more than {MAX_ROUNDS} times")]
+    TooManyRounds,
+    #[error("the tool asks for input in a way that is not valid: {0}")]
+    Unreadable(serde_json::Error),
+    #[error("the tool asks for '{method}', which no client can answer")]
+    UnknownQuestion { method: String },
+    #[error("the tool asks for more input ('{method}'): {refusal}")]
+    Refused { method: String, refusal: Refusal },
+    #[error(transparent)]
+    NoJson(#[from] serde_json::Error),
+}
+
+/// What a server wants before it goes on with a call.
+#[derive(Debug)]
+pub(crate) struct InputRequired {
+    requests: Vec<(String, Box<RawValue>)>,
+    state: Option<Box<RawValue>>,
+}
+
+/// What a call that is made again brings along, as the members of its parameters.
+#[derive(Debug, Default)]
+pub(crate) struct Input {
+    pub responses: Option<Box<RawValue>>,
+    pub state: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire<'a> {
+    #[serde(borrow)]
+    result_type: Option<Cow<'a, str>>,
+    input_requests: Option<Map<String, Value>>,
+    #[serde(borrow)]
+    request_state: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct WireRequest {
+    method: String,
+    params: Option<Value>,
+}
+
+impl InputRequired {
+    /// `None` if the result is an ordinary one.
+    pub fn read(result: &RawValue) -> Option<Self> {
+        let json = result.get();
+        if !json.starts_with('{') || !json.contains("input_required") {
+            return None;
+        }
+        let wire: Wire<'_> = serde_json::from_str(json).ok()?;
+        wire.result_type.filter(|kind| kind == "input_required")?;
+        let requests = wire.input_requests.unwrap_or_default();
+        let requests = requests.into_iter().take(MAX_QUESTIONS + 1);
+        let requests = requests.map(|(key, request)| Some((key, to_raw_value(&request).ok()?)));
+        Some(Self {
+            requests: requests.collect::<Option<_>>()?,
+            state: wire.request_state.map(ToOwned::to_owned),
+        })
+    }
+
+    /// Asks all of it, one after the other as people answer; an error is why the call
+    /// cannot go on.
+    pub async fn answered(
+        self,
+        server: &ServerName,
+        caller: Option<&Caller>,
+    ) -> Result<Input, InputError> {
+        if self.requests.len() > MAX_QUESTIONS {
+            return Err(InputError::TooManyQuestions);
+        }
+        let mut responses = Map::new();
+        for (key, request) in self.requests {
+            let answer = ask(server, caller, &request).await?;
+            responses.insert(key, serde_json::from_str(answer.get())?);
+        }
+        let responses = (!responses.is_empty()).then(|| to_raw_value(&responses)).transpose()?;
+        Ok(Input { responses, state: self.state })
+    }
+}
+
+async fn ask(
+    server: &ServerName,
+    caller: Option<&Caller>,
+    request: &RawValue,
+) -> Result<Box<RawValue>, InputError> {
+    let request: WireRequest =
+        serde_json::from_str(request.get()).map_err(InputError::Unreadable)?;
+    let method = plain(&request.method, 100);
+    let Some(subject) = Subject::of_method(&request.method) else {
+        return Err(InputError::UnknownQuestion { method });
+    };
+    let params = request.params.unwrap_or_else(|| Value::Object(Map::new()));
+    let params = to_raw_value(&params)?;
+    let answer = match (question::read(server, subject, Some(&params)), caller) {
+        (Err(refusal), _) => Err(refusal),
+        (Ok(_), None) => Err(Refusal::Nobody("there is no client to ask")),
+        (Ok(question), Some(caller)) => question::put(caller, question).await,
+    };
+    answer.or_else(|refusal| {
+        question::instead(subject, &refusal).ok_or(InputError::Refused { method, refusal })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Option<InputRequired> {
+        InputRequired::read(&RawValue::from_string(json.to_owned()).unwrap())
+    }
+
+    #[test]
+    fn only_a_result_that_says_so_asks_for_input() {
+        assert!(read(r#"{"content":[{"type":"text","text":"input_required"}]}"#).is_none());
+        assert!(read(r#"{"resultType":"complete","content":[]}"#).is_none());
+        let asking = read(
+            r#"{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}},"requestState":"x"}"#,
+        );
+        let asking = asking.unwrap();
+        assert_eq!((asking.requests.len(), asking.state.unwrap().get()), (1, "\"x\""));
+    }
+}

@@ -1,0 +1,40 @@
+//! Log messages that a server sends over the protocol.
+
+use std::borrow::Cow;
+
+use onecall_core::ServerName;
+use onecall_core::text::plain;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tracing::info;
+
+use crate::supervision::status::SERVER_LOG_TARGET;
+
+/// Characters of a message, of the name of its logger and of its severity that are kept.
+const MAX_MESSAGE: usize = 8 * 1024;
+const MAX_LOGGER: usize = 100;
+const MAX_SEVERITY: usize = 20;
+
+/// The parameters of `notifications/message`.
+#[derive(Deserialize)]
+struct LogMessage<'a> {
+    #[serde(borrow)]
+    level: Cow<'a, str>,
+    #[serde(borrow, default)]
+    logger: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    data: &'a RawValue,
+}
+
+/// Writes a message of `server` to the log. One that is not what the protocol says is ignored.
+pub(crate) fn log(server: &ServerName, params: &RawValue) {
+    let Ok(LogMessage { level, logger, data }) = serde_json::from_str(params.get()) else { return };
+    // Most servers send a text, which reads better without quotes.
+    let text: Option<String> = serde_json::from_str(data.get()).ok();
+    let text = plain(text.as_deref().unwrap_or(data.get()).trim_end(), MAX_MESSAGE);
+    let severity = plain(&level, MAX_SEVERITY);
+    let logger = logger.map(|logger| plain(&logger, MAX_LOGGER));
+    let logger = logger.filter(|logger| !logger.is_empty());
+    let prefix = logger.map(|logger| format!("{logger}: ")).unwrap_or_default();
+    info!(target: SERVER_LOG_TARGET, %server, severity, "{prefix}{text}");
+}

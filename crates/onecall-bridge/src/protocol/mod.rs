@@ -1,0 +1,28 @@
+//! The messages of MCP: requests and their answers (`peer/`), the handshake, lists of tools, results
+//! as values, and what servers ask, report and announce. Nothing here knows by which transport a
+//! message travels. A server is not trusted: each message is read within bounds, and one that makes
+//! no sense fails the request concerned, or nothing.
+
+pub(crate) mod audience;
+
+pub(crate) mod definition;
+pub(crate) mod face;
+pub(crate) mod handshake;
+#[cfg(test)]
+mod hostile_answers;
+pub(crate) mod incoming;
+pub(crate) mod input;
+pub(crate) mod listing;
+pub(crate) mod log_message;
+pub(crate) mod offering;
+pub(crate) mod parameters;
+pub(crate) mod peer;
+pub(crate) mod progress;
+pub(crate) mod question;
+pub(crate) mod reply;
+pub(crate) mod request;
+pub(crate) mod request_origin;
+pub(crate) mod result;
+
+pub(crate) mod subscription;
+pub(crate) mod trace;

@@ -1,0 +1,291 @@
+//! What servers have besides tools: resources and prompts, listed page by page and read.
+//! Whatever a server sends, a list ends and stays within bounds.
+
+use std::collections::HashSet;
+
+use onecall_config::ServerLimits;
+use onecall_core::{ListKind, ResolvedCall, ServerName, ToolValue};
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::Bridge;
+use crate::error::RequestError;
+use crate::protocol::input::InputRequired;
+use crate::protocol::request::Request;
+use crate::protocol::request_origin::RequestOrigin;
+
+/// All pages of a list together.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// Why a server's resources or prompts cannot be had. The display text is what a program reads.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OfferingError {
+    /// The configuration has no such server.
+    #[error("there is no such server")]
+    NoServer,
+    /// The server is down.
+    #[error("{message}")]
+    NotRunning {
+        /// Which server, why, and what comes next.
+        message: String,
+    },
+    /// The request has no answer.
+    #[error("{reason}")]
+    Unanswered {
+        /// What happened to it.
+        reason: String,
+    },
+    /// The server knows no resources.
+    #[error("the server has no resources")]
+    NoResources,
+    /// The server knows no prompts.
+    #[error("the server has no prompts")]
+    NoPrompts,
+    /// The answer is larger than a program may get.
+    #[error("the answer is larger than {} MiB", limit_bytes / (1024 * 1024))]
+    TooLarge {
+        /// What a program may get.
+        limit_bytes: usize,
+    },
+    /// A page of a list cannot be read.
+    #[error("the list is not valid: {0}")]
+    InvalidList(serde_json::Error),
+    /// A page of a list is of something else.
+    #[error("the list is not valid: it has no '{key}'")]
+    OtherList {
+        /// What it should have.
+        key: &'static str,
+    },
+    /// The list goes beyond a limit.
+    #[error("the list has no end; limits in the configuration says when")]
+    TooLong,
+    /// A page that was read before would come again.
+    #[error("the list has no end: the server repeats itself")]
+    Circle,
+    /// The server wants to know more first.
+    #[error("the server asks for more input, which only tools are given")]
+    AsksForInput,
+    /// The answer is no object.
+    #[error("the server sent a result that is no object")]
+    NoObject,
+    /// The answer cannot be read.
+    #[error("the server sent a result that is not valid: {0}")]
+    Invalid(serde_json::Error),
+    /// The value cannot be written as JSON.
+    #[error(transparent)]
+    NoJson(#[from] serde_json::Error),
+}
+
+impl OfferingError {
+    pub(crate) fn unanswered(error: RequestError) -> Self {
+        Self::Unanswered { reason: error.to_string() }
+    }
+}
+
+impl Bridge {
+    /// Everything that a server lists; nothing if it knows no such things.
+    ///
+    /// # Errors
+    /// If the server does not answer, or not with a list.
+    pub async fn list(
+        &self,
+        server: &ServerName,
+        shelf: ListKind,
+        call: &ResolvedCall,
+    ) -> Result<Vec<Map<String, Value>>, OfferingError> {
+        let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
+        let server = self.server(server).ok_or(OfferingError::NoServer)?;
+        let mut listing = Listing::new(self.setting().limits);
+        let pages = async {
+            let mut cursor: Option<String> = None;
+            loop {
+                let request =
+                    Request::List { shelf, cursor: cursor.as_deref(), origin: origin.as_ref() };
+                let Some(page) = server.offered(request, read_page).await? else { return Ok(()) };
+                match listing.add(page?, shelf)? {
+                    Some(next) => cursor = Some(next),
+                    None => return Ok(()),
+                }
+            }
+        };
+        server.in_time(pages).await?;
+        Ok(listing.entries)
+    }
+
+    /// What a resource holds.
+    ///
+    /// # Errors
+    /// If the server does not answer, or not with a resource.
+    pub async fn read_resource(
+        &self,
+        server: &ServerName,
+        uri: &str,
+        call: &ResolvedCall,
+    ) -> Result<ToolValue, OfferingError> {
+        let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
+        let server = self.server(server).ok_or(OfferingError::NoServer)?;
+        let request = Request::ReadResource { uri, origin: origin.as_ref() };
+        let read = server.offered(request, resource_value).await?;
+        self.small_enough(read.unwrap_or(Err(OfferingError::NoResources))?)
+    }
+
+    /// The messages of a prompt.
+    ///
+    /// # Errors
+    /// If the server does not answer, or not with a prompt.
+    pub async fn get_prompt(
+        &self,
+        server: &ServerName,
+        name: &str,
+        arguments: Option<&RawValue>,
+        call: &ResolvedCall,
+    ) -> Result<ToolValue, OfferingError> {
+        let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
+        let server = self.server(server).ok_or(OfferingError::NoServer)?;
+        let request = Request::GetPrompt { name, arguments, origin: origin.as_ref() };
+        let got = server.offered(request, prompt_value).await?;
+        self.small_enough(got.unwrap_or(Err(OfferingError::NoPrompts))?)
+    }
+
+    fn small_enough(&self, value: ToolValue) -> Result<ToolValue, OfferingError> {
+        let limit_bytes = self.setting().limits.max_result_bytes;
+        match &value {
+            ToolValue::Json(json) if json.get().len() > limit_bytes => {
+                Err(OfferingError::TooLarge { limit_bytes })
+            }
+            _ => Ok(value),
+        }
+    }
+}
+
+/// A page as it leaves the reader.
+struct Page {
+    fields: Map<String, Value>,
+    bytes: usize,
+}
+
+fn read_page(result: &RawValue) -> Result<Page, OfferingError> {
+    let fields = serde_json::from_str(result.get()).map_err(OfferingError::InvalidList)?;
+    Ok(Page { fields, bytes: result.get().len() })
+}
+
+/// What has been listed so far.
+struct Listing {
+    limits: ServerLimits,
+    entries: Vec<Map<String, Value>>,
+    cursors: HashSet<String>,
+    bytes: usize,
+}
+
+impl Listing {
+    fn new(limits: ServerLimits) -> Self {
+        Self { limits, entries: Vec::new(), cursors: HashSet::new(), bytes: 0 }
+    }
+
+    /// Where the list goes on, if it does.
+    fn add(&mut self, mut page: Page, shelf: ListKind) -> Result<Option<String>, OfferingError> {
+        let Some(Value::Array(entries)) = page.fields.remove(shelf.key()) else {
+            return Err(OfferingError::OtherList { key: shelf.key() });
+        };
+        // What is no object is nothing that could be asked for.
+        self.entries.extend(entries.into_iter().filter_map(|entry| match entry {
+            Value::Object(entry) => Some(entry),
+            _ => None,
+        }));
+        self.bytes = self.bytes.saturating_add(page.bytes);
+        let cursor = match page.fields.remove("nextCursor") {
+            Some(Value::String(cursor)) if !cursor.is_empty() => cursor,
+            _ => return Ok(None),
+        };
+        let too_many = self.entries.len() > self.limits.max_tools || self.bytes > MAX_BYTES;
+        if too_many || self.cursors.len() + 1 >= self.limits.max_pages {
+            return Err(OfferingError::TooLong);
+        }
+        if !self.cursors.insert(cursor.clone()) {
+            return Err(OfferingError::Circle);
+        }
+        Ok(Some(cursor))
+    }
+}
+
+#[derive(Deserialize)]
+struct Contents {
+    contents: Vec<Map<String, Value>>,
+}
+
+/// Text is text; everything else is the dicts that the server sent.
+fn resource_value(result: &RawValue) -> Result<ToolValue, OfferingError> {
+    let Contents { mut contents } = read(result)?;
+    let value = match contents.as_mut_slice() {
+        [] => return Ok(ToolValue::Nothing),
+        [one] => match one.get_mut("text").map(Value::take) {
+            Some(Value::String(text)) => Value::String(text),
+            _ => Value::Object(std::mem::take(one)),
+        },
+        _ => contents.into_iter().map(Value::Object).collect(),
+    };
+    Ok(ToolValue::Json(to_raw_value(&value)?))
+}
+
+fn prompt_value(result: &RawValue) -> Result<ToolValue, OfferingError> {
+    let mut prompt: Map<String, Value> = read(result)?;
+    prompt.remove("_meta");
+    prompt.remove("resultType");
+    Ok(ToolValue::Json(to_raw_value(&prompt)?))
+}
+
+fn read<'a, T: Deserialize<'a>>(result: &'a RawValue) -> Result<T, OfferingError> {
+    if InputRequired::read(result).is_some() {
+        return Err(OfferingError::AsksForInput);
+    }
+    if !result.get().starts_with('{') {
+        return Err(OfferingError::NoObject);
+    }
+    serde_json::from_str(result.get()).map_err(OfferingError::Invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(result: &str) -> String {
+        match resource_value(&RawValue::from_string(result.to_owned()).unwrap()) {
+            Ok(ToolValue::Json(json)) => json.get().to_owned(),
+            Ok(other) => format!("{other:?}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_resource_is_text_or_what_the_server_sent() {
+        assert_eq!(value(r#"{"contents":[{"uri":"a:b","text":"[1]"}]}"#), r#""[1]""#);
+        let blob = r#"{"uri":"a:b","mimeType":"image/png","blob":"AAAA"}"#;
+        assert_eq!(value(&format!(r#"{{"contents":[{blob}]}}"#)), blob);
+        assert_eq!(
+            value(&format!(r#"{{"contents":[{blob},{blob}]}}"#)),
+            format!("[{blob},{blob}]")
+        );
+        assert_eq!(value(r#"{"contents":[]}"#), "Nothing");
+        assert_eq!(value("[[]]"), "the server sent a result that is no object");
+    }
+
+    #[test]
+    fn a_list_without_end_ends() {
+        let limits = ServerLimits { max_pages: 3, ..ServerLimits::default() };
+        let page = |cursor: &str| {
+            let json = format!(r#"{{"prompts":[{{"name":"a"}},5],"nextCursor":"{cursor}"}}"#);
+            read_page(&RawValue::from_string(json).unwrap()).unwrap()
+        };
+        let mut listing = Listing::new(limits);
+        assert_eq!(listing.add(page("1"), ListKind::Prompts).unwrap().as_deref(), Some("1"));
+        assert!(listing.add(page("1"), ListKind::Prompts).is_err());
+        assert_eq!(listing.add(page("2"), ListKind::Prompts).unwrap().as_deref(), Some("2"));
+        assert!(listing.add(page("3"), ListKind::Prompts).is_err());
+        assert_eq!(listing.add(page(""), ListKind::Prompts).unwrap(), None);
+        assert!(listing.add(page(""), ListKind::Resources).is_err());
+        assert_eq!(listing.entries.len(), 5);
+    }
+}

@@ -1,0 +1,200 @@
+//! Arguments that a server wants to see in headers too: its tools mark them with
+//! `x-mcp-header` in their schemas (revision 2026-07-28).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use onecall_catalog::ToolDefinition;
+use onecall_core::ToolName;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::protocol::request::Mirrored;
+
+const MARK: &str = "x-mcp-header";
+
+/// What is wrong with the marks of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum MarkError {
+    #[error("its whole schema is marked with '{MARK}'")]
+    WholeSchema,
+    #[error("'{MARK}' is on something that is no property by itself")]
+    NoProperty,
+    #[error("'{MARK}' names '{header}' twice")]
+    Twice { header: String },
+    #[error("'{MARK}' is not valid there, or no name of a header")]
+    Invalid,
+}
+
+/// The marked arguments of a server's tools.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters(HashMap<ToolName, Vec<Parameter>>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Parameter {
+    /// The names of the properties that lead to it.
+    path: Vec<String>,
+    header: String,
+}
+
+impl Parameters {
+    /// Takes in what a tool has marked; an error says what is wrong with it.
+    pub fn add(&mut self, tool: &ToolDefinition) -> Result<(), MarkError> {
+        let found = marked(&tool.input_schema.value())?;
+        if !found.is_empty() {
+            self.0.insert(tool.tool.clone(), found);
+        }
+        Ok(())
+    }
+
+    /// `None` if nothing is marked, as with nearly every server.
+    pub fn into_shared(self) -> Option<Arc<Self>> {
+        (!self.0.is_empty()).then(|| Arc::new(self))
+    }
+
+    /// The arguments of this call that go into headers.
+    pub fn mirrored(&self, tool: &ToolName, arguments: &RawValue) -> Vec<Mirrored> {
+        let Some(parameters) = self.0.get(tool) else { return Vec::new() };
+        let arguments: Value = serde_json::from_str(arguments.get()).unwrap_or_default();
+        let mirror = |parameter: &Parameter| {
+            let step = |value, key: &String| Value::get(value, key);
+            let value = parameter.path.iter().try_fold(&arguments, step)?;
+            let value = match value {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                Value::Bool(truth) => truth.to_string(),
+                Value::Null | Value::Array(_) | Value::Object(_) => return None,
+            };
+            Some(Mirrored { header: parameter.header.clone(), value })
+        };
+        parameters.iter().filter_map(mirror).collect()
+    }
+}
+
+/// Every mark in a schema, each of them valid and where it may be.
+fn marked(schema: &Value) -> Result<Vec<Parameter>, MarkError> {
+    if schema.get(MARK).is_some() {
+        return Err(MarkError::WholeSchema);
+    }
+    let mut found = Vec::new();
+    collect(schema, &mut Vec::new(), &mut found)?;
+    if count(schema) != found.len() {
+        return Err(MarkError::NoProperty);
+    }
+    let mut names = HashSet::new();
+    match found.iter().find(|parameter| !names.insert(parameter.header.to_ascii_lowercase())) {
+        Some(twice) => Err(MarkError::Twice { header: twice.header.clone() }),
+        None => Ok(found),
+    }
+}
+
+/// Follows the properties, and nothing else.
+fn collect(
+    schema: &Value,
+    path: &mut Vec<String>,
+    found: &mut Vec<Parameter>,
+) -> Result<(), MarkError> {
+    let Some(Value::Object(properties)) = schema.get("properties") else { return Ok(()) };
+    for (name, property) in properties {
+        path.push(name.clone());
+        if let Some(mark) = property.get(MARK) {
+            let kind = property.get("type").and_then(Value::as_str);
+            let header = mark.as_str().filter(|header| is_token(header));
+            let (Some(header), Some("string" | "integer" | "boolean")) = (header, kind) else {
+                return Err(MarkError::Invalid);
+            };
+            found.push(Parameter { path: path.clone(), header: header.to_owned() });
+        }
+        collect(property, path, found)?;
+        path.pop();
+    }
+    Ok(())
+}
+
+/// How many marks there are anywhere in a schema.
+fn count(schema: &Value) -> usize {
+    match schema {
+        Value::Object(keywords) => {
+            let own = usize::from(keywords.contains_key(MARK));
+            own + keywords.iter().map(|(keyword, value)| count_in(keyword, value)).sum::<usize>()
+        }
+        Value::Array(schemas) => schemas.iter().map(count).sum(),
+        _ => 0,
+    }
+}
+
+fn count_in(keyword: &str, value: &Value) -> usize {
+    let named = |schemas: &Map<String, Value>| schemas.values().map(count).sum();
+    match (keyword, value) {
+        // Data, not schemas.
+        ("default" | "const" | "enum" | "examples", _) => 0,
+        // Names of the tool's own choice, which may be any word.
+        (
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
+            Value::Object(schemas),
+        ) => named(schemas),
+        _ => count(value),
+    }
+}
+
+fn is_token(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(schema: Value) -> ToolDefinition {
+        ToolDefinition {
+            tool: ToolName::new("t"),
+            description: None,
+            input_schema: schema.into(),
+            output_schema: None,
+            annotations: Default::default(),
+        }
+    }
+
+    #[test]
+    fn marked_arguments_are_found_by_their_path() {
+        let mut parameters = Parameters::default();
+        let schema = json!({ "properties": {
+            "region": { "type": "string", "x-mcp-header": "Region" },
+            "x-mcp-header": { "type": "string" },
+            "who": { "properties": { "id": { "type": "integer", "x-mcp-header": "Who" } } },
+            "sure": { "type": "boolean", "x-mcp-header": "Sure" },
+        } });
+        parameters.add(&tool(schema)).unwrap();
+        let arguments = r#"{"region":"us","who":{"id":7},"sure":null}"#.to_owned();
+        let arguments = RawValue::from_string(arguments).unwrap();
+        let mirrored = parameters.mirrored(&ToolName::new("t"), &arguments);
+        let shown: Vec<String> =
+            mirrored.iter().map(|it| format!("{}={}", it.header, it.value)).collect();
+        assert_eq!(shown, ["Region=us", "Who=7"]);
+        assert_eq!(parameters.mirrored(&ToolName::new("other"), &arguments), []);
+    }
+
+    #[test]
+    fn wrong_marks_cost_their_tool() {
+        let mark = |name: &str| json!({ "type": "string", "x-mcp-header": name });
+        for schema in [
+            json!({ "x-mcp-header": "A" }),
+            json!({ "properties": { "a": mark("") } }),
+            json!({ "properties": { "a": mark("a b") } }),
+            json!({ "properties": { "a": { "type": "number", "x-mcp-header": "A" } } }),
+            json!({ "properties": { "a": { "type": "string", "x-mcp-header": 5 } } }),
+            json!({ "properties": { "a": mark("A"), "b": mark("a") } }),
+            json!({ "properties": { "a": { "items": mark("A") } } }),
+            json!({ "anyOf": [{ "properties": { "a": mark("A") } }] }),
+            json!({ "$defs": { "a": mark("A") } }),
+        ] {
+            assert!(Parameters::default().add(&tool(schema.clone())).is_err(), "{schema}");
+        }
+        let data = json!({ "properties": { "a": { "default": { "x-mcp-header": 1 } } } });
+        assert_eq!(Parameters::default().add(&tool(data)), Ok(()));
+    }
+}

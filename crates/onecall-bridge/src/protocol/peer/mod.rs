@@ -1,0 +1,321 @@
+//! The JSON-RPC peer of one server: numbers the requests, matches the answers
+//! and answers what the server asks. It knows no transport: lines leave through
+//! an [`Outlet`] and come in through [`Peer::receive`], so every transport (a
+//! pipe, HTTP, …) is an outlet and a task that feeds the peer.
+
+mod outlet;
+mod pending;
+mod receive;
+
+pub(crate) use outlet::{Outgoing, Outlet, Purpose};
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use onecall_config::ServerLimits;
+use onecall_core::{ServerName, TraceContext};
+use serde_json::value::RawValue;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::{sleep_until, timeout};
+use tracing::debug;
+
+use crate::error::{RequestError, SendError};
+use crate::protocol::audience::Audience;
+use crate::protocol::question::{self, Event};
+use crate::protocol::reply::Reply;
+use crate::protocol::request::{self, Era, Request};
+use crate::protocol::trace::Traced;
+use crate::setting::Setting;
+use pending::{Expired, PendingRequests};
+
+/// How long a request that cannot be sent waits for the reason.
+const CAUSE: Duration = Duration::from_secs(2);
+
+/// Our end of the conversation with one server.
+pub(crate) struct Peer {
+    server: ServerName,
+    setting: Setting,
+    outlet: Box<dyn Outlet>,
+    next_id: AtomicU64,
+    /// Whether every request has to say who asks.
+    stateless: AtomicBool,
+    pending: PendingRequests,
+    tools_changed: Notify,
+    forgotten: Notify,
+    questions: mpsc::Sender<Event>,
+    /// Until somebody answers them.
+    unanswered: Mutex<Option<mpsc::Receiver<Event>>>,
+    /// Set by the first line that made no sense; later ones are not news.
+    noise_reported: AtomicBool,
+}
+
+impl Peer {
+    pub fn new(server: ServerName, setting: Setting, outlet: impl Outlet + 'static) -> Self {
+        let (questions, unanswered) = question::channel();
+        Self {
+            server,
+            setting,
+            outlet: Box::new(outlet),
+            next_id: AtomicU64::new(1),
+            stateless: AtomicBool::new(false),
+            pending: PendingRequests::new(),
+            tools_changed: Notify::new(),
+            forgotten: Notify::new(),
+            questions,
+            unanswered: Mutex::new(Some(unanswered)),
+            noise_reported: AtomicBool::new(false),
+        }
+    }
+
+    /// Sends `request` and waits for the answer, which `decode` reads in place.
+    /// If the limit passes or the future is dropped, the server is told. The limit
+    /// holds while [`enforce_deadlines`](Self::enforce_deadlines) runs.
+    pub async fn request<T: Send + 'static>(
+        &self,
+        request: Request<'_>,
+        limit: Option<Duration>,
+        decode: impl FnOnce(&RawValue) -> T + Send + 'static,
+    ) -> Result<T, RequestError> {
+        self.request_reply(request, limit, |reply| decode(reply.result)).await
+    }
+
+    /// Sends `request` like [`request`](Self::request), for a `decode` that also reads numbers
+    /// which JSON does not have.
+    pub async fn request_reply<T: Send + 'static>(
+        &self,
+        request: Request<'_>,
+        limit: Option<Duration>,
+        decode: impl FnOnce(Reply<'_>) -> T + Send + 'static,
+    ) -> Result<T, RequestError> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut traced = Traced::begin(&self.server, &request, id);
+        let answer = self.exchange(id, request, limit, traced.context(), decode).await;
+        traced.end(answer.as_ref().err());
+        answer
+    }
+
+    async fn exchange<T: Send + 'static>(
+        &self,
+        id: u64,
+        request: Request<'_>,
+        limit: Option<Duration>,
+        trace: Option<&TraceContext>,
+        decode: impl FnOnce(Reply<'_>) -> T + Send + 'static,
+    ) -> Result<T, RequestError> {
+        let line = request.line_within(id, self.era_of(&request), trace);
+        let (sender, receiver) = oneshot::channel();
+        self.pending.add(
+            id,
+            limit,
+            request.origin(),
+            Box::new(move |answer| {
+                // Nobody waits any more: nothing to do.
+                let _ = sender.send(answer.map(decode));
+            }),
+        )?;
+        let purpose = Purpose::Request { id, request, trace };
+        if let Err(error) = self.outlet.send(Outgoing { line, purpose }) {
+            // A server that stopped listening is most likely about to end, and
+            // how it ended says more than that it did.
+            let cause = match error {
+                SendError::Closed => timeout(CAUSE, receiver).await.ok(),
+                SendError::Backlog { .. } | SendError::Busy => None,
+            };
+            self.pending.take(id);
+            return Err(match cause.and_then(Result::ok) {
+                Some(Err(RequestError::Closed { reason })) => RequestError::NeverLeft { reason },
+                _ => error.into(),
+            });
+        }
+        let _ticket = Ticket { peer: self, id, cancellable: request.is_cancellable() };
+        let answer = receiver.await;
+        // A waiter is only dropped unused when the peer itself goes away.
+        answer.unwrap_or_else(|_| Err(RequestError::Closed { reason: "it was stopped".into() }))
+    }
+
+    /// Fails requests whose limit has passed, forever.
+    ///
+    /// One clock serves all of them: a timer of its own would cost each call more
+    /// than its way through this peer.
+    pub async fn enforce_deadlines<T>(&self) -> T {
+        loop {
+            match self.expire(Instant::now()) {
+                Some(next) => sleep_until(next.into()).await,
+                None => self.pending.deadline_set().await,
+            }
+        }
+    }
+
+    /// Fails what has passed its deadline; returns the next one.
+    fn expire(&self, now: Instant) -> Option<Instant> {
+        let (expired, next) = self.pending.take_expired(now);
+        for Expired { id, limit, waiter } in expired {
+            let error = RequestError::NoAnswer { limit };
+            self.tell_cancelled(id, &error.to_string());
+            waiter(Err(error));
+        }
+        next
+    }
+
+    /// Says that the handshake is over.
+    pub fn notify_initialized(&self) -> Result<(), RequestError> {
+        let (line, purpose) = (request::initialized(), Purpose::Initialized);
+        Ok(self.outlet.send(Outgoing { line, purpose })?)
+    }
+
+    /// Takes note of what the handshake came to: the revision that is spoken from
+    /// now on, or why there is none.
+    pub fn introduced(&self, outcome: Result<&str, &str>) {
+        if let Ok(version) = outcome {
+            self.stateless.store(Era::of(version) == Era::Stateless, Ordering::Relaxed);
+        }
+        self.outlet.introduced(outcome);
+    }
+
+    /// How the server wants to be spoken to, as far as is known.
+    pub fn era(&self) -> Era {
+        if self.stateless.load(Ordering::Relaxed) { Era::Stateless } else { Era::Handshake }
+    }
+
+    /// Returns when the server has forgotten who we are, so that another handshake
+    /// is due.
+    pub async fn forgotten(&self) {
+        self.forgotten.notified().await;
+    }
+
+    /// The server has forgotten who we are.
+    pub fn was_forgotten(&self) {
+        self.forgotten.notify_one();
+    }
+
+    /// Whether somebody waits for the answer to this request.
+    pub fn awaits(&self, id: u64) -> bool {
+        self.pending.contains(id)
+    }
+
+    /// Fails one request, if somebody still waits for its answer.
+    pub fn fail(&self, id: u64, error: RequestError) {
+        if let Some(waiter) = self.pending.take(id) {
+            waiter(Err(error));
+        }
+    }
+
+    /// Returns when the server has said that its tools changed since the last
+    /// time. However often it said so, that is once.
+    pub async fn tools_changed(&self) {
+        self.tools_changed.notified().await;
+    }
+
+    /// How much is taken from the server.
+    pub fn limits(&self) -> &ServerLimits {
+        &self.setting.limits
+    }
+
+    /// Who may be asked what the server wants to know.
+    pub fn audience(&self) -> &Audience {
+        &self.setting.audience
+    }
+
+    /// Passes the server's questions on, forever. Each has at most this long.
+    pub async fn answer_questions<T>(&self, limit: Option<Duration>) -> T {
+        let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(unanswered) = unanswered else { return std::future::pending().await };
+        let reply = |line| self.forward(line);
+        question::answer_forever(unanswered, self.setting.audience.clone(), limit, reply).await
+    }
+
+    /// Tells the server that the folders the client works in have changed.
+    pub fn notify_roots_changed(&self) {
+        if self.era() == Era::Handshake {
+            self.forward(request::roots_changed());
+        }
+    }
+
+    fn forward(&self, line: Vec<u8>) {
+        let purpose = Purpose::Forwarded;
+        if let Err(error) = self.outlet.send(Outgoing { line, purpose }) {
+            debug!(server = %self.server, %error, "a message of the client was dropped");
+        }
+    }
+
+    /// Fails every request, pending or new, with `reason`. The first reason stays.
+    pub fn close(&self, reason: &str) {
+        let reason: Arc<str> = reason.into();
+        for (id, waiter) in self.pending.close(&reason) {
+            let reason = Arc::clone(&reason);
+            waiter(Err(match self.outlet.has_left(id) {
+                true => RequestError::Closed { reason },
+                false => RequestError::NeverLeft { reason },
+            }));
+        }
+    }
+
+    /// If the server cannot be told, it will answer for nothing.
+    fn tell_cancelled(&self, id: u64, reason: &str) {
+        let (line, purpose) = (request::cancelled(id, reason), Purpose::Cancellation { id });
+        let _ = self.outlet.send(Outgoing { line, purpose });
+    }
+
+    fn era_of(&self, request: &Request<'_>) -> Era {
+        match request {
+            Request::Initialize { .. } => Era::Handshake,
+            Request::Discover => Era::Stateless,
+            _ => self.era(),
+        }
+    }
+}
+
+/// Held while a request waits; dropped unanswered, it forgets the request and
+/// tells the server.
+struct Ticket<'a> {
+    peer: &'a Peer,
+    id: u64,
+    cancellable: bool,
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        if self.peer.pending.take(self.id).is_none() {
+            return;
+        }
+        if self.cancellable {
+            self.peer.tell_cancelled(self.id, "nobody waits for the answer any more");
+        } else {
+            self.peer.outlet.abandon(self.id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::lines::Line;
+
+    use super::*;
+
+    struct Nowhere;
+
+    impl Outlet for Nowhere {
+        fn send(&self, _: Outgoing<'_>) -> Result<(), SendError> {
+            Ok(())
+        }
+    }
+
+    /// Each line could be taken for the answer to our first request, and is not.
+    #[tokio::test]
+    async fn a_line_that_was_cut_off_fails_no_other_call() {
+        for line in [r#"{"jsonrpc":"2.0","result":{"id":1}"#, r#"{"jsonrpc":"2.0","id":1,"#] {
+            let peer = Peer::new(ServerName::new("server"), Setting::default(), Nowhere);
+            let request = Request::ListTools { cursor: None };
+            let (answer, ()) = tokio::join!(
+                biased;
+                peer.request(request, None, |answer| answer.get().to_owned()),
+                async {
+                    peer.receive(Line::Whole(line.as_bytes()));
+                    peer.receive(Line::Whole(br#"{"id":1,"result":"mine"}"#));
+                },
+            );
+            assert_eq!(answer.as_deref(), Ok("\"mine\""), "{line}");
+        }
+    }
+}

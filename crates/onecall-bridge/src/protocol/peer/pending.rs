@@ -1,0 +1,153 @@
+//! The requests to one server that wait for their answers, with their deadlines.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use onecall_core::Caller;
+use tokio::sync::Notify;
+
+use crate::error::RequestError;
+use crate::protocol::reply::Reply;
+use crate::protocol::request_origin::RequestOrigin;
+
+/// Takes the answer on the reader's task, where it can still be read in place,
+/// and passes what it made of it on to the one who waits.
+pub(super) type Waiter = Box<dyn FnOnce(Result<Reply<'_>, RequestError>) + Send>;
+
+pub(super) struct PendingRequests {
+    requests: Mutex<Requests>,
+    /// Whether the one who enforces the deadlines has a time to look again.
+    is_watched: AtomicBool,
+    deadline_set: Notify,
+}
+
+enum Requests {
+    Open(HashMap<u64, Expected>),
+    /// No answer will ever come, for this reason.
+    Closed(Arc<str>),
+}
+
+struct Expected {
+    waiter: Waiter,
+    deadline: Option<Deadline>,
+    origin: Option<RequestOrigin>,
+}
+
+#[derive(Clone, Copy)]
+struct Deadline {
+    at: Instant,
+    limit: Duration,
+}
+
+/// A request whose limit has passed.
+pub(super) struct Expired {
+    pub id: u64,
+    pub limit: Duration,
+    pub waiter: Waiter,
+}
+
+impl PendingRequests {
+    pub fn new() -> Self {
+        Self {
+            requests: Mutex::new(Requests::Open(HashMap::new())),
+            is_watched: AtomicBool::new(false),
+            deadline_set: Notify::new(),
+        }
+    }
+
+    pub fn add(
+        &self,
+        id: u64,
+        limit: Option<Duration>,
+        origin: Option<&RequestOrigin>,
+        waiter: Waiter,
+    ) -> Result<(), RequestError> {
+        let deadline = limit.map(|limit| Deadline { at: Instant::now() + limit, limit });
+        match &mut *self.lock() {
+            Requests::Open(waiting) => {
+                waiting.insert(id, Expected { waiter, deadline, origin: origin.cloned() });
+            }
+            Requests::Closed(reason) => {
+                return Err(RequestError::NeverLeft { reason: Arc::clone(reason) });
+            }
+        }
+        // All limits of a server are alike, so one that is watched already comes first.
+        if deadline.is_some() && !self.is_watched.swap(true, Ordering::Relaxed) {
+            self.deadline_set.notify_one();
+        }
+        Ok(())
+    }
+
+    pub fn take(&self, id: u64) -> Option<Waiter> {
+        match &mut *self.lock() {
+            Requests::Open(waiting) => waiting.remove(&id).map(|expected| expected.waiter),
+            Requests::Closed(_) => None,
+        }
+    }
+
+    pub fn contains(&self, id: u64) -> bool {
+        match &*self.lock() {
+            Requests::Open(waiting) => waiting.contains_key(&id),
+            Requests::Closed(_) => false,
+        }
+    }
+
+    /// The call that a request belongs to.
+    pub fn origin(&self, id: u64) -> Option<RequestOrigin> {
+        match &*self.lock() {
+            Requests::Open(waiting) => waiting.get(&id)?.origin.clone(),
+            Requests::Closed(_) => None,
+        }
+    }
+
+    /// The client that all calls under way are made for; `None` if there are several.
+    pub fn only_caller(&self) -> Option<Arc<Caller>> {
+        let requests = self.lock();
+        let Requests::Open(waiting) = &*requests else { return None };
+        let mut origins = waiting.values().filter_map(|expected| expected.origin.as_ref());
+        let first = &origins.next()?.caller;
+        origins.all(|other| other.caller.client == first.client).then(|| Arc::clone(first))
+    }
+
+    /// Takes out the requests whose limit has passed; says when the next one's will.
+    pub fn take_expired(&self, now: Instant) -> (Vec<Expired>, Option<Instant>) {
+        let mut expired = Vec::new();
+        let mut requests = self.lock();
+        let next = match &mut *requests {
+            Requests::Open(waiting) => {
+                let has_passed = |expected: &Expected| {
+                    expected.deadline.is_some_and(|deadline| deadline.at <= now)
+                };
+                let passed = waiting.extract_if(|_, expected| has_passed(expected));
+                expired.extend(passed.map(|(id, expected)| {
+                    let limit = expected.deadline.map_or(Duration::ZERO, |it| it.limit);
+                    Expired { id, limit, waiter: expected.waiter }
+                }));
+                waiting.values().filter_map(|expected| Some(expected.deadline?.at)).min()
+            }
+            Requests::Closed(_) => None,
+        };
+        self.is_watched.store(next.is_some(), Ordering::Relaxed);
+        (expired, next)
+    }
+
+    /// Returns when there is a deadline where there was none.
+    pub async fn deadline_set(&self) {
+        self.deadline_set.notified().await;
+    }
+
+    /// Refuses every further request for this reason; gives those that wait. The first reason stays.
+    pub fn close(&self, reason: &Arc<str>) -> Vec<(u64, Waiter)> {
+        let mut requests = self.lock();
+        let Requests::Open(waiting) = &mut *requests else { return Vec::new() };
+        let waiting = std::mem::take(waiting);
+        *requests = Requests::Closed(Arc::clone(reason));
+        waiting.into_iter().map(|(id, expected)| (id, expected.waiter)).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Requests> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

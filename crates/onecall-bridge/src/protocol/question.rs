@@ -1,0 +1,318 @@
+//! What servers ask of the client a call is made for: passed on where that client can
+//! answer, refused politely where it cannot.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onecall_catalog::clean_schema;
+use onecall_core::text::{plain, visible};
+use onecall_core::{Caller, Question, Refusal, ServerName, Subject};
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
+
+use crate::error::METHOD_NOT_FOUND;
+use crate::protocol::audience::Audience;
+use crate::protocol::request;
+
+/// Questions of one server that may wait for their answers at a time.
+const MAX_OPEN: usize = 16;
+
+/// The largest question that is passed on.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// How much a server may say to a person, in lines and characters of each.
+const MAX_LINES: usize = 50;
+const MAX_LINE: usize = 1_000;
+
+/// JSON-RPC's range for errors of an implementation's own.
+const NOT_ANSWERED: i64 = -32000;
+const INVALID_PARAMS: i64 = -32602;
+
+/// A request of a server, on its way to whoever is to answer it.
+pub(crate) struct Asked {
+    pub id: Box<RawValue>,
+    pub question: Question,
+    pub addressee: Addressee,
+}
+
+/// Who is to answer.
+#[derive(Debug)]
+pub(crate) enum Addressee {
+    Caller(Arc<Caller>),
+    /// The client itself, if there is only one: it is about no call.
+    OnlyClient,
+}
+
+pub(crate) enum Event {
+    Asked(Asked),
+    /// The server does not want to know any more.
+    Withdrawn {
+        id: Box<RawValue>,
+    },
+}
+
+/// The way from a peer to those who answer for it.
+pub(crate) fn channel() -> (mpsc::Sender<Event>, mpsc::Receiver<Event>) {
+    mpsc::channel(MAX_OPEN)
+}
+
+/// Reads what a server asks.
+pub(crate) fn read(
+    server: &ServerName,
+    subject: Subject,
+    params: Option<&RawValue>,
+) -> Result<Question, Refusal> {
+    let json = params.map_or("{}", RawValue::get);
+    if !json.starts_with('{') || json.len() > MAX_BYTES {
+        let message = "the parameters are no object, or too large to be passed on".to_owned();
+        return Err(Refusal::Refused { code: INVALID_PARAMS, message });
+    }
+    let params = match subject {
+        Subject::Elicitation => signed(server, json),
+        Subject::Sampling => readable_sampling(json),
+        Subject::Roots => RawValue::from_string(json.to_owned()),
+    };
+    let invalid = |_| Refusal::Refused { code: INVALID_PARAMS, message: "no JSON".to_owned() };
+    Ok(Question { server: server.clone(), subject, params: params.map_err(invalid)? })
+}
+
+/// A person who reads it is told which server it comes from.
+fn signed(server: &ServerName, json: &str) -> serde_json::Result<Box<RawValue>> {
+    let mut params: serde_json::Map<String, Value> = serde_json::from_str(json)?;
+    let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
+    let lines: Vec<String> =
+        message.lines().take(MAX_LINES).map(|line| plain(line, MAX_LINE)).collect();
+    let message = format!("The MCP server '{server}' asks: {}", lines.join("\n"));
+    params.insert("message".to_owned(), message.into());
+    if let Some(schema) = params.get_mut("requestedSchema") {
+        clean_schema(schema);
+    }
+    to_raw_value(&params)
+}
+
+/// What a server wants the client's model to read, with nothing invisible in it.
+fn readable_sampling(json: &str) -> serde_json::Result<Box<RawValue>> {
+    let mut params: serde_json::Map<String, Value> = serde_json::from_str(json)?;
+    if let Some(prompt) = params.get_mut("systemPrompt") {
+        show(prompt);
+    }
+    let messages = params.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten();
+    for content in messages.filter_map(|message| message.get_mut("content")) {
+        match content {
+            Value::Array(blocks) => {
+                blocks.iter_mut().filter_map(|it| it.get_mut("text")).for_each(show)
+            }
+            block => block.get_mut("text").into_iter().for_each(show),
+        }
+    }
+    to_raw_value(&params)
+}
+
+fn show(value: &mut Value) {
+    if let Value::String(text) = value {
+        *text = visible(text).into_owned();
+    }
+}
+
+/// Answers questions forever; `reply` sends a line to the server. One that takes longer
+/// than `limit`, if there is one, is given up.
+pub(crate) async fn answer_forever<T>(
+    mut events: mpsc::Receiver<Event>,
+    audience: Audience,
+    limit: Option<Duration>,
+    reply: impl Fn(Vec<u8>),
+) -> T {
+    let mut open = JoinSet::new();
+    let mut by_id: HashMap<String, AbortHandle> = HashMap::new();
+    loop {
+        tokio::select! {
+            event = events.recv(), if open.len() < MAX_OPEN => match event {
+                Some(Event::Asked(asked)) => {
+                    let id = asked.id.get().to_owned();
+                    let answering = open.spawn(answer(asked, audience.clone(), limit));
+                    by_id.insert(id, answering);
+                }
+                Some(Event::Withdrawn { id }) => {
+                    if let Some(answering) = by_id.remove(id.get()) {
+                        answering.abort();
+                    }
+                }
+                None => return std::future::pending().await,
+            },
+            Some(answered) = open.join_next() => {
+                // An error is a question that was withdrawn.
+                if let Ok((id, line)) = answered {
+                    by_id.remove(&id);
+                    reply(line);
+                }
+            }
+        }
+    }
+}
+
+async fn answer(asked: Asked, audience: Audience, limit: Option<Duration>) -> (String, Vec<u8>) {
+    let Asked { id, question, addressee } = asked;
+    let subject = question.subject;
+    let answered = async {
+        let caller = match addressee {
+            Addressee::Caller(caller) => caller,
+            Addressee::OnlyClient => audience.only_client().await.ok_or(NOBODY)?,
+        };
+        put(caller.as_ref(), question).await
+    };
+    let answered = match limit {
+        Some(limit) => timeout(limit, answered).await.unwrap_or(Err(Refusal::TimedOut)),
+        // The client's answer is waited for no longer than the program runs.
+        None => answered.await,
+    };
+    let line = line(&id, subject, answered);
+    (id.get().to_owned(), line)
+}
+
+/// Nobody can say whom a question is for.
+pub(crate) const NOBODY: Refusal =
+    Refusal::Nobody("there is no client that this could be meant for");
+
+/// A server that asks without end is not passed on.
+pub(crate) const TOO_MANY: Refusal =
+    Refusal::Nobody("too many questions of this server are still open");
+
+/// The request that a server takes back.
+pub(crate) fn withdrawn(params: &RawValue) -> Option<Box<RawValue>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Withdrawn<'a> {
+        #[serde(borrow)]
+        request_id: &'a RawValue,
+    }
+    let json = params.get();
+    let withdrawn: Withdrawn<'_> =
+        serde_json::from_str(json.starts_with('{').then_some(json)?).ok()?;
+    Some(withdrawn.request_id.to_owned())
+}
+
+/// Puts a question to a client that can answer it.
+pub(crate) async fn put(caller: &Caller, question: Question) -> Result<Box<RawValue>, Refusal> {
+    if !caller.abilities.permit(question.subject, &question.params) {
+        return Err(Refusal::Unsupported(question.subject.method()));
+    }
+    caller.ask(question).await
+}
+
+/// What stands for an answer where the protocol has a word for not getting one.
+pub(crate) fn instead(subject: Subject, refusal: &Refusal) -> Option<Box<RawValue>> {
+    let is_silent = matches!(refusal, Refusal::Nobody(_) | Refusal::TimedOut);
+    (subject == Subject::Elicitation && is_silent)
+        .then(|| to_raw_value(&json!({ "action": "cancel" })).ok())
+        .flatten()
+}
+
+/// The line that answers request `id` of the server.
+pub(crate) fn line(
+    id: &RawValue,
+    subject: Subject,
+    answered: Result<Box<RawValue>, Refusal>,
+) -> Vec<u8> {
+    let refusal = match answered {
+        Ok(result) => return request::answer(id, &result),
+        Err(refusal) => refusal,
+    };
+    if let Some(result) = instead(subject, &refusal) {
+        return request::answer(id, &result);
+    }
+    let code = match &refusal {
+        Refusal::Unsupported(_) => METHOD_NOT_FOUND,
+        Refusal::Refused { code, .. } => *code,
+        Refusal::Nobody(_) | Refusal::TimedOut => NOT_ANSWERED,
+    };
+    request::error(id, code, &refusal.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::lines::Line;
+    use onecall_core::{Abilities, CallableName, ClientId, ToolName};
+    use tokio::sync::mpsc::UnboundedSender;
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+    use crate::error::SendError;
+    use crate::protocol::peer::{Outgoing, Outlet, Peer};
+    use crate::protocol::request::Request;
+    use crate::protocol::request_origin::RequestOrigin;
+    use crate::setting::Setting;
+
+    /// A client that answers with its own number.
+    fn client(id: u64) -> Caller {
+        Caller {
+            abilities: Abilities::all(),
+            questions: Arc::new(move |_| {
+                Box::pin(std::future::ready(to_raw_value(&id).map_err(|_| NOBODY)))
+            }),
+            ..Caller::silent(ClientId(id))
+        }
+    }
+
+    struct Sent(UnboundedSender<String>);
+
+    impl Outlet for Sent {
+        fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
+            let line = String::from_utf8_lossy(&message.line).trim().to_owned();
+            self.0.send(line).map_err(|_| SendError::Closed)
+        }
+    }
+
+    /// What a server gets for a question that it asks while these clients have calls
+    /// under way, the first with the id 1 and so on.
+    async fn answered(clients: &[u64], during: Option<u64>) -> String {
+        let (sender, mut sent) = unbounded_channel();
+        let setting = Setting::default();
+        setting.audience.expect_several();
+        let peer = Peer::new(ServerName::new("server"), setting, Sent(sender));
+        let (tool, arguments) = (ToolName::new("t"), to_raw_value(&json!({})).unwrap());
+        let origins: Vec<RequestOrigin> = clients
+            .iter()
+            .map(|id| RequestOrigin { name: CallableName::new("c"), caller: Arc::new(client(*id)) })
+            .collect();
+        let mut calls = JoinSet::new();
+        let peer = Arc::new(peer);
+        for origin in origins {
+            let (peer, tool, arguments) = (Arc::clone(&peer), tool.clone(), arguments.clone());
+            calls.spawn(async move {
+                let request = Request::CallTool {
+                    tool: &tool,
+                    arguments: &arguments,
+                    mirrored: &[],
+                    origin: Some(&origin),
+                    input: None,
+                };
+                peer.request(request, None, |_| ()).await
+            });
+            // The call is on its way before the next is made.
+            sent.recv().await.unwrap();
+        }
+        let ask = br#"{"id":"q","method":"sampling/createMessage","params":{}}"#;
+        peer.receive_during(during, Line::Whole(ask));
+        tokio::select! {
+            line = sent.recv() => line.unwrap(),
+            never = peer.answer_questions::<String>(None) => never,
+        }
+    }
+
+    #[tokio::test]
+    async fn no_client_gets_the_question_of_another() {
+        let of = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":"q","result":{id}}}"#);
+        assert_eq!(answered(&[7], None).await, of(7));
+        assert_eq!(answered(&[7, 7], None).await, of(7));
+        assert_eq!(answered(&[7, 8], Some(2)).await, of(8));
+        for (clients, during) in [(&[7, 8][..], None), (&[], None), (&[7, 8], Some(99))] {
+            let refused = answered(clients, during).await;
+            assert!(refused.contains(r#""code":-32000"#), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! What we say to a server, as JSON-RPC lines. Arguments of a tool go out as the
+//! program wrote them, never parsed and never re-encoded.
+
+use std::io::Write as _;
+
+use onecall_core::{ListKind, ToolName, TraceContext};
+use serde_json::value::RawValue;
+
+use crate::error::METHOD_NOT_FOUND;
+use crate::protocol::input::Input;
+use crate::protocol::request_origin::RequestOrigin;
+
+/// The protocol revision we ask for; a server may answer with an older one.
+const PROTOCOL_VERSION: &str = "2025-11-25";
+
+/// The first revision without a handshake, in which every request says who asks.
+pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
+
+/// Who we are.
+const CLIENT_INFO: &str =
+    concat!(r#"{"name":"onecall","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
+
+/// How a server wants to be spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// We introduce ourselves once.
+    Handshake,
+    /// We introduce ourselves in every request.
+    Stateless,
+}
+
+impl Era {
+    /// The era of a protocol revision; they are dates and compare as text.
+    pub fn of(version: &str) -> Self {
+        if version >= STATELESS_VERSION { Self::Stateless } else { Self::Handshake }
+    }
+}
+
+/// A request that waits for an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Request<'a> {
+    Initialize {
+        /// What we can be asked, as JSON.
+        capabilities: &'a str,
+    },
+    Discover,
+    ListTools {
+        cursor: Option<&'a str>,
+    },
+    CallTool {
+        tool: &'a ToolName,
+        arguments: &'a RawValue,
+        /// Arguments that go into headers as well, where a transport has any.
+        mirrored: &'a [Mirrored],
+        origin: Option<&'a RequestOrigin>,
+        /// What the server asked for when the call was made before.
+        input: Option<&'a Input>,
+    },
+    /// One page of something else than tools.
+    List {
+        shelf: ListKind,
+        cursor: Option<&'a str>,
+        origin: Option<&'a RequestOrigin>,
+    },
+    ReadResource {
+        uri: &'a str,
+        origin: Option<&'a RequestOrigin>,
+    },
+    GetPrompt {
+        name: &'a str,
+        arguments: Option<&'a RawValue>,
+        origin: Option<&'a RequestOrigin>,
+    },
+    /// Stays unanswered while the server tells us about changes of its tools.
+    Listen,
+}
+
+/// An argument that those on the way to a server want to see without reading the
+/// request: the header's name and the argument as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mirrored {
+    pub header: String,
+    pub value: String,
+}
+
+impl Request<'_> {
+    /// The method's name on the wire.
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::Initialize { .. } => "initialize",
+            Self::Discover => "server/discover",
+            Self::ListTools { .. } => "tools/list",
+            Self::CallTool { .. } => "tools/call",
+            Self::List { shelf, .. } => shelf.method(),
+            Self::ReadResource { .. } => "resources/read",
+            Self::GetPrompt { .. } => "prompts/get",
+            Self::Listen => "subscriptions/listen",
+        }
+    }
+
+    /// Whether the server should be told when nobody waits any more. The
+    /// protocol forbids to cancel the first request.
+    pub fn is_cancellable(&self) -> bool {
+        !matches!(self, Self::Initialize { .. })
+    }
+
+    /// The whole line, its newline included.
+    pub fn line(&self, id: u64, era: Era) -> Vec<u8> {
+        self.line_within(id, era, None)
+    }
+
+    /// The same for a request that is part of a trace.
+    pub fn line_within(&self, id: u64, era: Era, trace: Option<&TraceContext>) -> Vec<u8> {
+        let room = match self {
+            Self::CallTool { arguments, .. } => arguments.get().len(),
+            _ => 0,
+        };
+        let mut line = Line::new(room + 160);
+        line.raw(r#"{"jsonrpc":"2.0","id":"#).number(id);
+        line.raw(r#","method":""#).raw(self.method()).raw(r#"","params":{"#);
+        match self {
+            Self::Initialize { capabilities } => {
+                line.raw(r#""protocolVersion":"#).text(PROTOCOL_VERSION);
+                line.raw(r#","capabilities":"#).raw(capabilities);
+                line.raw(r#","clientInfo":"#).raw(CLIENT_INFO);
+            }
+            Self::Discover | Self::ListTools { cursor: None } | Self::List { cursor: None, .. } => {
+            }
+            Self::ListTools { cursor: Some(cursor) } | Self::List { cursor: Some(cursor), .. } => {
+                line.raw(r#""cursor":"#).text(cursor);
+            }
+            Self::ReadResource { uri, .. } => {
+                line.raw(r#""uri":"#).text(uri);
+            }
+            Self::GetPrompt { name, arguments, .. } => {
+                line.raw(r#""name":"#).text(name);
+                if let Some(arguments) = arguments {
+                    line.raw(r#","arguments":"#).json(arguments);
+                }
+            }
+            Self::Listen => {
+                line.raw(r#""notifications":{"toolsListChanged":true}"#);
+            }
+            Self::CallTool { tool, arguments, input, .. } => {
+                line.raw(r#""name":"#).text(tool.as_str());
+                line.raw(r#","arguments":"#).json(arguments);
+                line.input(*input);
+            }
+        }
+        self.meta(&mut line, id, era, trace);
+        line.raw("}}").end()
+    }
+
+    /// Whom it is made for.
+    pub fn origin(&self) -> Option<&RequestOrigin> {
+        match self {
+            Self::CallTool { origin, .. }
+            | Self::List { origin, .. }
+            | Self::ReadResource { origin, .. }
+            | Self::GetPrompt { origin, .. } => *origin,
+            _ => None,
+        }
+    }
+
+    /// What is said about the request itself, if anything is.
+    fn meta(&self, line: &mut Line, id: u64, era: Era, trace: Option<&TraceContext>) {
+        let origin = self.origin();
+        let wants_progress = origin.is_some_and(|origin| origin.caller.progress.is_some());
+        if era == Era::Handshake && !wants_progress && trace.is_none() {
+            return;
+        }
+        line.raw(if line.0.ends_with(b"{") { r#""_meta":{"# } else { r#","_meta":{"# });
+        if wants_progress {
+            line.raw(r#""progressToken":"#).number(id);
+        }
+        if let Some(trace) = trace {
+            line.raw(if wants_progress { "," } else { "" });
+            line.raw(r#""traceparent":"#).text(trace.parent());
+            if let Some(state) = trace.state() {
+                line.raw(r#","tracestate":"#).text(state);
+            }
+        }
+        if era == Era::Stateless {
+            line.raw(if wants_progress || trace.is_some() { "," } else { "" });
+            line.raw(r#""io.modelcontextprotocol/protocolVersion":"#).text(STATELESS_VERSION);
+            let abilities =
+                origin.map(|origin| origin.caller.abilities.clone()).unwrap_or_default();
+            line.raw(r#","io.modelcontextprotocol/clientCapabilities":"#).raw(&abilities.to_json());
+            line.raw(r#","io.modelcontextprotocol/clientInfo":"#).raw(CLIENT_INFO);
+        }
+        line.raw("}");
+    }
+}
+
+/// Says that we are ready for requests, which ends the handshake.
+pub(crate) fn initialized() -> Vec<u8> {
+    Line::new(64).raw(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).end()
+}
+
+/// Says that nobody waits for request `id` any more.
+pub(crate) fn cancelled(id: u64, reason: &str) -> Vec<u8> {
+    let mut line = Line::new(160);
+    line.raw(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
+    line.number(id).raw(r#","reason":"#).text(reason).raw("}}").end()
+}
+
+/// Answers a ping of the server. `id` is what the server gave it.
+pub(crate) fn pong(id: &RawValue) -> Vec<u8> {
+    let mut line = Line::new(64);
+    line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id).raw(r#","result":{}}"#).end()
+}
+
+/// Answers a request of the server.
+pub(crate) fn answer(id: &RawValue, result: &RawValue) -> Vec<u8> {
+    let mut line = Line::new(64 + result.get().len());
+    line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id).raw(r#","result":"#).json(result).raw("}").end()
+}
+
+/// Tells the server why its request is not answered.
+pub(crate) fn error(id: &RawValue, code: i64, message: &str) -> Vec<u8> {
+    let mut line = Line::new(192);
+    line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id);
+    line.raw(r#","error":{"code":"#).raw(&code.to_string());
+    line.raw(r#","message":"#).text(message).raw("}}").end()
+}
+
+/// Says that the folders the client works in have changed.
+pub(crate) fn roots_changed() -> Vec<u8> {
+    Line::new(80).raw(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#).end()
+}
+
+/// Tells the server that we do not serve its request.
+pub(crate) fn refusal(id: &RawValue, method: &str) -> Vec<u8> {
+    error(id, METHOD_NOT_FOUND, &format!("onecall does not offer '{method}' to servers"))
+}
+
+/// A line being written; what is appended can never end it early.
+struct Line(Vec<u8>);
+
+impl Line {
+    fn new(room: usize) -> Self {
+        Self(Vec::with_capacity(room))
+    }
+
+    /// Our own text, already JSON.
+    fn raw(&mut self, json: &str) -> &mut Self {
+        self.0.extend_from_slice(json.as_bytes());
+        self
+    }
+
+    fn number(&mut self, number: u64) -> &mut Self {
+        // Writing to a vector cannot fail.
+        let _ = write!(self.0, "{number}");
+        self
+    }
+
+    fn text(&mut self, text: &str) -> &mut Self {
+        // Encoding a string into a vector cannot fail.
+        let _ = serde_json::to_writer(&mut self.0, text);
+        self
+    }
+
+    /// Someone's JSON. Line breaks in it can only stand between tokens (within a
+    /// string they are escaped), where a space means the same.
+    fn json(&mut self, json: &RawValue) -> &mut Self {
+        let start = self.0.len();
+        self.raw(json.get());
+        if json.get().contains(['\n', '\r']) {
+            for byte in self.0.iter_mut().skip(start) {
+                if matches!(byte, b'\n' | b'\r') {
+                    *byte = b' ';
+                }
+            }
+        }
+        self
+    }
+
+    /// The answers that a call is made again with.
+    fn input(&mut self, input: Option<&Input>) -> &mut Self {
+        let Some(Input { responses, state }) = input else { return self };
+        if let Some(responses) = responses {
+            self.raw(r#","inputResponses":"#).json(responses);
+        }
+        if let Some(state) = state {
+            self.raw(r#","requestState":"#).json(state);
+        }
+        self
+    }
+
+    fn end(&mut self) -> Vec<u8> {
+        self.0.push(b'\n');
+        std::mem::take(&mut self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call<'a>(tool: &'a ToolName, arguments: &'a RawValue) -> Request<'a> {
+        Request::CallTool { tool, arguments, mirrored: &[], origin: None, input: None }
+    }
+
+    fn text(line: Vec<u8>) -> String {
+        String::from_utf8(line).unwrap()
+    }
+
+    #[test]
+    fn arguments_go_out_as_they_came() {
+        let arguments = r#"{"n": 123456789012345678901234567890, "f": 1.10, "s": "a\nb"}"#;
+        let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
+        let tool = ToolName::new("say \"hi\"");
+        let request = call(&tool, &arguments);
+        assert_eq!(
+            text(request.line(7, Era::Handshake)),
+            concat!(
+                r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"say \"hi\"","#,
+                r#""arguments":{"n": 123456789012345678901234567890, "f": 1.10, "s": "a\nb"}}}"#,
+                "\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_line_stays_one_line() {
+        let arguments = RawValue::from_string("{\r\n \"a\":\n 1}".to_owned()).unwrap();
+        let tool = ToolName::new("a\nb");
+        let request = call(&tool, &arguments);
+        let line = text(request.line(1, Era::Handshake));
+        assert_eq!(line.find(['\n', '\r']), Some(line.len() - 1));
+        assert!(line.contains(r#""arguments":{   "a":  1}"#), "{line}");
+    }
+
+    #[test]
+    fn everything_we_say_is_json() {
+        let id = RawValue::from_string("\"x\"".to_owned()).unwrap();
+        let trace = Some(TraceContext::new(1, 2, 1, Some("a=\"".to_owned())));
+        for line in [
+            Request::Initialize { capabilities: "{}" }.line(1, Era::Handshake),
+            Request::Discover.line(1, Era::Stateless),
+            Request::Listen.line(1, Era::Stateless),
+            Request::ListTools { cursor: None }.line(2, Era::Handshake),
+            Request::List { shelf: ListKind::Prompts, cursor: Some("a"), origin: None }
+                .line(2, Era::Stateless),
+            Request::ReadResource { uri: "a://\"", origin: None }.line(2, Era::Stateless),
+            Request::GetPrompt { name: "p", arguments: Some(&id), origin: None }
+                .line(2, Era::Handshake),
+            Request::ListTools { cursor: Some("\"\n") }.line(3, Era::Stateless),
+            initialized(),
+            cancelled(4, "it's \"late\""),
+            pong(&id),
+            answer(&id, &id),
+            roots_changed(),
+            refusal(&id, "roots/list\""),
+            Request::Discover.line_within(5, Era::Stateless, trace.as_ref()),
+            Request::ListTools { cursor: None }.line_within(6, Era::Handshake, trace.as_ref()),
+        ] {
+            serde_json::from_slice::<serde_json::Value>(&line).unwrap();
+        }
+    }
+}

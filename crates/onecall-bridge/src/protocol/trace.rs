@@ -1,0 +1,109 @@
+//! The place of a request in a trace, if it is part of one.
+
+use std::borrow::Cow;
+
+use onecall_core::{SPAN_TARGET, ServerName, TraceContext};
+use opentelemetry::trace::TraceContextExt as _;
+use tracing::field::Empty;
+use tracing::{Span, info_span};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+use crate::error::RequestError;
+use crate::protocol::request::Request;
+
+/// The span of a request, while it is under way.
+pub(crate) struct Traced<'a> {
+    span: Span,
+    context: Option<Cow<'a, TraceContext>>,
+    ended: bool,
+}
+
+impl<'a> Traced<'a> {
+    /// Begins the span of what is asked for the sake of a program. Where nobody keeps spans,
+    /// the trace of whoever runs the program is passed on as it came.
+    pub fn begin(server: &ServerName, request: &'a Request<'a>, id: u64) -> Self {
+        let span = span(server, request, id);
+        let kept = if span.is_disabled() { None } else { kept(&span).map(Cow::Owned) };
+        let passed_on = || request.origin()?.caller.trace.as_deref().map(Cow::Borrowed);
+        Self { context: kept.or_else(passed_on), span, ended: false }
+    }
+
+    /// What the server is told of the trace.
+    pub fn context(&self) -> Option<&TraceContext> {
+        self.context.as_deref()
+    }
+
+    /// Ends the span.
+    pub fn end(&mut self, error: Option<&RequestError>) {
+        self.ended = true;
+        if let Some(error) = error {
+            self.failed(kind(error));
+            if let RequestError::Refused { code, .. } = error {
+                self.span.record("rpc.response.status_code", code.to_string());
+            }
+        }
+    }
+
+    fn failed(&self, kind: &str) {
+        self.span.record("error.type", kind).record("otel.status_code", "ERROR");
+    }
+}
+
+impl Drop for Traced<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.failed("cancelled");
+        }
+    }
+}
+
+fn span(server: &ServerName, request: &Request<'_>, id: u64) -> Span {
+    let tool = match request {
+        Request::CallTool { tool, .. } => Some(tool.as_str()),
+        Request::List { .. } | Request::ReadResource { .. } | Request::GetPrompt { .. } => None,
+        // What we ask for our own sake is part of no trace.
+        Request::Initialize { .. }
+        | Request::Discover
+        | Request::ListTools { .. }
+        | Request::Listen => return Span::none(),
+    };
+    let method = request.method();
+    info_span!(
+        target: SPAN_TARGET,
+        "request",
+        otel.name = tool.map_or(Cow::Borrowed(method), |tool| format!("{method} {tool}").into()).as_ref(),
+        otel.kind = "client",
+        otel.status_code = Empty,
+        mcp.method.name = method,
+        gen_ai.operation.name = tool.map(|_| "execute_tool"),
+        gen_ai.tool.name = tool,
+        jsonrpc.request.id = id.to_string(),
+        onecall.server = server.as_str(),
+        rpc.response.status_code = Empty,
+        error.type = Empty,
+    )
+}
+
+/// Where a span is, if somebody keeps it.
+fn kept(span: &Span) -> Option<TraceContext> {
+    let context = span.context();
+    let span = context.span();
+    let place = span.span_context();
+    let state = Some(place.trace_state().header()).filter(|state| !state.is_empty());
+    let (trace, id) = (place.trace_id().to_bytes(), place.span_id().to_bytes());
+    let (trace, id) = (u128::from_be_bytes(trace), u64::from_be_bytes(id));
+    place.is_valid().then(|| TraceContext::new(trace, id, place.trace_flags().to_u8(), state))
+}
+
+fn kind(error: &RequestError) -> &'static str {
+    match error {
+        RequestError::Refused { .. } => "refused",
+        RequestError::NoAnswer { .. } => "timeout",
+        RequestError::TooLarge { .. } => "too_large",
+        RequestError::Cancelled => "cancelled",
+        RequestError::NotJson { .. } => "not_json",
+        RequestError::Http(_) => "http",
+        RequestError::NotSent(_) => "not_sent",
+        RequestError::Closed { .. } | RequestError::NeverLeft { .. } => "closed",
+    }
+}

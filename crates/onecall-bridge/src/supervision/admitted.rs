@@ -1,0 +1,77 @@
+//! The tools of servers as programs may see them, for those who know what a server listed without
+//! asking it, and for those who keep what it listed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use onecall_catalog::ToolDefinition;
+use onecall_config::{LocalTool, ServerConfig};
+use onecall_core::ServerName;
+
+use crate::Bridge;
+use crate::local;
+use crate::supervision::pins::{self, Quarantined};
+use crate::supervision::server::StartProgress;
+
+/// What a server listed, taken apart by its pins.
+#[derive(Clone, Debug, Default)]
+pub struct AdmittedTools {
+    /// The tools that programs may call.
+    pub tools: Arc<Vec<ToolDefinition>>,
+    /// The tools that programs may not call until they are accepted.
+    pub quarantined: Arc<Vec<Quarantined>>,
+}
+
+impl AdmittedTools {
+    /// Takes what a server listed at some time apart by the pins of today. Nothing is pinned.
+    #[must_use]
+    pub fn of(server: &ServerConfig, listed: &Arc<Vec<ToolDefinition>>) -> Self {
+        let Some(file) = &server.pins else {
+            return Self { tools: Arc::clone(listed), quarantined: Arc::default() };
+        };
+        let (tools, quarantined) = pins::compare(&server.name, file, listed);
+        Self { tools: Arc::new(tools), quarantined: Arc::new(quarantined) }
+    }
+}
+
+/// The definitions of local tools, which need no server to list them.
+#[must_use]
+pub fn local_definitions(tools: &[LocalTool]) -> Arc<Vec<ToolDefinition>> {
+    Arc::new(tools.iter().map(local::definition).collect())
+}
+
+impl Bridge {
+    /// The entries of the servers, in the order of the configuration.
+    #[must_use]
+    pub fn configs(&self) -> Vec<ServerConfig> {
+        self.fleet().servers().map(|server| server.config().clone()).collect()
+    }
+
+    /// The definitions of the local tools.
+    #[must_use]
+    pub fn local_definitions(&self) -> Option<Arc<Vec<ToolDefinition>>> {
+        self.fleet().local().map(|local| local.definitions())
+    }
+
+    /// The tools of the servers that have been tried by now, also if they failed.
+    #[must_use]
+    pub fn tried(&self) -> HashMap<ServerName, AdmittedTools> {
+        let fleet = self.fleet();
+        let tried = fleet.servers().filter(|it| it.start_progress() == StartProgress::Ended);
+        let tools = tried.map(|server| {
+            let (tools, quarantined) = (server.tools(), server.quarantined());
+            (server.name().clone(), AdmittedTools { tools, quarantined })
+        });
+        tools.collect()
+    }
+
+    /// Hands the entry of each server that has listed its tools to `visit`, with everything it
+    /// listed last.
+    pub fn each_listing(&self, mut visit: impl FnMut(&ServerConfig, &Arc<Vec<ToolDefinition>>)) {
+        for server in self.fleet().servers() {
+            if let Some(listed) = server.last_listing() {
+                visit(server.config(), &listed);
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Which servers are started for a name, for a text or for a command that names them.
+//!
+//! The callable name of a tool depends on every server that could have a tool of the same name. Such
+//! servers are started together, so that a name means the same whatever was used before it.
+
+use std::sync::Arc;
+
+use onecall_catalog::{Catalog, may_name_tool_of, name_prefix, names_tools_of};
+use onecall_core::ServerName;
+
+use crate::Bridge;
+use crate::supervision::server::Server;
+use crate::supervision::status::ServerState;
+
+/// When the servers of a bridge are started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServerStart {
+    /// With the bridge, except for those that are configured as lazy.
+    #[default]
+    AtOnce,
+    /// When a tool of theirs is used or listed, as if all were configured as lazy; for a command
+    /// that ends soon.
+    OnDemand,
+}
+
+impl ServerStart {
+    /// Whether messages about a failed server say when it is started again. A command that ends
+    /// soon is likely gone by then.
+    pub(crate) fn promises_restart(self) -> bool {
+        self == Self::AtOnce
+    }
+}
+
+impl Bridge {
+    /// Starts the idle servers that may have the tool of this name, and waits until every server
+    /// that was started has listed its tools or failed.
+    pub async fn catalog_for(&self, name: &str) -> Arc<Catalog> {
+        self.need(name);
+        self.settled(|_| false).await.catalog
+    }
+
+    /// Starts the idle servers that may have these tools, and waits for them. If a tool of one of
+    /// the names is not found there, more servers are started: all of them if such a name does not
+    /// say which server its tool belongs to, else those that are not configured as lazy.
+    pub async fn catalog_with(&self, names: impl Iterator<Item = &str> + Clone) -> Arc<Catalog> {
+        names.clone().for_each(|name| self.need(name));
+        let catalog = self.settled(|_| false).await.catalog;
+        let (mut all_found, mut all_callable) = (true, true);
+        for name in names {
+            if !catalog.has_with_server(name) {
+                all_found = false;
+                all_callable &= name.starts_with("mcp__");
+            }
+        }
+        match (all_found, all_callable) {
+            (true, _) => catalog,
+            (false, true) => self.usual_catalog().await,
+            (false, false) => self.catalog().await,
+        }
+    }
+
+    /// Whether a server that may have the tool of this callable name has failed.
+    #[must_use]
+    pub fn has_failed_server_for(&self, name: &str) -> bool {
+        let has_failed = |server: &Server| {
+            may_name_tool_of(name, server.name())
+                && matches!(server.status().state, ServerState::Failed { .. })
+        };
+        self.fleet().servers().any(|server| has_failed(server))
+    }
+
+    /// Starts these servers if they are idle.
+    pub fn need_servers(&self, is_meant: impl Fn(&ServerName) -> bool) {
+        self.start_where(|server| is_meant(server.name()));
+    }
+
+    /// Starts these servers if they are idle, and waits for them.
+    pub async fn catalog_of(&self, is_meant: impl Fn(&ServerName) -> bool) -> Arc<Catalog> {
+        self.need_servers(is_meant);
+        self.settled(|_| false).await.catalog
+    }
+
+    /// Starts all servers but those that are configured as lazy, and waits for them if one of them
+    /// was idle. What is suggested for a name that does not exist comes from these.
+    pub async fn usual_catalog(&self) -> Arc<Catalog> {
+        let is_usual = |server: &Server| !server.config().lazy;
+        let is_idle = self.fleet().servers().any(|it| is_usual(it) && !it.is_needed());
+        self.start_where(is_usual);
+        self.settled(|_| !is_idle).await.catalog
+    }
+
+    /// Starts the idle servers for which `is_needed` holds, given what the names of all their
+    /// tools begin with.
+    pub fn need_where(&self, is_needed: impl Fn(&str) -> bool) {
+        self.start_where(|server| is_needed(&name_prefix(server.name())));
+    }
+
+    /// Starts the idle servers whose tools are named in the text of a program, all at the same
+    /// time, so that it does not wait for one after the other.
+    pub fn need_named_in(&self, text: &str) {
+        self.start_where(|server| names_tools_of(text, server.name()));
+    }
+
+    /// Starts the idle servers that may have this tool.
+    pub(crate) fn need(&self, name: &str) {
+        self.start_where(|server| may_name_tool_of(name, server.name()));
+    }
+
+    fn start_where(&self, is_meant: impl Fn(&Server) -> bool) {
+        let fleet = self.fleet();
+        let (mut meant, mut others): (Vec<_>, Vec<_>) =
+            fleet.servers().filter(|server| !server.is_needed()).partition(|it| is_meant(it));
+        while let Some(server) = meant.pop() {
+            server.need();
+            let prefix = name_prefix(server.name());
+            let shares_names = |other: &&Arc<Server>| {
+                let other = name_prefix(other.name());
+                other.starts_with(&prefix) || prefix.starts_with(&other)
+            };
+            let (sharing, rest) = others.into_iter().partition(shares_names);
+            meant.extend::<Vec<_>>(sharing);
+            others = rest;
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The servers there are now, each with its task. A new configuration makes a new
+//! fleet, and servers whose entry did not change go over into it as they are.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use onecall_catalog::name_prefix;
+use onecall_config::{LocalTool, ServerConfig};
+use onecall_core::ServerName;
+use tokio::sync::{Notify, watch};
+
+use crate::local::LocalTools;
+use crate::setting::Setting;
+use crate::supervision::guard::Guard;
+use crate::supervision::server::{Server, Stop};
+
+/// The servers of one configuration.
+#[derive(Default)]
+pub(crate) struct Fleet {
+    /// In the order of the configuration.
+    members: Vec<Member>,
+    by_name: HashMap<ServerName, Arc<Server>>,
+    local: Option<Arc<LocalTools>>,
+    /// Those that were configured once, for programs that still know their tools.
+    removed: HashSet<ServerName>,
+}
+
+/// A server and the way to stop it.
+#[derive(Clone)]
+struct Member {
+    server: Arc<Server>,
+    stop: Arc<watch::Sender<Stop>>,
+    /// Closed when nothing is left of it.
+    gone: watch::Receiver<()>,
+}
+
+/// What every server needs to run.
+pub(crate) struct LaunchContext {
+    pub guard: Guard,
+    /// Rung when the tools or the state of a server change.
+    pub changed: Arc<Notify>,
+    /// Held by the task of every server that is not gone yet.
+    pub running: Arc<watch::Sender<()>>,
+    /// What every connection is made with.
+    pub setting: Setting,
+    /// Says that everything stops.
+    pub stopping: watch::Receiver<bool>,
+}
+
+/// What a new configuration came to, by the names of servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FleetChange {
+    /// Were not there before.
+    pub added: Vec<ServerName>,
+    /// Are not there any more.
+    pub removed: Vec<ServerName>,
+    /// Run with another entry than before.
+    pub restarted: Vec<ServerName>,
+}
+
+impl Fleet {
+    /// The servers of `configs`, of which those that run already with the same entry go
+    /// on undisturbed. The others start when what they replace is gone.
+    pub fn next(
+        &self,
+        configs: Vec<ServerConfig>,
+        local: Vec<LocalTool>,
+        context: &LaunchContext,
+    ) -> (Self, FleetChange) {
+        let mut change = FleetChange::default();
+        let local = LocalTools::new(local, context.guard.clone(), context.stopping.clone());
+        let local = local.map(Arc::new);
+        let mut next = Self { local, removed: self.removed.clone(), ..Self::default() };
+        for config in configs {
+            let old = self.members.iter().find(|member| member.server.name() == &config.name);
+            let member = match old {
+                Some(old) if *old.server.config() == config => old.clone(),
+                Some(old) => {
+                    change.restarted.push(config.name.clone());
+                    old.stop.send_replace(Stop::Replaced);
+                    Member::launch(config, context, Some(old.gone.clone()))
+                }
+                None => {
+                    change.added.push(config.name.clone());
+                    Member::launch(config, context, None)
+                }
+            };
+            next.removed.remove(member.server.name());
+            next.by_name.insert(member.server.name().clone(), Arc::clone(&member.server));
+            next.members.push(member);
+        }
+        for member in &self.members {
+            let name = member.server.name();
+            if !next.by_name.contains_key(name) {
+                change.removed.push(name.clone());
+                next.removed.insert(name.clone());
+                member.stop.send_replace(Stop::Removed);
+            }
+        }
+        (next, change)
+    }
+
+    pub fn servers(&self) -> impl Iterator<Item = &Arc<Server>> {
+        self.members.iter().map(|member| &member.server)
+    }
+
+    pub fn local(&self) -> Option<&Arc<LocalTools>> {
+        self.local.as_ref()
+    }
+
+    pub fn get(&self, name: &ServerName) -> Option<&Arc<Server>> {
+        self.by_name.get(name)
+    }
+
+    /// The server that had a tool of this name before it was removed, as far as names
+    /// tell.
+    pub fn removed_owner(&self, callable: &str) -> Option<&ServerName> {
+        self.removed.iter().find(|name| callable.starts_with(&name_prefix(name)))
+    }
+
+    /// Has every server stop, without waiting for its end.
+    pub fn stop(&self) {
+        for member in &self.members {
+            member.stop.send_replace(Stop::Shutdown);
+        }
+    }
+}
+
+impl Member {
+    /// Starts a server in the background, once `before` is gone.
+    fn launch(
+        config: ServerConfig,
+        context: &LaunchContext,
+        before: Option<watch::Receiver<()>>,
+    ) -> Self {
+        let server =
+            Arc::new(Server::new(config, Arc::clone(&context.changed), context.setting.clone()));
+        let (stop, stopping) = watch::channel(Stop::No);
+        let (alive, gone) = watch::channel(());
+        let (living, guard, held) =
+            (Arc::clone(&server), context.guard.clone(), Arc::clone(&context.running));
+        tokio::spawn(async move {
+            // Two of a kind may want the same port or the same file.
+            if let Some(mut before) = before {
+                while before.changed().await.is_ok() {}
+            }
+            living.live(guard, stopping).await;
+            drop((alive, held));
+        });
+        Self { server, stop: Arc::new(stop), gone }
+    }
+}

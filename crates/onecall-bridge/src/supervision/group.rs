@@ -1,0 +1,67 @@
+//! A child's process group. What a server starts itself (think of `npx`) is in
+//! it too, and ends with it.
+
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::time::{Instant, sleep};
+
+use crate::supervision::guard::Guard;
+
+/// How often to look whether a group is gone.
+const POLL: Duration = Duration::from_millis(10);
+
+/// A running group, registered with the guard. Killed when dropped.
+pub(crate) struct Group {
+    leader: Pid,
+    guard: Guard,
+    ended: bool,
+}
+
+impl Group {
+    /// Takes charge of the group that `leader` leads.
+    pub fn new(leader: Pid, guard: Guard) -> Self {
+        guard.watch(leader);
+        Self { leader, guard, ended: false }
+    }
+
+    /// The process that leads the group.
+    pub fn leader(&self) -> Pid {
+        self.leader
+    }
+
+    /// Sends `signal` to every process of the group.
+    pub fn signal(&self, signal: Signal) {
+        // Fails if the group is gone, which is what a signal is for here.
+        let _ = kill_process_group(self.leader, signal);
+    }
+
+    /// Ends what the leader left behind, once the leader itself is gone: first
+    /// asked, then after `grace` made to.
+    pub async fn end(&mut self, grace: Duration) {
+        self.signal(Signal::TERM);
+        let deadline = Instant::now() + grace;
+        while self.exists() && Instant::now() < deadline {
+            sleep(POLL).await;
+        }
+        self.kill();
+    }
+
+    fn exists(&self) -> bool {
+        test_kill_process_group(self.leader).is_ok()
+    }
+
+    fn kill(&mut self) {
+        if !self.ended {
+            self.ended = true;
+            self.signal(Signal::KILL);
+            self.guard.release(self.leader);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,250 @@
+//! Who answers, and to whom: answers of one identity are none of another.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use onecall_config::{
+    CommandInput, LocalTool, LocalWork, Piece, RemoteTransport, Secret, ServerConfig,
+    StdioTransport, Template, Transport,
+};
+use onecall_core::Hasher;
+use onecall_login::LoginMark;
+
+use crate::transport::environment::{OF_LOGIN_SESSION, identifying_environment};
+
+/// Tells a server with its account from any other. It is a hash, of secrets too, and says
+/// nothing about them.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    entry: [u8; 32],
+    login: Option<LoginMark>,
+}
+
+impl Identity {
+    /// Of a server: its configuration entry, the environment it starts in, and the login that
+    /// is used for it.
+    #[must_use]
+    pub fn of(server: &ServerConfig) -> Self {
+        let mut hash = Fields::new("server");
+        hash.add(server.name.as_str());
+        hash.add_path(server.pins.as_deref());
+        let login = hash.add_transport(&server.transport, |hash, transport| {
+            hash.add_child(&transport.env, transport.cwd.as_deref());
+        });
+        Self { entry: hash.finish(), login }
+    }
+
+    /// Identifies a server by its entry in the configuration alone: logins and the environment of
+    /// onecall do not count. The working directory counts only if the entry names something in it: such an
+    /// entry means another server elsewhere.
+    #[must_use]
+    pub fn of_entry(server: &ServerConfig) -> [u8; 32] {
+        let mut hash = Fields::new("entry");
+        hash.add(server.name.as_str());
+        hash.add_transport(&server.transport, |hash, transport| {
+            hash.add_environment(&transport.env);
+            let here = env::current_dir().ok().filter(|here| names_file_in(here, transport));
+            hash.add_path(transport.cwd.as_deref().or(here.as_deref()));
+        });
+        hash.finish()
+    }
+
+    /// Of the tools that need no server, all together.
+    #[must_use]
+    pub fn of_local(tools: &[LocalTool]) -> Self {
+        let mut hash = Fields::new("local");
+        for tool in tools {
+            hash.add(&format!("{tool:?}"));
+            if let LocalWork::Command(command) = &tool.work {
+                hash.add(&command.arguments.len().to_string());
+                command.arguments.iter().for_each(|template| hash.add_template(template));
+                if let CommandInput::Text(template) = &command.stdin {
+                    hash.add_template(template);
+                }
+                hash.add_child(&command.env, command.cwd.as_deref());
+            }
+        }
+        Self { entry: hash.finish(), login: None }
+    }
+
+    /// As things are now: another login makes another identity.
+    #[must_use]
+    pub fn now(&self) -> [u8; 32] {
+        let Some(login) = &self.login else { return self.entry };
+        let mut hash = Fields::new("login");
+        hash.0.add(self.entry);
+        hash.add(&login.now());
+        hash.finish()
+    }
+}
+
+/// A hash of several texts, in which none can pass for a part of another.
+struct Fields(Hasher);
+
+impl Fields {
+    fn new(kind: &str) -> Self {
+        let mut fields = Self(Hasher::default());
+        fields.add(kind);
+        fields
+    }
+
+    fn add(&mut self, field: &(impl AsRef<OsStr> + ?Sized)) {
+        self.0.add_part(field.as_ref().as_bytes());
+    }
+
+    fn add_path(&mut self, path: Option<&Path>) {
+        self.add(path.map_or("none", |_| "some"));
+        self.add(path.unwrap_or(Path::new("")));
+    }
+
+    fn add_secrets<'s>(&mut self, secrets: impl Iterator<Item = (&'s String, &'s Secret)> + Clone) {
+        self.add(&secrets.clone().count().to_string());
+        for (name, value) in secrets {
+            self.add(name);
+            self.add(value.reveal());
+        }
+    }
+
+    fn add_template(&mut self, template: &Template) {
+        self.add(&template.pieces().len().to_string());
+        for piece in template.pieces() {
+            let (kind, text) = match piece {
+                Piece::Text(text) => ("text", text),
+                Piece::Argument(name) => ("argument", name),
+            };
+            self.add(kind);
+            self.add(text);
+        }
+    }
+
+    /// How a server is reached; `add_child` adds what a child process sees besides its arguments.
+    fn add_transport(
+        &mut self,
+        transport: &Transport,
+        add_child: impl FnOnce(&mut Self, &StdioTransport),
+    ) -> Option<LoginMark> {
+        match transport {
+            Transport::Stdio(transport) => {
+                self.add("stdio");
+                self.add(&transport.command);
+                self.add(&transport.args.len().to_string());
+                transport.args.iter().for_each(|argument| self.add(argument));
+                add_child(self, transport);
+                None
+            }
+            Transport::Auto(remote) => self.add_remote("auto", remote),
+            Transport::Either { http, sse } => {
+                self.add(&sse.url);
+                self.add_remote("either", http)
+            }
+            Transport::Http(remote) => self.add_remote("http", remote),
+            Transport::Sse(remote) => self.add_remote("sse", remote),
+            Transport::Unresolved(_) => {
+                self.add("unresolved");
+                None
+            }
+        }
+    }
+
+    /// The variables that an entry sets, without those that name no account.
+    fn add_environment(&mut self, env: &BTreeMap<String, Secret>) {
+        let is_lasting = |name: &str| !OF_LOGIN_SESSION.contains(&name);
+        self.add_secrets(env.iter().filter(|(name, _)| is_lasting(name)));
+    }
+
+    /// What a child process sees besides its arguments.
+    fn add_child(&mut self, env: &BTreeMap<String, Secret>, cwd: Option<&Path>) {
+        self.add_environment(env);
+        for (name, value) in identifying_environment() {
+            self.add(name);
+            self.add(&value);
+        }
+        // Without one of its own it starts in ours.
+        let here = env::current_dir().ok();
+        self.add_path(cwd.or(here.as_deref()));
+    }
+
+    fn add_remote(&mut self, transport: &str, remote: &RemoteTransport) -> Option<LoginMark> {
+        self.add(transport);
+        self.add(&remote.url);
+        self.add_secrets(remote.headers.iter());
+        LoginMark::of(remote)
+    }
+
+    fn finish(self) -> [u8; 32] {
+        self.0.finish().into_bytes()
+    }
+}
+
+/// Whether the command or an argument of a server is the path of something in this folder.
+fn names_file_in(folder: &Path, transport: &StdioTransport) -> bool {
+    let is_there = |word: &str| !Path::new(word).is_absolute() && folder.join(word).exists();
+    let is_command = transport.command.contains('/') && is_there(&transport.command);
+    // `--config=servers.json` names a file, too.
+    let words = transport.args.iter().flat_map(|argument| {
+        [argument.as_str(), argument.split_once('=').map_or("", |(_, value)| value)]
+    });
+    is_command || words.filter(|word| !word.is_empty()).any(is_there)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use onecall_core::ServerName;
+
+    use super::*;
+
+    fn server(transport: Transport) -> [u8; 32] {
+        let second = Duration::from_secs(1);
+        Identity::of(&ServerConfig {
+            name: ServerName::new("s"),
+            transport,
+            connect_timeout: Some(second),
+            call_timeout: Some(second),
+            lazy: false,
+            pins: None,
+        })
+        .now()
+    }
+
+    fn stdio(args: &[&str], env: &[(&str, &str)]) -> [u8; 32] {
+        server(Transport::Stdio(StdioTransport {
+            command: "c".to_owned(),
+            args: args.iter().map(|&it| it.to_owned()).collect(),
+            env: env.iter().map(|&(name, value)| (name.to_owned(), Secret::new(value))).collect(),
+            cwd: None,
+        }))
+    }
+
+    fn remote(url: &str, headers: &[(&str, &str)]) -> [u8; 32] {
+        let headers = headers.iter().map(|&(name, value)| (name.to_owned(), Secret::new(value)));
+        let (url, headers) = (url.to_owned(), headers.collect());
+        server(Transport::Http(RemoteTransport { url, headers, oauth: None }))
+    }
+
+    #[test]
+    fn another_account_is_another_identity() {
+        let all = [
+            stdio(&[], &[]),
+            stdio(&["ab"], &[]),
+            stdio(&["a", "b"], &[]),
+            stdio(&[], &[("KEY", "one")]),
+            stdio(&[], &[("KEY", "two")]),
+            stdio(&[], &[("SSH_AUTH_SOCK_OF_SERVER", "/tmp/one")]),
+            remote("http://localhost/a", &[]),
+            remote("http://localhost/b", &[]),
+            remote("http://localhost/a", &[("Authorization", "Bearer one")]),
+            remote("http://localhost/a", &[("Authorization", "Bearer two")]),
+        ];
+        for (position, identity) in all.iter().enumerate() {
+            assert!(!all.iter().take(position).any(|other| other == identity), "{position}");
+        }
+        assert_eq!(stdio(&["a"], &[("KEY", "one")]), stdio(&["a"], &[("KEY", "one")]));
+        // A socket of this login session is no account.
+        assert_eq!(stdio(&[], &[]), stdio(&[], &[("SSH_AUTH_SOCK", "/tmp/agent.1")]));
+    }
+}

@@ -1,0 +1,258 @@
+//! The tools of a pinned server as they were when its user last looked at them. What
+//! is not like that any more is kept away from programs until it is accepted: words
+//! that were harmless when a server was added may have become orders to a model.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use onecall_catalog::{ToolDefinition, natural_name};
+use onecall_config::{read_private_file, replace_private_file};
+use onecall_core::text::shell_word;
+use onecall_core::{CallableName, Digest, ServerName, ToolAnnotations, ToolName, ToolSpec};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use crate::supervision::difference::{Part, listed};
+
+/// Why a server's pins cannot be used.
+#[derive(Debug, Error)]
+pub enum PinError {
+    /// They cannot be read or written.
+    #[error("its pins in '{path}' cannot be used: {reason}", path = path.display())]
+    Inaccessible {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// They are not what we once wrote.
+    #[error("its pins in '{path}' are damaged; remove the file, and the tools are pinned again when they are next seen", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// What is remembered of one server.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Pins {
+    /// For whoever looks into the file.
+    server: String,
+    tools: BTreeMap<String, Pin>,
+}
+
+/// One tool as it was.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Pin {
+    description: Option<String>,
+    input_schema: Value,
+    output_schema: Option<Value>,
+    annotations: ToolAnnotations,
+    /// Decide what has changed; the rest is for people to compare.
+    hashes: BTreeMap<Part, String>,
+}
+
+/// What has become of a tool since it was pinned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PinState {
+    /// It is as it was.
+    Same,
+    /// It was not there.
+    New,
+    /// These parts of it are not as they were.
+    Changed(Vec<Part>),
+}
+
+impl Pins {
+    /// Pins of nothing yet.
+    #[must_use]
+    pub fn none(server: &ServerName) -> Self {
+        Self { server: server.to_string(), tools: BTreeMap::new() }
+    }
+
+    /// Reads them; none if there is no such file.
+    ///
+    /// # Errors
+    /// If the file is there and cannot be used.
+    pub fn read(path: &Path) -> Result<Option<Self>, PinError> {
+        match read_private_file(path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map(Some)
+                .map_err(|_| PinError::Damaged { path: path.to_path_buf() }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(reason) => Err(PinError::Inaccessible { path: path.to_path_buf(), reason }),
+        }
+    }
+
+    /// Replaces the file, which only its owner can read.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), PinError> {
+        replace_private_file(path, self)
+            .map_err(|reason| PinError::Inaccessible { path: path.to_path_buf(), reason })
+    }
+
+    /// Remembers a tool as it is now.
+    pub fn accept(&mut self, tool: &ToolDefinition) {
+        let pin = Pin {
+            description: tool.description.as_deref().map(str::to_owned),
+            input_schema: (*tool.input_schema.value()).clone(),
+            output_schema: tool.output_schema.as_ref().map(|it| (*it.value()).clone()),
+            annotations: tool.annotations.clone(),
+            hashes: Part::ALL.into_iter().map(|part| (part, hash(part, tool))).collect(),
+        };
+        self.tools.insert(tool.tool.as_str().to_owned(), pin);
+    }
+
+    /// What has become of a tool.
+    #[must_use]
+    pub fn state(&self, tool: &ToolDefinition) -> PinState {
+        let Some(pin) = self.tools.get(tool.tool.as_str()) else { return PinState::New };
+        let differs = |part: &Part| pin.hashes.get(part) != Some(&hash(*part, tool));
+        let parts: Vec<Part> = Part::ALL.into_iter().filter(differs).collect();
+        if parts.is_empty() { PinState::Same } else { PinState::Changed(parts) }
+    }
+
+    /// A tool as it was, if it was there.
+    #[must_use]
+    pub fn definition(&self, tool: &ToolName) -> Option<ToolDefinition> {
+        let pin = self.tools.get(tool.as_str())?;
+        Some(ToolDefinition {
+            tool: tool.clone(),
+            description: pin.description.as_deref().map(Into::into),
+            input_schema: pin.input_schema.clone().into(),
+            output_schema: pin.output_schema.clone().map(Into::into),
+            annotations: pin.annotations.clone(),
+        })
+    }
+}
+
+/// A tool that programs may not call until its user has looked at it. The display text
+/// says why, and what to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quarantined {
+    /// The tool as programs know it: as it was, or with nothing but its name.
+    pub spec: Arc<ToolSpec>,
+    why: Why,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Why {
+    New,
+    Changed(Vec<Part>),
+    NoPins(String),
+}
+
+impl fmt::Display for Quarantined {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match &self.why {
+            Why::New => "it is new since its server was pinned".to_owned(),
+            Why::Changed(parts) => format!("its {} changed since it was pinned", listed(parts)),
+            Why::NoPins(problem) => return formatter.write_str(problem),
+        };
+        let server = shell_word(self.spec.server.as_str());
+        write!(formatter, "{what}; accept it with: onecall pin {server}")
+    }
+}
+
+/// Takes the tools of a pinned server apart: those that are as they were, and those
+/// that are not. At first sight of the server, all are remembered.
+pub(crate) fn examine(
+    server: &ServerName,
+    file: &Path,
+    tools: &[ToolDefinition],
+) -> (Vec<ToolDefinition>, Vec<Quarantined>) {
+    let pins = match Pins::read(file) {
+        Ok(Some(pins)) => Ok(pins),
+        // A server that has no tools yet has not been seen.
+        Ok(None) if tools.is_empty() => Ok(Pins::none(server)),
+        Ok(None) => first_sight(server, file, tools),
+        Err(error) => Err(error),
+    };
+    take_apart(server, &pins, tools)
+}
+
+/// Takes the tools of a pinned server apart as [`examine`] does, and remembers none: where the
+/// server has not been seen yet, all of them are usable.
+pub(crate) fn compare(
+    server: &ServerName,
+    file: &Path,
+    tools: &[ToolDefinition],
+) -> (Vec<ToolDefinition>, Vec<Quarantined>) {
+    match Pins::read(file).transpose() {
+        Some(pins) => take_apart(server, &pins, tools),
+        None => (tools.to_vec(), Vec::new()),
+    }
+}
+
+fn take_apart(
+    server: &ServerName,
+    pins: &Result<Pins, PinError>,
+    tools: &[ToolDefinition],
+) -> (Vec<ToolDefinition>, Vec<Quarantined>) {
+    let (mut usable, mut quarantined) = (Vec::new(), Vec::new());
+    for tool in tools {
+        let (known, why) = match pins {
+            Ok(pins) => match pins.state(tool) {
+                PinState::Same => {
+                    usable.push(tool.clone());
+                    continue;
+                }
+                PinState::New => (None, Why::New),
+                PinState::Changed(parts) => (pins.definition(&tool.tool), Why::Changed(parts)),
+            },
+            Err(error) => (None, Why::NoPins(error.to_string())),
+        };
+        let spec = Arc::new(known_as(server, &tool.tool, known));
+        quarantined.push(Quarantined { spec, why });
+    }
+    (usable, quarantined)
+}
+
+fn first_sight(
+    server: &ServerName,
+    file: &Path,
+    tools: &[ToolDefinition],
+) -> Result<Pins, PinError> {
+    let mut pins = Pins::none(server);
+    tools.iter().for_each(|tool| pins.accept(tool));
+    pins.write(file)?;
+    tracing::info!(%server, tools = tools.len(), "the server's tools are pinned as they are now");
+    Ok(pins)
+}
+
+/// A tool by what is known of it: nothing that its user has not seen.
+fn known_as(server: &ServerName, tool: &ToolName, known: Option<ToolDefinition>) -> ToolSpec {
+    let known = known.unwrap_or_else(|| ToolDefinition {
+        tool: tool.clone(),
+        description: None,
+        input_schema: json!({ "properties": unnamed_parameters() }).into(),
+        output_schema: None,
+        annotations: ToolAnnotations::default(),
+    });
+    ToolSpec {
+        callable: CallableName::new(natural_name(server, tool)),
+        server: server.clone(),
+        tool: known.tool,
+        description: known.description,
+        input_schema: known.input_schema,
+        output_schema: known.output_schema,
+        annotations: known.annotations,
+    }
+}
+
+/// Room for positional arguments, which no call will ever carry out of here: a program
+/// is to learn what is the matter with the tool, not with its arguments.
+fn unnamed_parameters() -> Map<String, Value> {
+    (1..=32).map(|number| (format!("argument_{number}"), json!({}))).collect()
+}
+
+fn hash(part: Part, tool: &ToolDefinition) -> String {
+    Digest::of(part.canonical(tool)).to_string()
+}

@@ -1,0 +1,225 @@
+//! Calls to a server, and what they say while it is down.
+
+use std::time::{Duration, Instant};
+
+use onecall_core::text::plain;
+use onecall_core::{AnswerForm, ResolvedCall, Schema, ToolSpec, ToolValue};
+use tokio::time::timeout;
+use tracing::warn;
+
+use super::Server;
+use super::state::seconds_until;
+use crate::error::{RequestError, SendError};
+use crate::protocol::input::{Input, InputError, InputRequired, MAX_ROUNDS};
+use crate::protocol::reply::Reply;
+use crate::protocol::request::{Era, Request};
+use crate::protocol::request_origin::RequestOrigin;
+use crate::protocol::result::{Decoded, ResultError, tool_value, untouched, whole_answer};
+use crate::supervision::status::{NextStart, ServerState};
+
+/// How long a call that may be repeated waits for a server that is about to start.
+const IMMINENT: Duration = Duration::from_secs(2);
+
+/// Why a call has no value; the text is what the program reads.
+pub(crate) enum CallError {
+    /// The server has not seen the call.
+    NeverLeft(String),
+    /// It may have.
+    Failed(String),
+}
+
+impl CallError {
+    fn failed(error: impl std::error::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// What a server answered to a call.
+enum Answer {
+    Value(Result<Decoded, ResultError>),
+    /// It has questions first.
+    Required(InputRequired),
+}
+
+impl Answer {
+    /// Itself, unless it is larger than a program may get.
+    fn within(self, limit_bytes: usize) -> Self {
+        let bytes = match &self {
+            Self::Value(Ok(decoded)) => decoded.value.size(),
+            Self::Value(Err(_)) | Self::Required(_) => 0,
+        };
+        if bytes <= limit_bytes {
+            return self;
+        }
+        Self::Value(Err(ResultError::TooLarge(RequestError::TooLarge { limit_bytes })))
+    }
+}
+
+impl Server {
+    /// Calls one of its tools; an error is what the program reads.
+    ///
+    /// A call that never left is made once more, if the tool says that this does no
+    /// harm and the server is about to be up again.
+    pub async fn call(&self, spec: &ToolSpec, call: &ResolvedCall) -> Result<ToolValue, CallError> {
+        let mut answer = self.call_once(spec, call).await;
+        if matches!(answer, Err(CallError::NeverLeft(_)))
+            && is_repeatable(spec)
+            && self.comes_up_soon().await
+        {
+            answer = self.call_once(spec, call).await;
+        }
+        answer
+    }
+
+    async fn call_once(
+        &self,
+        spec: &ToolSpec,
+        call: &ResolvedCall,
+    ) -> Result<ToolValue, CallError> {
+        let started = Instant::now();
+        let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
+        let first = self.exchange(spec, call, origin.as_ref(), None).await?;
+        let required = match first {
+            Answer::Value(decoded) => return self.value(spec, decoded),
+            Answer::Required(required) => required,
+        };
+        let rounds = self.answer_and_repeat(spec, call, origin.as_ref(), required);
+        // All rounds together have the time of one call.
+        let Some(limit) = self.config.call_timeout else { return rounds.await };
+        let value = timeout(limit.saturating_sub(started.elapsed()), rounds).await;
+        value.unwrap_or_else(|_| Err(CallError::failed(RequestError::NoAnswer { limit })))
+    }
+
+    /// Gives a server what it asks for and makes the call again, until it has a value.
+    async fn answer_and_repeat(
+        &self,
+        spec: &ToolSpec,
+        call: &ResolvedCall,
+        origin: Option<&RequestOrigin>,
+        mut required: InputRequired,
+    ) -> Result<ToolValue, CallError> {
+        for _ in 0..MAX_ROUNDS {
+            let input = required.answered(&self.config.name, call.run.caller.as_deref()).await;
+            let input = input.map_err(CallError::failed)?;
+            match self.exchange(spec, call, origin, Some(&input)).await? {
+                Answer::Value(decoded) => return self.value(spec, decoded),
+                Answer::Required(more) => required = more,
+            }
+        }
+        Err(CallError::failed(InputError::TooManyRounds))
+    }
+
+    /// The value of an answer. The first answer of a tool that is not what its output schema
+    /// declares is noted in the log.
+    fn value(
+        &self,
+        spec: &ToolSpec,
+        decoded: Result<Decoded, ResultError>,
+    ) -> Result<ToolValue, CallError> {
+        let Decoded { value, breaks_schema } = decoded.map_err(CallError::failed)?;
+        if breaks_schema && self.lock().breaking_schema.insert(spec.tool.clone()) {
+            warn!(
+                server = %self.config.name, tool = plain(spec.tool.as_str(), 100),
+                "the tool declares a result wrapped as {{\"result\": …}} and sent something else; \
+                 programs get its answers as they are sent"
+            );
+        }
+        Ok(value)
+    }
+
+    async fn exchange(
+        &self,
+        spec: &ToolSpec,
+        call: &ResolvedCall,
+        origin: Option<&RequestOrigin>,
+        input: Option<&Input>,
+    ) -> Result<Answer, CallError> {
+        let (peer, parameters) = {
+            let now = self.lock();
+            (now.peer.clone(), now.parameters.clone())
+        };
+        let Some(peer) = peer else {
+            return Err(CallError::NeverLeft(self.not_running()));
+        };
+        let (tool, arguments) = (&spec.tool, &call.arguments);
+        let mirrored = parameters.map(|parameters| parameters.mirrored(tool, arguments));
+        let mirrored = mirrored.as_deref().unwrap_or_default();
+        let request = Request::CallTool { tool, arguments, mirrored, origin, input };
+        let (era, form) = (peer.era(), call.form);
+        let output = spec.output_schema.as_ref().map(Schema::output_form);
+        let decode = move |reply: Reply<'_>| {
+            let required = match era {
+                Era::Handshake => None,
+                Era::Stateless => InputRequired::read(reply.result),
+            };
+            if let Some(required) = required {
+                return Answer::Required(required);
+            }
+            Answer::Value(match form {
+                AnswerForm::Value => tool_value(reply, output),
+                AnswerForm::Whole => whole_answer(reply),
+                AnswerForm::Untouched => untouched(reply),
+            })
+        };
+        match peer.request_reply(request, self.config.call_timeout, decode).await {
+            Ok(answer) => Ok(answer.within(self.setting.limits.max_result_bytes)),
+            Err(RequestError::NeverLeft { .. }) => Err(CallError::NeverLeft(self.not_running())),
+            Err(error @ RequestError::NotSent(SendError::Closed)) => {
+                Err(CallError::NeverLeft(error.to_string()))
+            }
+            Err(error) => Err(CallError::failed(error)),
+        }
+    }
+
+    /// Waits for a server that is about to be up again, but not for long.
+    async fn comes_up_soon(&self) -> bool {
+        let is_imminent = match self.lock().state {
+            ServerState::Failed { next_start: NextStart::At(at), .. } => {
+                at.saturating_duration_since(Instant::now()) < IMMINENT
+            }
+            ServerState::Failed { next_start, .. } => next_start == NextStart::Now,
+            _ => false,
+        };
+        if !is_imminent {
+            return false;
+        }
+        let mut is_up = self.is_up.subscribe();
+        let up = is_up.wait_for(|is_up| *is_up);
+        let patience = self.config.call_timeout.map_or(IMMINENT, |limit| limit.min(IMMINENT));
+        timeout(patience, up).await.is_ok_and(|up| up.is_ok())
+    }
+
+    /// What a program reads about a call that found nobody.
+    pub fn not_running(&self) -> String {
+        let name = &self.config.name;
+        let now = self.lock();
+        let (reason, next_start) = match &now.state {
+            ServerState::Failed { reason, next_start, .. } => (reason, next_start),
+            ServerState::Installing { .. } => {
+                return format!(
+                    "server '{name}' is installing for the first time, which can take minutes; \
+                     try again later"
+                );
+            }
+            _ => return format!("server '{name}' is not connected"),
+        };
+        let outlook = match next_start {
+            NextStart::Never => return format!("server '{name}' {}", now.stopped.farewell()),
+            NextStart::AfterLogin => return format!("server '{name}' {reason}"),
+            NextStart::AfterReload => return format!("server '{name}' is not running: {reason}"),
+            NextStart::Now | NextStart::At(_) if !self.setting.start.promises_restart() => {
+                return format!("server '{name}' is not running: {reason}");
+            }
+            NextStart::Now => "it is being started again".to_owned(),
+            NextStart::At(at) => format!("it is started again in {} s", seconds_until(*at)),
+        };
+        format!("server '{name}' is not running: {reason}; {outlook}")
+    }
+}
+
+/// Whether a second call like the first does no more than the first, if the tool
+/// tells the truth.
+fn is_repeatable(spec: &ToolSpec) -> bool {
+    let hints = &spec.annotations;
+    hints.read_only_hint == Some(true) || hints.idempotent_hint == Some(true)
+}

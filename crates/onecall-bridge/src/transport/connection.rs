@@ -1,0 +1,111 @@
+//! A server that is connected, by whatever transport: somebody to talk to, that
+//! ends by itself or is stopped.
+
+use std::sync::Arc;
+
+use onecall_config::{RemoteTransport, StdioTransport};
+use onecall_core::ServerName;
+use onecall_login::Login;
+
+use crate::error::StartError;
+use crate::protocol::peer::Peer;
+use crate::setting::Setting;
+use crate::supervision::guard::Guard;
+use crate::transport::http::{SseConnection, StreamableConnection};
+use crate::transport::stdio::StdioConnection;
+
+/// One way to reach a server.
+#[derive(Clone, Copy)]
+pub(crate) enum Route<'a> {
+    Stdio(&'a StdioTransport),
+    Http(&'a RemoteTransport),
+    Sse(&'a RemoteTransport),
+}
+
+impl Route<'_> {
+    /// What people call it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Stdio(_) => "stdio",
+            Self::Http(_) => "http",
+            Self::Sse(_) => "sse",
+        }
+    }
+}
+
+/// Dropping it ends the connection without ceremony.
+pub(crate) enum Connection {
+    Stdio(Box<StdioConnection>),
+    Http(StreamableConnection),
+    Sse(SseConnection),
+}
+
+impl Connection {
+    /// Starts it; what can be known only by talking shows in the handshake. Must
+    /// be called inside a tokio runtime.
+    pub fn start(
+        server: &ServerName,
+        route: Route<'_>,
+        login: Option<Arc<Login>>,
+        guard: Guard,
+        setting: &Setting,
+    ) -> Result<Self, StartError> {
+        Ok(match route {
+            Route::Stdio(transport) => {
+                Self::Stdio(Box::new(StdioConnection::start(server, transport, guard, setting)?))
+            }
+            Route::Http(transport) => {
+                Self::Http(StreamableConnection::start(server, transport, login, setting)?)
+            }
+            Route::Sse(transport) => {
+                Self::Sse(SseConnection::start(server, transport, login, setting)?)
+            }
+        })
+    }
+
+    /// Says how the connection began, for the log.
+    pub fn beginning(&self) -> String {
+        match self {
+            Self::Stdio(connection) => format!("started as process {}", connection.process()),
+            Self::Http(_) => "connecting over HTTP".to_owned(),
+            Self::Sse(_) => "connecting over HTTP with SSE".to_owned(),
+        }
+    }
+
+    /// Who to talk to.
+    pub fn peer(&self) -> &Arc<Peer> {
+        match self {
+            Self::Stdio(connection) => connection.peer(),
+            Self::Http(connection) => connection.peer(),
+            Self::Sse(connection) => connection.peer(),
+        }
+    }
+
+    /// Returns when the server has ended, and says how. May be dropped and called
+    /// again.
+    pub async fn ended(&mut self) -> String {
+        match self {
+            Self::Stdio(connection) => connection.ended().await,
+            // Every message finds out anew whether the server is there.
+            Self::Http(_) => std::future::pending().await,
+            Self::Sse(connection) => connection.ended().await,
+        }
+    }
+
+    /// What the server said last besides answers, for the end of an error message.
+    pub fn last_words(&self) -> String {
+        match self {
+            Self::Stdio(connection) => connection.last_words(),
+            Self::Http(_) | Self::Sse(_) => String::new(),
+        }
+    }
+
+    /// Ends the connection, as gently as the server lets us; returns when it is gone.
+    pub async fn stop(self) {
+        match self {
+            Self::Stdio(connection) => connection.stop().await,
+            Self::Http(connection) => connection.stop().await,
+            Self::Sse(connection) => connection.stop().await,
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Where a remote server is, and the HTTP client that talks to it and to nobody
+//! else: what the configuration gives it as headers goes to this origin only.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onecall_config::RemoteTransport;
+use onecall_core::text::plain;
+use onecall_login::http::{cause, client_builder, shown_origin};
+use onecall_login::{Login, Token, Wanted};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use reqwest::{Client, Method, Response, StatusCode, Url};
+use tokio::time::timeout;
+
+use super::body::{Content, LargeAnswers, Room};
+use super::confinement::confine;
+use super::failure::HttpError;
+use super::secrets::{self, Secrets};
+use crate::error::StartError;
+use crate::setting::Setting;
+
+/// How many redirections within the origin are followed.
+const MAX_HOPS: usize = 5;
+
+/// How long the server may take to open a stream that no deadline waits for.
+const OPENING: Duration = Duration::from_secs(30);
+
+const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(crate) const JSON_OR_EVENTS: HeaderValue =
+    HeaderValue::from_static("application/json, text/event-stream");
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    client: Client,
+    url: Url,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// The longest message taken, in bytes.
+    longest: usize,
+    large: LargeAnswers,
+    headers: HeaderMap,
+    /// What must not be shown even if the server sends it back.
+    secrets: Secrets,
+    /// Where tokens come from, if somebody can log in.
+    login: Option<Arc<Login>>,
+    /// Whether messages quote what the server says that is not MCP. For a server that a plan
+    /// brought along, that would let a program read what any service answers.
+    is_quoted: bool,
+}
+
+impl Endpoint {
+    pub fn new(
+        transport: &RemoteTransport,
+        login: Option<Arc<Login>>,
+        setting: &Setting,
+    ) -> Result<Self, StartError> {
+        let no_client = |detail: String| StartError::NoClient { detail };
+        let url = Url::parse(&transport.url)
+            .map_err(|_| no_client("'url' is not an address".to_owned()))?;
+        let mut client = client_builder(&url);
+        if let Some(policy) = &setting.confined_to {
+            client = confine(client, &url, policy).map_err(|it| no_client(it.to_string()))?;
+        }
+        let client = client.build().map_err(|error| no_client(cause(&error)))?;
+        let headers = secrets::headers(transport).map_err(|it| no_client(it.to_string()))?;
+        let shared = Shared {
+            longest: setting.limits.max_message_bytes,
+            large: LargeAnswers::default(),
+            headers,
+            secrets: Secrets::new(&client, &url, transport, login.clone()),
+            login,
+            is_quoted: setting.confined_to.is_none(),
+        };
+        Ok(Self { client, url, shared: Arc::new(shared) })
+    }
+
+    /// The same server at another address of its own origin.
+    pub fn at(&self, address: &str) -> Result<Self, HttpError> {
+        let foreign = |target| HttpError::ForeignEndpoint { target: self.quoted(target) };
+        let url = self.url.join(address).map_err(|_| foreign(plain(address, 100)))?;
+        if url.origin() != self.url.origin() {
+            return Err(foreign(shown_origin(&url)));
+        }
+        Ok(Self { client: self.client.clone(), url, shared: Arc::clone(&self.shared) })
+    }
+
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    pub fn secrets(&self) -> &Secrets {
+        &self.shared.secrets
+    }
+
+    /// Whether messages quote what the server says that is not MCP.
+    pub fn is_quoted(&self) -> bool {
+        self.shared.is_quoted
+    }
+
+    /// The longest message taken, in bytes.
+    pub fn longest(&self) -> usize {
+        self.shared.longest
+    }
+
+    /// Room for one answer.
+    pub fn room(&self) -> Room {
+        self.shared.large.room()
+    }
+
+    /// Sends a message; the response is a success.
+    pub async fn post(&self, line: Vec<u8>, mut headers: HeaderMap) -> Result<Response, HttpError> {
+        headers.insert(ACCEPT, JSON_OR_EVENTS);
+        headers.insert(CONTENT_TYPE, JSON);
+        self.exchange(Method::POST, headers, Some(line)).await
+    }
+
+    /// Asks for an event stream; the response is one.
+    pub async fn stream(&self, mut headers: HeaderMap) -> Result<Response, HttpError> {
+        headers.insert(ACCEPT, EVENT_STREAM);
+        let opened = timeout(OPENING, self.exchange(Method::GET, headers, None)).await;
+        let response = opened.unwrap_or(Err(HttpError::NotTaken { limit: OPENING }))?;
+        match self.content(response).await? {
+            (response, Content::Events) => Ok(response),
+            (response, Content::Json) => Err(self.not_mcp(response).await),
+        }
+    }
+
+    /// Ends the session that `headers` names.
+    pub async fn delete(&self, headers: HeaderMap) -> Result<(), HttpError> {
+        self.exchange(Method::DELETE, headers, None).await.map(drop)
+    }
+
+    /// Sends a request with the token of a login, if there is one. The response is a
+    /// success.
+    async fn exchange(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Option<Vec<u8>>,
+    ) -> Result<Response, HttpError> {
+        let token = match &self.shared.login {
+            Some(login) => login.token().await?,
+            None => None,
+        };
+        let send = |token| self.send(&method, &headers, body.as_ref(), token);
+        let mut response = send(token.as_ref()).await?;
+        if let Some(login) = &self.shared.login {
+            if wants_login(&response) {
+                // The server has not looked at the request, so it may be sent again.
+                let other = login.instead_of(token.clone()).await?;
+                response = send(Some(&other)).await?;
+                if wants_login(&response) {
+                    return Err(login.needed().into());
+                }
+            }
+            if response.status() == StatusCode::FORBIDDEN
+                && let Wanted::Token(challenge) = Wanted::of(response.headers())
+                && challenge.error.as_deref() == Some("insufficient_scope")
+            {
+                return Err(login.falls_short(&challenge).await.into());
+            }
+        }
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        Err(HttpError::refused(status, &self.words(response).await))
+    }
+
+    /// Redirections are followed here and not by the client: only within the
+    /// origin, and a POST stays a POST.
+    pub async fn send(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        body: Option<&Vec<u8>>,
+        token: Option<&Token>,
+    ) -> Result<Response, HttpError> {
+        let mut url = self.url.clone();
+        let token = token.and_then(Token::bearer);
+        for _ in 0..=MAX_HOPS {
+            // Ours last: what the protocol needs cannot be configured away.
+            let mut request = self
+                .client
+                .request(method.clone(), url.clone())
+                .headers(self.shared.headers.clone())
+                .headers(headers.clone());
+            if let Some(token) = &token {
+                request = request.header(AUTHORIZATION, token.clone());
+            }
+            if let Some(body) = body {
+                request = request.body(body.clone());
+            }
+            let response = request.send().await;
+            let response = response
+                .map_err(|error| HttpError::from_client(&error, &shown_origin(&self.url)))?;
+            if !response.status().is_redirection() {
+                return Ok(response);
+            }
+            url = self.redirected(&url, &response)?;
+        }
+        Err(HttpError::Redirected { target: "one address after the other".to_owned() })
+    }
+
+    fn redirected(&self, from: &Url, response: &Response) -> Result<Url, HttpError> {
+        let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        let target = location.and_then(|location| from.join(location).ok());
+        match target {
+            Some(target)
+                if target.origin() == self.url.origin()
+                    && response.status() != StatusCode::SEE_OTHER =>
+            {
+                Ok(target)
+            }
+            Some(target) => {
+                Err(HttpError::Redirected { target: self.quoted(shown_origin(&target)) })
+            }
+            None => Err(HttpError::refused(response.status(), "")),
+        }
+    }
+
+    /// An address that the server named, for an error message.
+    fn quoted(&self, target: String) -> String {
+        if self.shared.is_quoted { target } else { "another address".to_owned() }
+    }
+}
+
+/// Whether the server refused a request for want of a (better) token.
+fn wants_login(response: &Response) -> bool {
+    response.status() == StatusCode::UNAUTHORIZED && Wanted::of(response.headers()) != Wanted::Other
+}

@@ -1,0 +1,189 @@
+//! What can go wrong between us and a remote server, in one line each. Nothing in
+//! it comes from the server unshortened, and nothing in it is one of our secrets.
+
+use std::fmt;
+use std::time::Duration;
+
+use onecall_core::text::plain;
+use onecall_login::AccessError;
+use onecall_login::http::cause;
+use reqwest::StatusCode;
+use serde::Deserialize;
+use thiserror::Error;
+
+/// How much of a server's own words is shown, in characters.
+const MAX_WORDS: usize = 200;
+
+/// Why one HTTP exchange failed. It concerns no other.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum HttpError {
+    #[error("could not reach {origin}: {detail}")]
+    Unreachable { origin: String, detail: String },
+    /// The request was sent, at least in part.
+    #[error(
+        "the connection to {origin} broke ({detail}); the server may have executed the request"
+    )]
+    Broken { origin: String, detail: String },
+    #[error("the server answered {status}{}{words}", advice(*status))]
+    Refused {
+        status: StatusCode,
+        /// The code of a JSON-RPC error in the body.
+        code: Option<i64>,
+        words: Words,
+    },
+    #[error(
+        "the server redirects to {target}, which is not followed; if that is the right address, \
+         change 'url'"
+    )]
+    Redirected { target: String },
+    #[error(
+        "the server answered with {found}, not with JSON or an event stream; check 'url'{words}"
+    )]
+    NotMcp { found: String, words: Words },
+    #[error("the server accepted the request without answering it")]
+    NotAnswered,
+    #[error("the server did not accept the request within {}s", limit.as_secs_f64())]
+    NotTaken { limit: Duration },
+    #[error("the server answered something else{words}")]
+    OtherAnswer { words: Words },
+    #[error("the server ended its answer too early; it may have executed the request")]
+    Unfinished,
+    #[error("the server has ended our session")]
+    SessionLost,
+    #[error("the server has ended our session, and a new session could not be opened: {reason}")]
+    NoNewSession { reason: String },
+    #[error("the server closed its event stream; it may have executed the request")]
+    StreamClosed,
+    #[error("the server named an address for messages that is not its own: {target}")]
+    ForeignEndpoint { target: String },
+    #[error("the server opened an event stream and did not say where messages go")]
+    NoEndpoint,
+    #[error(transparent)]
+    Access(#[from] AccessError),
+}
+
+impl HttpError {
+    /// Whether a server that knows only the older transport may have answered so.
+    pub fn may_be_older_transport(&self) -> bool {
+        match self {
+            Self::Refused { status, code: None, .. } => matches!(
+                *status,
+                StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+            ),
+            _ => false,
+        }
+    }
+
+    /// Whether something answered that does not speak MCP at this address.
+    pub fn is_not_mcp(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused { code: None, .. }
+                | Self::Redirected { .. }
+                | Self::NotMcp { .. }
+                | Self::NotAnswered
+                | Self::OtherAnswer { .. }
+        )
+    }
+
+    /// Reads what the client library says; `origin` is who we talked to.
+    pub fn from_client(error: &reqwest::Error, origin: &str) -> Self {
+        let (origin, detail) = (origin.to_owned(), cause(error));
+        if error.is_connect() || error.is_builder() {
+            Self::Unreachable { origin, detail }
+        } else {
+            Self::Broken { origin, detail }
+        }
+    }
+
+    /// Reads a response that is no success.
+    pub fn refused(status: StatusCode, body: &str) -> Self {
+        match serde_json::from_str::<ErrorBody>(body) {
+            Ok(ErrorBody { error }) => {
+                Self::Refused { status, code: Some(error.code), words: Words::new(&error.message) }
+            }
+            Err(_) => Self::Refused { status, code: None, words: Words::new(body) },
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct ErrorBody {
+    error: ErrorObject,
+}
+
+#[derive(Deserialize)]
+struct ErrorObject {
+    code: i64,
+    message: String,
+}
+
+/// What a server said about a failure, for the end of a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Words(String);
+
+impl Words {
+    /// Makes them short, safe to show and one line.
+    pub fn new(text: &str) -> Self {
+        let mut joined = String::new();
+        for word in text.split_whitespace() {
+            if joined.len() > 4 * MAX_WORDS {
+                break;
+            }
+            joined.push_str(if joined.is_empty() { "" } else { " " });
+            joined.push_str(word);
+        }
+        Self(plain(&joined, MAX_WORDS))
+    }
+
+    /// Themselves.
+    pub fn into_text(self) -> String {
+        self.0
+    }
+
+    /// Whether a word like this one is among them.
+    pub fn mention(&self, word: &str) -> bool {
+        self.0.to_ascii_lowercase().contains(word)
+    }
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(formatter, ": {}", self.0) }
+    }
+}
+
+fn advice(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => "; check the token in 'headers'",
+        StatusCode::FORBIDDEN => "; what 'headers' says is not allowed to do this",
+        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => "; check 'url'",
+        StatusCode::PROXY_AUTHENTICATION_REQUIRED => "; the proxy wants a user and a password",
+        StatusCode::TOO_MANY_REQUESTS => "; try again later",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_is_short_and_safe() {
+        let page = format!("<html>\n  <h1>Oops\u{1b}[31m</h1>{}", "x ".repeat(5_000));
+        let shown = HttpError::refused(StatusCode::BAD_GATEWAY, &page).to_string();
+        assert!(shown.starts_with("the server answered 502 Bad Gateway: <html> <h1>Oops</h1>x x"));
+        assert!(shown.ends_with('…') && shown.chars().count() < 250, "{shown}");
+    }
+
+    #[test]
+    fn a_json_rpc_error_speaks_for_itself() {
+        let body = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"No session"},"id":null}"#;
+        let error = HttpError::refused(StatusCode::BAD_REQUEST, body);
+        assert_eq!(error.to_string(), "the server answered 400 Bad Request: No session");
+        assert!(!error.may_be_older_transport());
+        let error = HttpError::refused(StatusCode::NOT_FOUND, "");
+        assert_eq!(error.to_string(), "the server answered 404 Not Found; check 'url'");
+        assert!(error.may_be_older_transport());
+    }
+}

@@ -1,0 +1,118 @@
+//! What stateless servers want to see of a request in its headers, so that those
+//! on the way can route it without reading it; and the trace that it is part of, for the
+//! same readers.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use onecall_core::TraceContext;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::session::PROTOCOL_VERSION;
+use crate::protocol::request::{Request, STATELESS_VERSION};
+
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// The headers of a request to a stateless server.
+pub(crate) fn headers(request: &Request<'_>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(METHOD, HeaderValue::from_static(request.method()));
+    if matches!(request, Request::Initialize { .. }) {
+        // The revision is what it asks for, in its body.
+        return headers;
+    }
+    headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(STATELESS_VERSION));
+    let name = match request {
+        Request::CallTool { tool, .. } => tool.as_str(),
+        Request::ReadResource { uri, .. } => uri,
+        Request::GetPrompt { name, .. } => name,
+        _ => return headers,
+    };
+    // What is encoded is a valid value, and the names were looked at before.
+    if let Ok(name) = HeaderValue::from_str(&encoded(name)) {
+        headers.insert(NAME, name);
+    }
+    if let Request::CallTool { mirrored, .. } = request {
+        for argument in *mirrored {
+            let name = HeaderName::try_from(format!("mcp-param-{}", argument.header));
+            let value = HeaderValue::from_str(&encoded(&argument.value));
+            if let (Ok(name), Ok(value)) = (name, value) {
+                headers.insert(name, value);
+            }
+        }
+    }
+    headers
+}
+
+/// The headers of a request that is part of a trace.
+pub(crate) fn trace_headers(trace: &TraceContext) -> HeaderMap {
+    let state = trace.state().map(|state| (TRACE_STATE, state));
+    let headers = [(TRACE_PARENT, trace.parent())].into_iter().chain(state);
+    headers.filter_map(|(name, value)| Some((name, HeaderValue::from_str(value).ok()?))).collect()
+}
+
+/// A text as a header's value: as it is if it can be, else in Base64.
+fn encoded(text: &str) -> String {
+    let is_plain = text.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
+        && text.trim() == text
+        && !(text.starts_with("=?base64?") && text.ends_with("?="));
+    if is_plain { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use onecall_core::ToolName;
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::protocol::request::Mirrored;
+
+    #[test]
+    fn a_call_shows_its_tool_and_its_marked_arguments() {
+        let arguments = RawValue::from_string("{}".to_owned()).unwrap();
+        let mirrored = [Mirrored { header: "Region".to_owned(), value: "süd".to_owned() }];
+        let tool = ToolName::new("get");
+        let call = Request::CallTool {
+            tool: &tool,
+            arguments: &arguments,
+            mirrored: &mirrored,
+            origin: None,
+            input: None,
+        };
+        let shown = headers(&call);
+        let shown: Vec<String> = shown
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "mcp-method: tools/call",
+                "mcp-protocol-version: 2026-07-28",
+                "mcp-name: get",
+                "mcp-param-region: =?base64?c8O8ZA==?=",
+            ]
+        );
+        let opening = headers(&Request::Initialize { capabilities: "{}" });
+        assert_eq!(opening.len(), 1);
+        assert_eq!(opening[METHOD], "initialize");
+    }
+
+    #[test]
+    fn names_are_encoded_only_if_they_have_to_be() {
+        // The examples of the specification.
+        let rows = [
+            ("us-west1", "us-west1"),
+            ("", ""),
+            ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+            (" padded ", "=?base64?IHBhZGRlZCA=?="),
+            ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
+            ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(encoded(text), expected);
+        }
+    }
+}

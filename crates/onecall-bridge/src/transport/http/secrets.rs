@@ -1,0 +1,72 @@
+//! What goes with every request to a server and must not be shown in a message, even if the server
+//! sends it back.
+
+use std::sync::Arc;
+
+use onecall_config::RemoteTransport;
+use onecall_login::{Login, Token};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use thiserror::Error;
+
+/// A secret shorter than this is not looked for in what a server says: it would
+/// be found everywhere.
+const MIN_SECRET: usize = 6;
+
+/// One of the configured headers is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("one of 'headers' cannot be sent")]
+pub(crate) struct InvalidHeader;
+
+/// The configured headers of a server, as they are sent.
+pub(crate) fn headers(transport: &RemoteTransport) -> Result<HeaderMap, InvalidHeader> {
+    let mut headers = HeaderMap::new();
+    for (name, secret) in &transport.headers {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| InvalidHeader)?;
+        let mut value = HeaderValue::from_str(secret.reveal()).map_err(|_| InvalidHeader)?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+/// The secrets that a server gets.
+pub(crate) struct Secrets {
+    configured: Vec<String>,
+    /// The login has others.
+    login: Option<Arc<Login>>,
+}
+
+impl Secrets {
+    /// Collects what requests of `client` to `url` carry.
+    pub fn new(
+        client: &Client,
+        url: &Url,
+        transport: &RemoteTransport,
+        login: Option<Arc<Login>>,
+    ) -> Self {
+        let headers = transport.headers.values().map(|secret| secret.reveal().to_owned());
+        let mut secrets: Vec<String> =
+            url.password().map(str::to_owned).into_iter().chain(headers).collect();
+        // A user in the address becomes a header, too.
+        let example = client.get(url.clone()).build().ok();
+        let implied = example.as_ref().and_then(|request| request.headers().get(AUTHORIZATION));
+        secrets.extend(implied.and_then(|value| value.to_str().ok()).map(str::to_owned));
+        // Of `Bearer abc`, the second word alone is a secret too.
+        let token = |secret: &String| Some(secret.split_once(' ')?.1.to_owned());
+        secrets.extend(secrets.iter().filter_map(token).collect::<Vec<_>>());
+        secrets.retain(|secret| secret.len() >= MIN_SECRET);
+        Self { configured: secrets, login }
+    }
+
+    /// What a server said, with every secret taken out.
+    pub fn removed_from(&self, said: &[u8]) -> String {
+        let mut words = String::from_utf8_lossy(said).into_owned();
+        let tokens = self.login.as_ref().map(|login| login.secrets()).unwrap_or_default();
+        let tokens = tokens.iter().map(Token::reveal).filter(|token| token.len() >= MIN_SECRET);
+        for secret in self.configured.iter().map(String::as_str).chain(tokens) {
+            words = words.replace(secret, "[secret]");
+        }
+        words
+    }
+}

@@ -1,0 +1,61 @@
+//! What a server writes to its stderr: logged line by line, and the last few
+//! lines kept, because they tell why a server died.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use onecall_core::ServerName;
+use onecall_core::lines::Line;
+use onecall_core::text::plain;
+use tokio::io::AsyncRead;
+use tracing::info;
+
+use crate::supervision::status::SERVER_LOG_TARGET;
+use crate::transport::lines::read_lines;
+
+/// A longer line is cut.
+const MAX_LINE: usize = 8 * 1024;
+
+/// How many lines are kept, and how much of each is shown.
+const KEPT_LINES: usize = 5;
+const KEPT_CHARACTERS: usize = 300;
+
+/// The last lines. Cheap to clone; all clones see the same ones.
+#[derive(Clone, Default)]
+pub(crate) struct LastWords(Arc<Mutex<VecDeque<String>>>);
+
+impl LastWords {
+    /// For the end of an error message: empty if nothing was written.
+    pub fn clause(&self) -> String {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.is_empty() {
+            return String::new();
+        }
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        format!("; its stderr ends with: {}", lines.join(" | "))
+    }
+
+    fn add(&self, line: &str) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == KEPT_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(line.chars().take(KEPT_CHARACTERS).collect());
+    }
+}
+
+/// Logs everything from `source` until it ends.
+pub(crate) async fn log(source: impl AsyncRead + Unpin, server: ServerName, last_words: LastWords) {
+    read_lines(source, MAX_LINE, |line| {
+        let line = match &line {
+            Line::Whole(bytes) => String::from_utf8_lossy(bytes),
+            Line::TooLong(edges) => String::from_utf8_lossy(&edges.head),
+        };
+        let line = plain(line.trim_ascii_end(), MAX_LINE);
+        if !line.is_empty() {
+            last_words.add(&line);
+            info!(target: SERVER_LOG_TARGET, server = %server, "{line}");
+        }
+    })
+    .await;
+}

@@ -1,0 +1,174 @@
+//! A server as a child process that speaks on its standard streams: started,
+//! noticed when it ends, and stopped with everything it started.
+
+use std::io;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onecall_config::StdioTransport;
+use onecall_core::ServerName;
+use rustix::process::{Pid, Signal};
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::Child;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use crate::error::StartError;
+use crate::protocol::peer::Peer;
+use crate::setting::Setting;
+use crate::supervision::group::Group;
+use crate::supervision::guard::Guard;
+use crate::transport::child;
+use crate::transport::lines::read_lines;
+use crate::transport::stderr::{self, LastWords};
+use crate::transport::writer::PipeWriter;
+
+/// How long a child may take for each gentler way of ending before the next one.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How long the streams of a dead child are still read: what it said last counts.
+const DRAIN: Duration = Duration::from_millis(250);
+
+/// A running child. Killed when dropped, with everything it started.
+pub(crate) struct StdioConnection {
+    peer: Arc<Peer>,
+    writer: PipeWriter,
+    child: Child,
+    group: Group,
+    /// Closed when there is nothing more to read from the child.
+    stdout_open: watch::Receiver<()>,
+    stderr_open: watch::Receiver<()>,
+    last_words: LastWords,
+    readers: [AbortHandle; 2],
+}
+
+impl StdioConnection {
+    /// Starts the child. Must be called inside a tokio runtime.
+    pub fn start(
+        server: &ServerName,
+        transport: &StdioTransport,
+        guard: Guard,
+        setting: &Setting,
+    ) -> Result<Self, StartError> {
+        let not_started =
+            |source| StartError::NotStarted { command: transport.command.clone(), source };
+        let cwd = transport.cwd.as_deref();
+        let mut command = child::command(&transport.command, &transport.env, cwd);
+        let mut child = child::spawn(command.args(&transport.args))
+            .map_err(|error| child::explain(error, &transport.command, cwd))?;
+        // A child that was never waited for always has its number.
+        let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let leader = leader.ok_or_else(|| not_started(io::ErrorKind::NotFound.into()))?;
+        let group = Group::new(leader, guard);
+
+        let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
+            return Err(not_started(io::ErrorKind::BrokenPipe.into()));
+        };
+        let stdin = stdin.into_owned_fd().map_err(not_started)?;
+        let stdout =
+            stdout.into_owned_fd().and_then(Receiver::from_owned_fd).map_err(not_started)?;
+        let writer = PipeWriter::new(stdin).map_err(not_started)?;
+        let peer = Arc::new(Peer::new(server.clone(), setting.clone(), writer.clone()));
+        let last_words = LastWords::default();
+
+        let (stdout_held, stdout_open) = watch::channel(());
+        let (stderr_held, stderr_open) = watch::channel(());
+        let reading = {
+            let peer = Arc::clone(&peer);
+            let longest = setting.limits.max_message_bytes;
+            tokio::spawn(async move {
+                read_lines(stdout, longest, |line| peer.receive(line)).await;
+                drop(stdout_held);
+            })
+        };
+        let logging = {
+            let log = stderr::log(stderr, server.clone(), last_words.clone());
+            tokio::spawn(async move {
+                log.await;
+                drop(stderr_held);
+            })
+        };
+        let readers = [reading.abort_handle(), logging.abort_handle()];
+        Ok(Self { peer, writer, child, group, stdout_open, stderr_open, last_words, readers })
+    }
+
+    /// The process id of the child.
+    pub fn process(&self) -> Pid {
+        self.group.leader()
+    }
+
+    /// Who to talk to.
+    pub fn peer(&self) -> &Arc<Peer> {
+        &self.peer
+    }
+
+    /// Returns when the server has ended, and says how. May be dropped and
+    /// called again.
+    pub async fn ended(&mut self) -> String {
+        tokio::select! {
+            status = self.child.wait() => {
+                // An answer may still be in the pipe.
+                let _ = timeout(DRAIN, async {
+                    closed(&mut self.stdout_open).await;
+                    closed(&mut self.stderr_open).await;
+                })
+                .await;
+                exit_text(status)
+            }
+            () = closed(&mut self.stdout_open) => {
+                // Nearly always because it is about to exit.
+                match timeout(GRACE, self.child.wait()).await {
+                    Ok(status) => {
+                        let _ = timeout(DRAIN, closed(&mut self.stderr_open)).await;
+                        exit_text(status)
+                    }
+                    Err(_) => "has closed its output".to_owned(),
+                }
+            }
+        }
+    }
+
+    /// The end of its stderr, for the end of an error message.
+    pub fn last_words(&self) -> String {
+        self.last_words.clause()
+    }
+
+    /// Ends the server, as gently as it lets us; returns when it is gone.
+    pub async fn stop(mut self) {
+        self.writer.close();
+        if timeout(GRACE, self.child.wait()).await.is_err() {
+            self.group.signal(Signal::TERM);
+            if timeout(GRACE, self.child.wait()).await.is_err() {
+                self.group.signal(Signal::KILL);
+                // Even a killed process can hang in the kernel; we do not.
+                let _ = timeout(GRACE, self.child.wait()).await;
+            }
+        }
+        self.group.end(GRACE).await;
+    }
+}
+
+impl Drop for StdioConnection {
+    fn drop(&mut self) {
+        self.writer.close();
+        // A process that left the group may hold the streams open for ever.
+        for reader in &self.readers {
+            reader.abort();
+        }
+    }
+}
+
+fn exit_text(status: io::Result<ExitStatus>) -> String {
+    match status {
+        Ok(status) => format!("has exited ({status})"),
+        Err(error) => format!("has exited (unknown status: {error})"),
+    }
+}
+
+/// Returns once the other end of `open` is dropped.
+async fn closed(open: &mut watch::Receiver<()>) {
+    while open.changed().await.is_ok() {}
+}

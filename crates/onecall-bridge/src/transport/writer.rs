@@ -1,0 +1,212 @@
+//! The way into a child's stdin. A line is handed over in full or not at all,
+//! without waiting, so no caller that goes away can leave half of one behind.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::net::unix::pipe::Sender;
+use tokio::sync::Notify;
+
+use crate::error::SendError;
+use crate::protocol::peer::{Outgoing, Outlet, Purpose};
+
+/// How much may wait for a server that does not read its input.
+const MAX_BACKLOG: usize = 64 * 1024 * 1024;
+
+/// How much of that our own answers to a server may fill: one that floods us
+/// with requests and never reads must not use up the room of tool calls.
+const MAX_COURTESY_BACKLOG: usize = 1024 * 1024;
+
+/// Cheap to clone; all clones write to the same pipe.
+#[derive(Clone)]
+pub(crate) struct PipeWriter(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    /// Rung when there is a backlog to flush, and when the pipe is closed.
+    flush: Notify,
+}
+
+struct State {
+    /// `None` once closed from either side.
+    pipe: Option<Arc<Sender>>,
+    /// What the pipe did not take yet, in order.
+    backlog: VecDeque<u8>,
+}
+
+impl PipeWriter {
+    /// Takes over the writing end. Must be called inside a tokio runtime.
+    pub fn new(pipe: OwnedFd) -> io::Result<Self> {
+        let pipe = Arc::new(Sender::from_owned_fd(pipe)?);
+        let state = State { pipe: Some(pipe), backlog: VecDeque::new() };
+        let writer = Self(Arc::new(Shared { state: Mutex::new(state), flush: Notify::new() }));
+        tokio::spawn(flush_forever(writer.clone()));
+        Ok(writer)
+    }
+
+    /// Closes the pipe, which tells the child that nothing more will come. What
+    /// it has not read yet is lost.
+    pub fn close(&self) {
+        self.lock().close();
+        self.0.flush.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Outlet for PipeWriter {
+    fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
+        let limit_bytes = match message.purpose {
+            Purpose::Courtesy => MAX_COURTESY_BACKLOG,
+            Purpose::Request { .. }
+            | Purpose::Initialized
+            | Purpose::Cancellation { .. }
+            | Purpose::Forwarded => MAX_BACKLOG,
+        };
+        self.write(&message.line, limit_bytes)
+    }
+}
+
+impl PipeWriter {
+    /// Writes a line unless that would make the backlog grow beyond the limit.
+    fn write(&self, line: &[u8], limit_bytes: usize) -> Result<(), SendError> {
+        let mut state = self.lock();
+        let Some(pipe) = &state.pipe else { return Err(SendError::Closed) };
+        if state.backlog.len().saturating_add(line.len()) > limit_bytes {
+            return Err(SendError::Backlog { limit_bytes });
+        }
+        let mut rest = line;
+        if state.backlog.is_empty() {
+            // Nearly always the whole line fits, and no task has to wake for it.
+            match pipe.try_write(line) {
+                Ok(written) => rest = line.get(written..).unwrap_or_default(),
+                Err(error) if is_temporary(&error) => {}
+                Err(_) => {
+                    state.close();
+                    return Err(SendError::Closed);
+                }
+            }
+        }
+        if !rest.is_empty() {
+            state.backlog.extend(rest);
+            self.0.flush.notify_one();
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    fn close(&mut self) {
+        self.pipe = None;
+        self.backlog = VecDeque::new();
+    }
+
+    /// Writes what fits; false if the pipe is closed or has to become writable.
+    fn flush(&mut self) -> bool {
+        while let Some(pipe) = &self.pipe {
+            let (front, _) = self.backlog.as_slices();
+            if front.is_empty() {
+                self.backlog = VecDeque::new();
+                return true;
+            }
+            match pipe.try_write(front) {
+                Ok(written) => drop(self.backlog.drain(..written)),
+                Err(error) if is_temporary(&error) => return false,
+                Err(_) => self.close(),
+            }
+        }
+        false
+    }
+}
+
+fn is_temporary(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+/// Moves the backlog into the pipe whenever there is one, until the pipe is closed.
+async fn flush_forever(writer: PipeWriter) {
+    loop {
+        let pipe = {
+            let mut state = writer.lock();
+            if state.flush() { None } else { Some(state.pipe.clone()) }
+        };
+        match pipe {
+            None => writer.0.flush.notified().await,
+            Some(None) => return,
+            Some(Some(pipe)) => tokio::select! {
+                ready = pipe.writable() => if ready.is_err() {
+                    writer.lock().close();
+                },
+                // More to write, which changes nothing, or closed meanwhile.
+                () = writer.0.flush.notified() => {}
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncReadExt;
+    use tokio::net::unix::pipe;
+
+    fn pair() -> (PipeWriter, pipe::Receiver) {
+        let (reading, writing) = io::pipe().unwrap();
+        let writer = PipeWriter::new(writing.into()).unwrap();
+        (writer, pipe::Receiver::from_owned_fd(reading.into()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn lines_arrive_whole_and_in_order_however_long_they_are() {
+        let (writer, mut reading) = pair();
+        let mut expected = Vec::new();
+        for index in 0..200_u32 {
+            let mut line = format!("{index} ").repeat(3_000).into_bytes();
+            line.push(b'\n');
+            expected.extend_from_slice(&line);
+            writer.write(&line, MAX_BACKLOG).unwrap();
+        }
+        let mut seen = vec![0; expected.len()];
+        reading.read_exact(&mut seen).await.unwrap();
+        assert!(seen == expected);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_never_reads_cannot_make_the_backlog_grow() {
+        let (writer, _reading) = pair();
+        let line = vec![b'x'; 1 << 20];
+        let sent = (0..100).take_while(|_| writer.write(&line, MAX_BACKLOG).is_ok()).count();
+        assert!((63..=65).contains(&sent), "{sent} MiB were taken");
+        assert_eq!(
+            writer.write(b"pong\n", MAX_COURTESY_BACKLOG),
+            Err(SendError::Backlog { limit_bytes: MAX_COURTESY_BACKLOG })
+        );
+    }
+
+    #[tokio::test]
+    async fn closing_reaches_the_other_side_even_with_a_backlog() {
+        let (writer, mut reading) = pair();
+        writer.write(&vec![b'x'; 1 << 20], MAX_BACKLOG).unwrap();
+        tokio::task::yield_now().await;
+        writer.close();
+        let mut rest = Vec::new();
+        reading.read_to_end(&mut rest).await.unwrap();
+        assert!(rest.len() < 1 << 20);
+        assert_eq!(writer.write(b"x\n", MAX_BACKLOG), Err(SendError::Closed));
+    }
+
+    #[tokio::test]
+    async fn a_closed_reading_end_is_an_error_of_the_next_line() {
+        let (writer, reading) = pair();
+        drop(reading);
+        // The first line may still be on its way when the end is noticed.
+        while writer.write(b"x\n", MAX_BACKLOG).is_ok() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(writer.write(b"x\n", MAX_BACKLOG), Err(SendError::Closed));
+    }
+}

@@ -1,0 +1,300 @@
+//! A server's login as its connections use it: a token for each request, a new one
+//! in time, and word that a person has to log in (again).
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use onecall_config::{OAuth, RemoteTransport};
+use onecall_core::ServerName;
+use onecall_core::text::{plain, shell_word};
+use reqwest::Url;
+use thiserror::Error;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use tracing::{debug, warn};
+
+use crate::Token;
+use crate::challenge::Challenge;
+use crate::error::{AccessError, LoginError};
+use crate::token::{TokenEndpoint, TokenError, Tokens};
+use crate::vault::{Entry, Held, Slot, Stamp};
+use crate::web::Web;
+use crate::{address, scope};
+
+/// How often it is looked whether somebody has logged in.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a token that still works is used after it could not be replaced.
+const HOLD_OFF: Duration = Duration::from_secs(10);
+
+/// How many tokens are remembered for not being shown.
+const REMEMBERED: usize = 8;
+
+/// The login of one server.
+pub struct Login {
+    server: ServerName,
+    settings: OAuth,
+    web: Web,
+    /// `None` if the user has no place for logins.
+    slot: Option<Slot>,
+    known: Mutex<Known>,
+    /// One at a time looks for a new token; the others get what it found.
+    turn: tokio::sync::Mutex<()>,
+    /// Whether a person has to log in.
+    lost: watch::Sender<bool>,
+}
+
+/// Why a token could not be replaced.
+#[derive(Debug, Error)]
+enum RenewalError {
+    #[error(transparent)]
+    Login(#[from] LoginError),
+    #[error(transparent)]
+    NoTokens(#[from] TokenError),
+    #[error("it was broken off")]
+    BrokenOff,
+}
+
+/// What was found in the vault last.
+#[derive(Default)]
+struct Known {
+    tokens: Option<Tokens>,
+    stamp: Option<Stamp>,
+    /// Until then, no new token is asked for while the old one works.
+    hold_off: Option<Instant>,
+    /// Tokens that were used.
+    seen: Vec<Token>,
+}
+
+impl Login {
+    /// The login of this server; `None` if it has none.
+    #[must_use]
+    pub fn new(server: &ServerName, transport: &RemoteTransport) -> Option<Self> {
+        let settings = transport.oauth.clone()?;
+        let url = Url::parse(&transport.url).ok()?;
+        Some(Self {
+            server: server.clone(),
+            slot: Slot::of_user(&url, settings.client_id.as_deref()),
+            web: Web::new(&url),
+            settings,
+            known: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+            lost: watch::Sender::new(false),
+        })
+    }
+
+    /// What to do about a login that is needed.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        format!("needs login; run `onecall login {}`", shell_word(self.server.as_str()))
+    }
+
+    /// The token to use now; `None` if nobody has logged in.
+    ///
+    /// # Errors
+    /// If the token has ended and cannot be replaced.
+    pub async fn token(self: &Arc<Self>) -> Result<Option<Token>, AccessError> {
+        match self.at_hand() {
+            Some(token) => Ok(Some(token)),
+            None => self.renewed(None).await,
+        }
+    }
+
+    /// The token to use instead of one that the server has just refused, or of none.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub async fn instead_of(
+        self: &Arc<Self>,
+        refused: Option<Token>,
+    ) -> Result<Token, AccessError> {
+        let was_let_in = refused.is_some();
+        match self.renewed(refused).await? {
+            Some(token) => Ok(token),
+            None => {
+                // A server may well answer some requests without a token.
+                self.lost.send_if_modified(|lost| was_let_in && !std::mem::replace(lost, true));
+                Err(self.needed())
+            }
+        }
+    }
+
+    /// A person has to log in.
+    #[must_use]
+    pub fn needed(&self) -> AccessError {
+        AccessError::NeedsLogin { server: self.server.clone(), advice: self.advice() }
+    }
+
+    /// The token does not allow what was asked. What is missing is remembered for the
+    /// next login.
+    pub async fn falls_short(&self, challenge: &Challenge) -> AccessError {
+        if let Err(error) = self.remember_wanted(&challenge.scopes).await {
+            debug!(server = %self.server, "the missing scopes are not remembered: {error}");
+        }
+        let missing = plain(&challenge.scopes.join(" "), 300);
+        let command = format!("onecall login {}", shell_word(self.server.as_str()));
+        AccessError::NeedsScope { missing, command }
+    }
+
+    /// Returns when a person has to log in before the server can be used.
+    pub async fn lost(&self) {
+        // We hold the sender, so there is no error.
+        let _ = self.lost.subscribe().wait_for(|lost| *lost).await;
+    }
+
+    /// The server is about to be tried again.
+    pub fn begin(&self) {
+        self.lost.send_replace(false);
+    }
+
+    /// Returns when the login is another than it was.
+    pub async fn changed(&self) {
+        let Some(slot) = &self.slot else { return std::future::pending().await };
+        while slot.stamp() == self.known().stamp {
+            sleep(LOOK).await;
+        }
+    }
+
+    /// What must not be shown, even if the server sends it back.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<Token> {
+        self.known().seen.clone()
+    }
+
+    /// The last token if it is still good.
+    fn at_hand(&self) -> Option<Token> {
+        let known = self.known();
+        let tokens = known.tokens.as_ref()?;
+        let is_good = tokens.are_fresh()
+            || tokens.are_valid() && known.hold_off.is_some_and(|until| Instant::now() < until);
+        let is_current = self.slot.as_ref().and_then(Slot::stamp) == known.stamp;
+        (is_good && is_current).then(|| tokens.access.clone())
+    }
+
+    /// On a task of its own: whoever waits may go away, but a token that was handed
+    /// out must be kept, because the one before is worth nothing then.
+    async fn renewed(
+        self: &Arc<Self>,
+        refused: Option<Token>,
+    ) -> Result<Option<Token>, AccessError> {
+        let login = Arc::clone(self);
+        let renewal = tokio::spawn(async move { login.renew(refused).await });
+        let renewed = renewal.await.unwrap_or(Err(RenewalError::BrokenOff));
+        renewed.map_err(|error| AccessError::NoToken { detail: error.to_string() })
+    }
+
+    async fn renew(&self, refused: Option<Token>) -> Result<Option<Token>, RenewalError> {
+        let _turn = self.turn.lock().await;
+        let Some(slot) = &self.slot else { return Ok(None) };
+        let entry = self.look(slot)?;
+        if let Some(settled) = settled(entry.as_ref(), refused.as_ref()) {
+            return Ok(settled);
+        }
+        // Another process may be about to do the same.
+        let held = slot.lock().await?;
+        let entry = self.look(slot)?;
+        if let Some(settled) = settled(entry.as_ref(), refused.as_ref()) {
+            return Ok(settled);
+        }
+        let Some(entry) = entry else { return Ok(None) };
+        self.refresh(slot, &held, entry, refused).await
+    }
+
+    /// Gets new tokens for the old ones and keeps them.
+    async fn refresh(
+        &self,
+        slot: &Slot,
+        held: &Held<'_>,
+        mut entry: Entry,
+        refused: Option<Token>,
+    ) -> Result<Option<Token>, RenewalError> {
+        let Some(old) = entry.tokens.take() else { return Ok(None) };
+        let Some(price) = &old.refresh else { return Ok(None) };
+        let client = entry.client(&self.settings);
+        let url = &address::read(&entry.token_endpoint, self.web.server())?;
+        let resource = entry.resource.as_str();
+        let endpoint = TokenEndpoint { web: &self.web, url, client: &client, resource };
+        let refreshed = endpoint.refresh(price).await;
+        match refreshed {
+            Ok((tokens, scopes)) => {
+                debug!(server = %self.server, "the token of the server was replaced");
+                if let Some(scopes) = scopes {
+                    entry.scopes = scopes;
+                }
+                let token = tokens.access.clone();
+                entry.tokens = Some(tokens);
+                if let Err(error) = held.write(&entry) {
+                    // It works for this process, and for as long as it lasts.
+                    warn!(server = %self.server, "the new token could not be kept: {error}");
+                }
+                self.remember(slot.stamp(), entry.tokens);
+                Ok(Some(token))
+            }
+            Err(TokenError::Refused { words }) => {
+                warn!(server = %self.server, "the login of the server has ended: {words}");
+                if let Err(error) = held.write(&entry) {
+                    debug!(server = %self.server, "that could not be noted: {error}");
+                }
+                self.remember(slot.stamp(), None);
+                Ok(None)
+            }
+            Err(error) => {
+                if refused.as_ref() == Some(&old.access) || !old.are_valid() {
+                    return Err(error.into());
+                }
+                debug!(server = %self.server, "the token could not be replaced yet: {error}");
+                self.known().hold_off = Some(Instant::now() + HOLD_OFF);
+                Ok(Some(old.access))
+            }
+        }
+    }
+
+    async fn remember_wanted(&self, scopes: &[String]) -> Result<(), LoginError> {
+        let Some(slot) = &self.slot else { return Ok(()) };
+        let held = slot.lock().await?;
+        if let Some(mut entry) = held.read()? {
+            entry.wanted_scopes = scope::union([&entry.wanted_scopes, &scopes.to_vec()]);
+            held.write(&entry)?;
+            self.remember(slot.stamp(), entry.tokens);
+        }
+        Ok(())
+    }
+
+    /// Reads the vault. A login of another authorization server than the configuration allows
+    /// is none.
+    fn look(&self, slot: &Slot) -> Result<Option<Entry>, LoginError> {
+        // First: what changes meanwhile is noticed next time.
+        let stamp = slot.stamp();
+        let entry = slot.read()?.filter(|entry| entry.is_allowed(&self.settings));
+        self.remember(stamp, entry.as_ref().and_then(|entry| entry.tokens.clone()));
+        Ok(entry)
+    }
+
+    fn remember(&self, stamp: Option<Stamp>, tokens: Option<Tokens>) {
+        let mut known = self.known();
+        let used = tokens.iter().flat_map(|tokens| [Some(&tokens.access), tokens.refresh.as_ref()]);
+        for token in used.flatten() {
+            if !known.seen.contains(token) {
+                known.seen.push(token.clone());
+            }
+        }
+        let excess = known.seen.len().saturating_sub(REMEMBERED);
+        known.seen.drain(..excess);
+        *known = Known { tokens, stamp, hold_off: None, seen: std::mem::take(&mut known.seen) };
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the vault says without asking anybody: a token, or that there is none.
+/// `None` if a new one has to be asked for.
+fn settled(entry: Option<&Entry>, refused: Option<&Token>) -> Option<Option<Token>> {
+    let Some(tokens) = entry.and_then(|entry| entry.tokens.as_ref()) else { return Some(None) };
+    let is_refused = refused == Some(&tokens.access);
+    if !is_refused && (tokens.are_fresh() || tokens.refresh.is_none() && tokens.are_valid()) {
+        return Some(Some(tokens.access.clone()));
+    }
+    tokens.refresh.is_none().then_some(None)
+}

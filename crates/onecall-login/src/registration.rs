@@ -1,0 +1,109 @@
+//! Who we are to an authorization server: registered by hand, or by ourselves.
+
+use onecall_config::OAuth;
+use onecall_core::text::plain;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::Token;
+use crate::discovery::Discovery;
+use crate::error::LoginError;
+use crate::web::Web;
+
+/// How much of what an authorization server says is shown, in characters.
+const MAX_WORDS: usize = 200;
+
+/// Us, as an authorization server knows us.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Client {
+    pub id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<Token>,
+    pub proof: Proof,
+}
+
+/// How a client proves who it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Proof {
+    /// Not at all: it is public.
+    Nothing,
+    /// With its secret in a header.
+    Header,
+    /// With its secret in the form.
+    Field,
+}
+
+#[derive(Deserialize)]
+struct Registered {
+    client_id: String,
+    client_secret: Option<Token>,
+    token_endpoint_auth_method: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    error: String,
+    error_description: Option<String>,
+}
+
+/// The client that the configuration names, or else a new one.
+pub(crate) async fn client(
+    web: &Web,
+    discovery: &Discovery,
+    settings: &OAuth,
+    redirect: &str,
+    scopes: &[String],
+) -> Result<Client, LoginError> {
+    if let Some(client) = configured(settings, discovery.client_proofs.as_deref()) {
+        return Ok(client);
+    }
+    let issuer = discovery.shown_issuer();
+    let Some(endpoint) = &discovery.registration else {
+        return Err(LoginError::NoRegistration { issuer });
+    };
+    let mut request = json!({
+        "client_name": "onecall",
+        "application_type": "native",
+        "redirect_uris": [redirect],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    });
+    if !scopes.is_empty() {
+        request["scope"] = scopes.join(" ").into();
+    }
+    let not_registered = |detail: String| {
+        let issuer = discovery.shown_issuer();
+        LoginError::NotRegistered { issuer, detail: plain(&detail, MAX_WORDS) }
+    };
+    let answer = web.post_json(endpoint, request.to_string()).await;
+    let answer = answer.map_err(|error| not_registered(error.to_string()))?;
+    let Some(given) = answer.json::<Registered>().filter(|_| answer.status.is_success()) else {
+        return Err(not_registered(match answer.json::<Refusal>() {
+            Some(Refusal { error, error_description: Some(words) }) => format!("{error}: {words}"),
+            Some(Refusal { error, .. }) => error,
+            None => format!("it answered {}", answer.status),
+        }));
+    };
+    let method = given.token_endpoint_auth_method.as_deref();
+    let proof = match (&given.client_secret, method) {
+        (None, _) | (_, Some("none")) => Proof::Nothing,
+        (_, Some("client_secret_post")) => Proof::Field,
+        _ => Proof::Header,
+    };
+    Ok(Client { id: given.client_id, secret: given.client_secret, proof })
+}
+
+/// The client that the configuration names. `proofs` is what the token endpoint takes.
+pub(crate) fn configured(settings: &OAuth, proofs: Option<&[String]>) -> Option<Client> {
+    let id = settings.client_id.clone()?;
+    let secret = settings.client_secret.as_ref().map(|secret| Token::new(secret.reveal()));
+    let takes = |proof: &str| proofs.is_none_or(|proofs| proofs.iter().any(|it| it == proof));
+    let proof = match &secret {
+        None => Proof::Nothing,
+        Some(_) if takes("client_secret_basic") || !takes("client_secret_post") => Proof::Header,
+        Some(_) => Proof::Field,
+    };
+    Some(Client { id, secret, proof })
+}

@@ -1,0 +1,46 @@
+//! What has to be unpredictable, and how it is compared.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use onecall_core::Digest;
+
+/// Text that nobody can guess: 256 bits.
+pub(crate) fn unguessable() -> io::Result<String> {
+    let mut bytes = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// What is shown of a verifier before it is needed.
+pub(crate) fn challenge_for(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Digest::of(verifier).into_bytes())
+}
+
+/// Compares in a time that does not tell where the texts differ.
+pub(crate) fn are_equal(one: &str, other: &str) -> bool {
+    let pairs = one.bytes().zip(other.bytes());
+    one.len() == other.len() && pairs.fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_is_the_hash_of_its_verifier() {
+        // The example of RFC 7636.
+        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+        assert_eq!(challenge_for(verifier), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+    }
+
+    #[test]
+    fn no_two_are_the_same() {
+        let (one, other) = (unguessable().unwrap(), unguessable().unwrap());
+        assert_eq!(one.len(), 43);
+        assert!(one != other && !are_equal(&one, &other) && are_equal(&one, &one.clone()));
+        assert!(!are_equal(&one, &one[..42]));
+    }
+}

@@ -1,0 +1,41 @@
+//! A server of the configuration as one that a person can log in to.
+
+use onecall_config::{OAuth, ServerConfig, Transport};
+use onecall_core::ServerName;
+use reqwest::Url;
+
+use crate::error::LoginError;
+use crate::vault::Slot;
+
+/// A server that one can log in to.
+pub(crate) struct Site<'a> {
+    pub name: &'a ServerName,
+    pub settings: &'a OAuth,
+    pub url: Url,
+    pub slot: Slot,
+}
+
+impl<'a> Site<'a> {
+    pub fn of(server: &'a ServerConfig) -> Result<Self, LoginError> {
+        let name = &server.name;
+        let transport = match &server.transport {
+            Transport::Stdio(_) => return Err(LoginError::NotRemote { server: name.clone() }),
+            Transport::Unresolved(unresolved) => {
+                let (server, reason) = (name.clone(), unresolved.to_string());
+                return Err(LoginError::Unresolved { server, reason });
+            }
+            Transport::Auto(transport)
+            | Transport::Either { http: transport, .. }
+            | Transport::Http(transport)
+            | Transport::Sse(transport) => transport,
+        };
+        let Some(settings) = &transport.oauth else {
+            return Err(LoginError::Configured { server: name.clone() });
+        };
+        let url = Url::parse(&transport.url)
+            .map_err(|_| LoginError::NoAddress { text: "'url'".to_owned() })?;
+        let slot = Slot::of_user(&url, settings.client_id.as_deref());
+        let slot = slot.ok_or(LoginError::NoVault)?;
+        Ok(Self { name, settings, url, slot })
+    }
+}

@@ -1,0 +1,274 @@
+//! The token endpoint: a code or an older token goes in, tokens come out.
+
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use onecall_core::text::plain;
+use reqwest::header::HeaderValue;
+use reqwest::{StatusCode, Url};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::registration::{Client, Proof};
+use crate::scope;
+use crate::web::{Answer, Web, WebError};
+
+/// A token is used up to this long before its end, or for four fifths of a short life.
+const MARGIN: u64 = 60;
+
+/// How much of what an authorization server says is shown, in characters.
+const MAX_WORDS: usize = 200;
+
+/// A token, a code or a secret: never shown.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Token(String);
+
+impl Token {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Itself, for where it has to go.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// As a header; `None` if it cannot be one.
+    #[must_use]
+    pub fn bearer(&self) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[secret]")
+    }
+}
+
+/// What lets us in for a while.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Tokens {
+    pub access: Token,
+    /// What the next ones are to be had for.
+    pub refresh: Option<Token>,
+    /// When `access` ends and when it should be replaced, in seconds since 1970;
+    /// `None` if that is not known.
+    pub life: Option<Life>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Life {
+    renew_at: u64,
+    ends_at: u64,
+}
+
+impl Life {
+    fn of(seconds: u64) -> Self {
+        let ends_at = now().saturating_add(seconds);
+        Self { renew_at: ends_at.saturating_sub(MARGIN.min(seconds / 5).max(1)), ends_at }
+    }
+}
+
+impl Tokens {
+    /// Whether there is no reason to get other ones.
+    pub fn are_fresh(&self) -> bool {
+        self.life.is_none_or(|life| now() < life.renew_at)
+    }
+
+    /// Whether they may still let us in.
+    pub fn are_valid(&self) -> bool {
+        self.life.is_none_or(|life| now() < life.ends_at)
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or(Duration::ZERO).as_secs()
+}
+
+/// Why there are no tokens. Only after [`Refused`](Self::Refused) is it of no use to try again.
+#[derive(Debug, Error)]
+pub(crate) enum TokenError {
+    /// What we gave for them is worth nothing (any more).
+    #[error("{words}")]
+    Refused { words: String },
+    #[error("{words}")]
+    NotGiven { words: String },
+    #[error("it gave a token of a kind that we cannot use")]
+    Unusable,
+    #[error(transparent)]
+    Unanswered(#[from] WebError),
+}
+
+/// Somewhere to get tokens.
+#[derive(Debug)]
+pub(crate) struct TokenEndpoint<'a> {
+    pub web: &'a Web,
+    pub url: &'a Url,
+    pub client: &'a Client,
+    pub resource: &'a str,
+}
+
+#[derive(Deserialize)]
+struct TokenAnswer {
+    access_token: Token,
+    token_type: Option<String>,
+    refresh_token: Option<Token>,
+    /// A number, which some write as text.
+    expires_in: Option<Value>,
+    scope: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ErrorAnswer {
+    error: String,
+    error_description: Option<String>,
+}
+
+impl TokenEndpoint<'_> {
+    /// Tokens for a code, and what they allow if that is said.
+    pub async fn exchange(
+        &self,
+        code: &Token,
+        verifier: &Token,
+        redirect: &str,
+    ) -> Result<(Tokens, Option<Vec<String>>), TokenError> {
+        let fields = [
+            ("grant_type", "authorization_code"),
+            ("code", code.reveal()),
+            ("code_verifier", verifier.reveal()),
+            ("redirect_uri", redirect),
+            ("resource", self.resource),
+        ];
+        self.ask(&fields, &[code, verifier]).await
+    }
+
+    /// Tokens for an older one, which stays the next one's price if it is not replaced.
+    pub async fn refresh(
+        &self,
+        refresh: &Token,
+    ) -> Result<(Tokens, Option<Vec<String>>), TokenError> {
+        let fields = [
+            ("grant_type", "refresh_token"),
+            ("refresh_token", refresh.reveal()),
+            ("resource", self.resource),
+        ];
+        let (mut tokens, scopes) = self.ask(&fields, &[refresh]).await?;
+        tokens.refresh.get_or_insert_with(|| refresh.clone());
+        Ok((tokens, scopes))
+    }
+
+    /// Makes a token worthless, at the revocation endpoint that this one is then.
+    pub async fn revoke(&self, token: &Token, hint: &str) -> Result<(), TokenError> {
+        let fields = [("token", token.reveal()), ("token_type_hint", hint)];
+        let mut answer = self.post(&fields).await?;
+        if answer.status == StatusCode::BAD_REQUEST && self.client.proof == Proof::Nothing {
+            // Some want to see a secret even of those who have none.
+            answer = self.post(&[&fields[..], &[("client_secret", "")]].concat()).await?;
+        }
+        if answer.status.is_success() {
+            return Ok(());
+        }
+        Err(TokenError::NotGiven { words: self.words(&answer, &[token]) })
+    }
+
+    async fn ask(
+        &self,
+        fields: &[(&str, &str)],
+        secrets: &[&Token],
+    ) -> Result<(Tokens, Option<Vec<String>>), TokenError> {
+        let answer = self.post(fields).await?;
+        let Some(given) = answer.json::<TokenAnswer>().filter(|_| answer.status.is_success())
+        else {
+            let words = self.words(&answer, secrets);
+            // Some say so with a success.
+            let is_refusal = answer.json::<ErrorAnswer>().is_some_and(|answer| {
+                matches!(
+                    answer.error.as_str(),
+                    "invalid_grant" | "invalid_client" | "unauthorized_client"
+                )
+            });
+            return Err(match is_refusal {
+                true => TokenError::Refused { words },
+                false => TokenError::NotGiven { words },
+            });
+        };
+        let kind = given.token_type.as_deref().unwrap_or("Bearer");
+        if !kind.eq_ignore_ascii_case("bearer") || given.access_token.bearer().is_none() {
+            return Err(TokenError::Unusable);
+        }
+        let seconds = given.expires_in.and_then(|given| match given {
+            Value::String(text) => text.parse().ok(),
+            number => number.as_u64(),
+        });
+        let scopes = given.scope.map(|scopes| scope::read(&scopes));
+        let life = seconds.map(Life::of);
+        Ok((Tokens { access: given.access_token, refresh: given.refresh_token, life }, scopes))
+    }
+
+    async fn post(&self, fields: &[(&str, &str)]) -> Result<Answer, WebError> {
+        let Client { id, secret, proof } = self.client;
+        let secret = secret.as_ref().map(Token::reveal);
+        let (more, user): (Vec<_>, _) = match (proof, secret) {
+            (Proof::Header, Some(secret)) => (Vec::new(), Some((id.as_str(), secret))),
+            (Proof::Field, Some(secret)) => {
+                (vec![("client_id", id.as_str()), ("client_secret", secret)], None)
+            }
+            _ => (vec![("client_id", id.as_str())], None),
+        };
+        self.web.post_form(self.url, &[fields, &more].concat(), user).await
+    }
+
+    /// What an answer without tokens says, without what we sent.
+    fn words(&self, answer: &Answer, secrets: &[&Token]) -> String {
+        let mut words = match answer.json::<ErrorAnswer>() {
+            Some(ErrorAnswer { error, error_description: Some(description) }) => {
+                format!("{error}: {description}")
+            }
+            Some(ErrorAnswer { error, .. }) => error,
+            None => format!("it answered {}", answer.status),
+        };
+        for secret in secrets.iter().copied().chain(&self.client.secret) {
+            words = words.replace(secret.reveal(), "[secret]");
+        }
+        plain(&words, MAX_WORDS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_replaced_before_they_end() {
+        let tokens = |seconds: Option<u64>| Tokens {
+            access: Token::new("a"),
+            refresh: None,
+            life: seconds.map(Life::of),
+        };
+        let state = |seconds| (tokens(seconds).are_fresh(), tokens(seconds).are_valid());
+        assert_eq!(state(None), (true, true));
+        assert_eq!(state(Some(3_600)), (true, true));
+        assert_eq!(state(Some(1)), (false, true));
+        assert_eq!(state(Some(0)), (false, false));
+        let Life { renew_at, ends_at } = Life::of(3_600);
+        assert_eq!(ends_at - renew_at, MARGIN);
+    }
+
+    #[test]
+    fn no_token_is_shown() {
+        let life = None;
+        let tokens = Tokens { access: Token::new("abc"), refresh: Some(Token::new("def")), life };
+        let shown = "Tokens { access: [secret], refresh: Some([secret]), life: None }";
+        assert_eq!(
+            format!("{tokens:?} {:?}", Token::new("x").bearer()),
+            format!("{shown} Some(Sensitive)")
+        );
+    }
+}

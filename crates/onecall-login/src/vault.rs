@@ -1,0 +1,321 @@
+//! Where logins are kept: a file for each in the user's state directory, readable
+//! by nobody else. Several processes may use one login; whoever changes it holds its
+//! lock, so that a token that replaces another is never lost.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use onecall_config::{Directories, OAuth, check_own_file, check_own_folder};
+use onecall_core::Hasher;
+use reqwest::Url;
+use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep};
+use tracing::warn;
+
+use crate::Token;
+use crate::discovery::is_same_issuer;
+use crate::error::LoginError;
+use crate::registration::Client;
+use crate::token::Tokens;
+
+/// How long another process may keep a login to itself: longer than it takes to get
+/// a new token.
+const PATIENCE: Duration = Duration::from_secs(40);
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// A larger file is surely not ours.
+const MAX_FILE: u64 = 1024 * 1024;
+
+/// For the owner alone.
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+
+/// What is kept of a login.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// The server that the tokens are for, and no other.
+    pub server: String,
+    pub resource: String,
+    /// Who gave the tokens.
+    pub issuer: Option<String>,
+    pub token_endpoint: String,
+    pub revocation_endpoint: Option<String>,
+    pub client: Client,
+    /// What the tokens allow, as far as that is known.
+    pub scopes: Vec<String>,
+    /// What the server wants them to allow besides.
+    #[serde(default)]
+    pub wanted_scopes: Vec<String>,
+    /// `None` once they are worth nothing any more.
+    pub tokens: Option<Tokens>,
+}
+
+impl Entry {
+    /// Whether the tokens are of the authorization server that the configuration allows.
+    pub fn is_allowed(&self, settings: &OAuth) -> bool {
+        let is_same =
+            |allowed| self.issuer.as_deref().is_some_and(|it| is_same_issuer(it, allowed));
+        settings.issuer.as_deref().is_none_or(is_same)
+    }
+
+    /// Who we are to the authorization server. A secret of the configuration is for the one that
+    /// the configuration names.
+    pub fn client(&self, settings: &OAuth) -> Client {
+        let mut client = self.client.clone();
+        if let Some(secret) = settings.client_secret.as_ref().filter(|_| self.is_allowed(settings))
+        {
+            client.secret = Some(Token::new(secret.reveal()));
+        }
+        client
+    }
+}
+
+/// The place of one login.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    file: PathBuf,
+    lock: PathBuf,
+    server: String,
+}
+
+/// Tells one state of a login from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    inode: u64,
+    changed: (i64, i64),
+}
+
+impl Slot {
+    /// The place of the login to `server` as `client_id`, if that is configured; `None`
+    /// if the user has no state directory.
+    pub fn of_user(server: &Url, client_id: Option<&str>) -> Option<Self> {
+        let state = Directories::from_environment(&|name| std::env::var(name).ok()).state?;
+        Some(Self::below(&state, server, client_id))
+    }
+
+    fn below(state: &Path, server: &Url, client_id: Option<&str>) -> Self {
+        let folder = state.join("onecall").join("logins");
+        let mut hasher = Hasher::default();
+        hasher.add(server.as_str());
+        hasher.add([0]);
+        hasher.add(client_id.unwrap_or_default());
+        let name = hasher.finish();
+        Self {
+            file: folder.join(format!("{name}.json")),
+            lock: folder.join(format!("{name}.lock")),
+            server: server.as_str().to_owned(),
+        }
+    }
+
+    /// Changes whenever the login does; `None` if there is none.
+    pub fn stamp(&self) -> Option<Stamp> {
+        let metadata = fs::metadata(&self.file).ok()?;
+        let changed = (metadata.mtime(), metadata.mtime_nsec());
+        Some(Stamp { inode: metadata.ino(), changed })
+    }
+
+    /// The login, if there is one.
+    pub fn read(&self) -> Result<Option<Entry>, LoginError> {
+        let text = match self.text() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text.map_err(|error| self.error(error.to_string()))?,
+        };
+        let entry: Entry = serde_json::from_slice(&text)
+            .map_err(|_| self.error("it is damaged; delete it and log in again".to_owned()))?;
+        // The name of the file is a hash of it.
+        Ok(Some(entry).filter(|entry| entry.server == self.server))
+    }
+
+    fn text(&self) -> io::Result<Vec<u8>> {
+        check_own_folder(self.folder())?;
+        check_own_file(&self.file)?;
+        let file = OpenOptions::new().read(true).open(&self.file)?;
+        let metadata = file.metadata()?;
+        if metadata.permissions().mode() & 0o077 != 0 {
+            file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+            warn!(
+                "'{}' could be read by others and is closed to them now; whoever may have read it \
+                 can use its login until you end it with `onecall logout`",
+                self.file.display()
+            );
+        }
+        let mut text = Vec::new();
+        file.take(MAX_FILE).read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    /// Keeps every other process from changing the login.
+    pub async fn lock(&self) -> Result<Held<'_>, LoginError> {
+        let open = || -> io::Result<File> {
+            let folder = self.folder();
+            DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
+            check_own_folder(folder)?;
+            check_own_file(&self.lock)?;
+            if fs::metadata(folder)?.permissions().mode() & 0o077 != 0 {
+                fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE))?;
+            }
+            let mut options = OpenOptions::new();
+            options.create(true).append(true).mode(FILE_MODE).open(&self.lock)
+        };
+        let file = open().map_err(|error| self.error(error.to_string()))?;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Held { slot: self, _lock: file }),
+                Err(TryLockError::Error(error)) => return Err(self.error(error.to_string())),
+                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
+                    return Err(self.error("another process does not let go of it".to_owned()));
+                }
+                Err(TryLockError::WouldBlock) => sleep(PAUSE).await,
+            }
+        }
+    }
+
+    fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new("."))
+    }
+
+    fn error(&self, detail: String) -> LoginError {
+        LoginError::Vault { path: self.file.clone(), detail }
+    }
+}
+
+/// A login that no other process changes.
+pub(crate) struct Held<'a> {
+    slot: &'a Slot,
+    /// Let go of when it is closed.
+    _lock: File,
+}
+
+impl Held<'_> {
+    pub fn read(&self) -> Result<Option<Entry>, LoginError> {
+        self.slot.read()
+    }
+
+    /// Replaces the login in one step: a reader sees the old or the new one.
+    pub fn write(&self, entry: &Entry) -> Result<(), LoginError> {
+        let replace = || -> io::Result<()> {
+            let folder = self.slot.folder();
+            // Created so that only the owner can read it.
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            serde_json::to_writer_pretty(&mut file, entry)?;
+            file.write_all(b"\n")?;
+            file.as_file().sync_all()?;
+            file.persist(&self.slot.file).map_err(|error| error.error)?;
+            Ok(())
+        };
+        replace().map_err(|error| self.slot.error(error.to_string()))
+    }
+
+    /// Forgets the login. The file of the lock stays: others may be waiting for it.
+    pub fn remove(&self) -> Result<(), LoginError> {
+        match fs::remove_file(&self.slot.file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(self.slot.error(error.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registration::Proof;
+
+    fn slot(state: &Path, server: &str, client: Option<&str>) -> Slot {
+        Slot::below(state, &Url::parse(server).unwrap(), client)
+    }
+
+    fn entry(server: &str) -> Entry {
+        Entry {
+            server: server.to_owned(),
+            resource: server.to_owned(),
+            issuer: None,
+            token_endpoint: "https://a.example/token".to_owned(),
+            revocation_endpoint: None,
+            client: Client { id: "us".to_owned(), secret: None, proof: Proof::Nothing },
+            scopes: Vec::new(),
+            wanted_scopes: Vec::new(),
+            tokens: Some(Tokens { access: Token::new("secret"), refresh: None, life: None }),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_login_is_for_one_address_and_client() {
+        let state = tempfile::tempdir().unwrap();
+        let here = slot(state.path(), "https://a.example/mcp", None);
+        here.lock().await.unwrap().write(&entry("https://a.example/mcp")).unwrap();
+        let others = [
+            ("https://a.example/mcp2", None),
+            ("https://a.example:8443/mcp", None),
+            ("https://b.example/mcp", None),
+            ("https://a.example/mcp?team=2", None),
+            ("https://a.example/mcp", Some("me")),
+        ];
+        assert!(here.read().unwrap().is_some());
+        for (server, client) in others {
+            let other = slot(state.path(), server, client);
+            assert!(other.read().unwrap().is_none(), "{server}");
+            // Not even if the file is put in its place.
+            fs::copy(&here.file, &other.file).unwrap();
+            assert_eq!(other.read().unwrap().is_some(), client.is_some(), "{server}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_login_that_is_changed_is_changed_by_one() {
+        let state = tempfile::tempdir().unwrap();
+        let slot = slot(state.path(), "https://a.example/", None);
+        assert_eq!(slot.stamp(), None);
+        let held = slot.lock().await.unwrap();
+        let waiting = tokio::time::timeout(PAUSE * 4, slot.lock()).await;
+        assert!(waiting.is_err(), "two hold it");
+        held.write(&entry("https://a.example/")).unwrap();
+        drop(held);
+        let held = slot.lock().await.unwrap();
+        let before = slot.stamp();
+        held.write(&entry("https://a.example/")).unwrap();
+        assert_ne!(slot.stamp(), before);
+        held.remove().unwrap();
+        held.remove().unwrap();
+        assert_eq!(slot.stamp(), None);
+    }
+
+    #[tokio::test]
+    async fn a_login_that_another_user_could_have_made_is_left_alone() {
+        let state = tempfile::tempdir().unwrap();
+        let slot = slot(state.path(), "https://a.example/", None);
+        slot.lock().await.unwrap().write(&entry("https://a.example/")).unwrap();
+        let folder = slot.folder().to_owned();
+        let mode = |path: &Path| path.metadata().unwrap().mode() & 0o777;
+        let open = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode));
+        for (path, opened) in [(&folder, 0o777), (&slot.file, 0o622)] {
+            let before = mode(path);
+            open(path, opened).unwrap();
+            let error = slot.read().unwrap_err().to_string();
+            assert!(error.contains("other users can write to"), "{error}");
+            assert_eq!(mode(path), opened, "it was changed");
+            open(path, before).unwrap();
+        }
+        assert!(slot.read().unwrap().is_some());
+        // Only root can give files away.
+        if folder.metadata().unwrap().uid() != 0 {
+            return;
+        }
+        for path in [&folder, &slot.file] {
+            std::os::unix::fs::chown(path, Some(65534), None).unwrap();
+            let error = slot.read().unwrap_err().to_string();
+            assert!(error.contains("belongs to another user (uid 65534)"), "{error}");
+            if path == &folder {
+                open(path, 0o755).unwrap();
+                assert!(slot.lock().await.is_err());
+                assert_eq!(mode(path), 0o755, "it was changed");
+            }
+            std::os::unix::fs::chown(path, Some(0), None).unwrap();
+        }
+    }
+}
