@@ -7,8 +7,8 @@ use std::time::Duration;
 use onecall_bridge::{Bridge, Guard, ServerState};
 use onecall_config::{Secret, ServerConfig, StdioTransport, Transport};
 use onecall_core::{
-    AnswerForm, CallHandler, CallableName, Freshness, ResolvedCall, RunContext, RunId, RunKind,
-    ServerName, ToolResolver, ToolValue,
+    AnswerForm, CallHandler, CallableName, Freshness, LogEntry, ResolvedCall, RunContext, RunId,
+    RunKind, ServerName, ToolResolver, ToolValue,
 };
 use serde_json::value::RawValue;
 
@@ -89,7 +89,9 @@ pub async fn call_with(bridge: &Bridge, name: &str, arguments: &str) -> String {
     let run =
         Arc::new(RunContext { id: RunId::known("test"), kind: RunKind::Program, caller: None });
     let (form, freshness) = (AnswerForm::Value, Freshness::Any);
-    let call = ResolvedCall { id: 1, name, tool, revision, arguments, form, freshness, run };
+    let log_entry = LogEntry::default();
+    let call =
+        ResolvedCall { id: 1, name, tool, revision, arguments, form, freshness, run, log_entry };
     match bridge.call(call).await.map(|answer| answer.value) {
         Ok(ToolValue::Nothing) => "nothing".to_owned(),
         Ok(value) => value.written().1.into_owned(),

@@ -162,8 +162,7 @@ fn port_number(port: &Value) -> Option<u16> {
 }
 
 fn from_url(url: &str) -> Result<Address, ServerEntryError> {
-    let (host, port) =
-        destination(url).ok_or_else(|| ServerEntryError::NoUrl(url.to_owned()))?;
+    let (host, port) = destination(url).ok_or_else(|| ServerEntryError::NoUrl(url.to_owned()))?;
     Ok(Address { url: Some(url.to_owned()), host, port })
 }
 

@@ -328,7 +328,7 @@ fn output_that_cannot_be_written_is_told() {
     let home = home();
     home.write("program.py", "print('lost')");
     let mut command = home.configured(&["run", &home.text_path("program.py")]);
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = command.stdin(Stdio::null()).stdout(full).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
