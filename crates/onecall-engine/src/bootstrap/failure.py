@@ -41,7 +41,7 @@ class Failure:
                 if error.code in (None, 0):
                     return None
                 return cls(f"SystemExit: {error.code}", kind, str(error.code))
-            if plan_part := getattr(error, "_onecall_plan_part", None):
+            if plan_part := vars(error).get("_onecall_plan_part"):
                 return cls(str(error), kind, str(error), plan_part=plan_part)
             denied = _onecall_denial.denied(error, _is_own)
             _shorten(error, set())

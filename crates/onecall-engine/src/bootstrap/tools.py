@@ -3,6 +3,7 @@
 import builtins
 import inspect
 import itertools
+import operator
 import sys
 import weakref
 from asyncio import events
@@ -215,12 +216,12 @@ class Tools:
 
 
 def _search(query, limit=10):
-    if not isinstance(query, str) or not isinstance(limit, int) or limit < 0:
+    if not isinstance(query, str) or not hasattr(limit, "__index__") or limit < 0:
         raise ToolError(
             "'tools.search' failed: it takes a text, and how many tools are wanted at most: "
             "tools.search(query, limit=10)"
         )
-    return ask("search", query=query, limit=min(int(limit), 1000), language="python")
+    return ask("search", query=query, limit=min(operator.index(limit), 1000), language="python")
 
 
 def _waiting(name, parameters, fresh=False):

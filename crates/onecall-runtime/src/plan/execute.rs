@@ -26,15 +26,15 @@ pub(crate) async fn execute(host: &PlanHost<'_>, memory_bytes: u64) -> Result<()
     let mut execution = Execution::new(host.plan(), memory_bytes);
     let mut running = FuturesUnordered::new();
     loop {
-        while let Some(node) = execution.ready.pop_front() {
-            let arguments = execution.arguments(node)?;
+        while let Some(started) = execution.ready.pop_front() {
+            let arguments = execution.arguments(started)?;
             let (bytes, id) = (arguments.get().len(), execution.next_id());
-            let call = NodeCall { id, node, arguments };
-            running.push(async move { (node, bytes, host.run(call).await) });
+            let call = NodeCall { id, node: started.number, arguments };
+            running.push(async move { (started, bytes, host.run(call).await) });
         }
-        let Some((node, bytes, answer)) = running.next().await else { return Ok(()) };
+        let Some((ended, bytes, answer)) = running.next().await else { return Ok(()) };
         execution.free(bytes);
-        execution.take(node, answer)?;
+        execution.take(ended, answer)?;
     }
 }
 
@@ -42,12 +42,19 @@ pub(crate) async fn execute(host: &PlanHost<'_>, memory_bytes: u64) -> Result<()
 struct Execution<'a> {
     plan: &'a Plan,
     /// Nodes that can be called.
-    ready: VecDeque<usize>,
+    ready: VecDeque<Numbered<'a>>,
     nodes: Vec<Progress>,
     last_id: u64,
     limit: u64,
     /// Bytes of memory left.
     room: usize,
+}
+
+/// A node and its place in the plan.
+#[derive(Clone, Copy)]
+struct Numbered<'a> {
+    number: usize,
+    node: &'a Node,
 }
 
 /// How far a node is.
@@ -74,10 +81,19 @@ impl<'a> Execution<'a> {
                 }
             }
         }
-        let ready = nodes.iter().enumerate().filter(|(_, node)| node.missing == 0);
-        let ready = ready.map(|(number, _)| number).collect();
         let room = usize::try_from(limit).unwrap_or(usize::MAX);
-        Self { plan, ready, nodes, last_id: 0, limit, room }
+        let mut execution = Self { plan, ready: VecDeque::new(), nodes, last_id: 0, limit, room };
+        (0..plan.nodes.len()).for_each(|number| execution.make_ready(number));
+        execution
+    }
+
+    /// Has a node called if it waits for no result.
+    fn make_ready(&mut self, number: usize) {
+        if let Some(node) = self.plan.nodes.get(number)
+            && self.nodes.get(number).is_some_and(|progress| progress.missing == 0)
+        {
+            self.ready.push_back(Numbered { number, node });
+        }
     }
 
     fn next_id(&mut self) -> u64 {
@@ -90,8 +106,8 @@ impl<'a> Execution<'a> {
     }
 
     /// The arguments of a node whose results are all there. Those that no other node needs go.
-    fn arguments(&mut self, number: usize) -> Result<Box<RawValue>, Failure> {
-        let Some(node) = self.plan.nodes.get(number) else { return Err(self.no_memory()) };
+    fn arguments(&mut self, of: Numbered<'a>) -> Result<Box<RawValue>, Failure> {
+        let Numbered { number, node } = of;
         let mut writer = ArgumentWriter::new(self.room);
         let written = writer
             .object(&node.arguments, |writer, argument| self.write(writer, argument))
@@ -137,26 +153,29 @@ impl<'a> Execution<'a> {
     }
 
     /// Takes the answer of a node, for which others may have waited.
-    fn take(&mut self, number: usize, answer: Result<ToolValue, ToolError>) -> Result<(), Failure> {
+    fn take(
+        &mut self,
+        of: Numbered<'a>,
+        answer: Result<ToolValue, ToolError>,
+    ) -> Result<(), Failure> {
+        let Numbered { number, node } = of;
         let tool_error = |message| failed(number, "ToolError", message);
         let value = answer.map_err(|error| tool_error(error.to_string()))?;
         let (data, bytes) = PlainData::read(value, self.room).map_err(|error| match error {
             Unreadable::NoMemory => self.no_memory(),
             Unreadable::TooLong(_) => tool_error(error.to_string()),
             Unreadable::Invalid(_) | Unreadable::TooDeep => {
-                let name = self.plan.nodes.get(number).map(|node| node.spec.callable.as_str());
-                tool_error(format!("'{}' failed: {error}", name.unwrap_or_default()))
+                tool_error(format!("'{}' failed: {error}", node.spec.callable))
             }
         })?;
         self.room = self.room.saturating_sub(bytes);
-        let Some(node) = self.nodes.get_mut(number) else { return Ok(()) };
-        node.result = Some((data, bytes));
-        for waiting in node.needed_by.clone() {
-            let Some(node) = self.nodes.get_mut(waiting) else { continue };
-            node.missing -= 1;
-            if node.missing == 0 {
-                self.ready.push_back(waiting);
+        let Some(progress) = self.nodes.get_mut(number) else { return Ok(()) };
+        progress.result = Some((data, bytes));
+        for waiting in progress.needed_by.clone() {
+            if let Some(progress) = self.nodes.get_mut(waiting) {
+                progress.missing = progress.missing.saturating_sub(1);
             }
+            self.make_ready(waiting);
         }
         Ok(())
     }
