@@ -10,6 +10,8 @@ use onecall_core::{
 };
 use serde_json::value::RawValue;
 
+use crate::protocol::ProtocolError;
+
 /// Calls and questions of one program that the gateway holds at once, under way or waiting for
 /// their turn; the program's socket is not read while there are more.
 const MAX_HELD: usize = 1024;
@@ -49,9 +51,9 @@ impl<'a> Calls<'a> {
         arguments: &str,
         freshness: Freshness,
         host: &'a dyn ProgramHost,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), ProtocolError> {
         if name.len() > CallableName::LONGEST {
-            return Err("a call of a name that no tool has");
+            return Err(ProtocolError::UnheardName);
         }
         let bytes = name.len() + arguments.len();
         let arguments = object(arguments)?;
@@ -66,7 +68,7 @@ impl<'a> Calls<'a> {
         node: u32,
         arguments: &str,
         host: &'a dyn ProgramHost,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), ProtocolError> {
         let bytes = arguments.len();
         // Saturation is no node of any plan.
         let node = usize::try_from(node).unwrap_or(usize::MAX);
@@ -80,13 +82,13 @@ impl<'a> Calls<'a> {
         id: u64,
         question: &str,
         host: &'a dyn ProgramHost,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), ProtocolError> {
         let bytes = question.len();
         let question: ProgramQuestion =
-            serde_json::from_str(question).map_err(|_| "a question that is none")?;
+            serde_json::from_str(question).map_err(|_| ProtocolError::NoQuestion)?;
         if matches!(&question, ProgramQuestion::Schema { name } if name.len() > CallableName::LONGEST)
         {
-            return Err("a question about a name that no tool has");
+            return Err(ProtocolError::UnheardName);
         }
         self.hold(id, bytes, host.ask(question))
     }
@@ -96,9 +98,9 @@ impl<'a> Calls<'a> {
         id: u64,
         bytes: usize,
         answer: BoxFuture<'a, Result<ToolValue, ToolError>>,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), ProtocolError> {
         if self.held.contains_key(&id) {
-            return Err("a call with the id of another");
+            return Err(ProtocolError::RepeatedId);
         }
         let future: BoxFuture<'a, Answered> = Box::pin(async move { (id, answer.await) });
         let (abort, registration) = AbortHandle::new_pair();
@@ -140,9 +142,9 @@ impl<'a> Calls<'a> {
 }
 
 /// The arguments of a call, which are a JSON object.
-fn object(arguments: &str) -> Result<Box<RawValue>, &'static str> {
+fn object(arguments: &str) -> Result<Box<RawValue>, ProtocolError> {
     if !arguments.trim_ascii_start().starts_with('{') {
-        return Err("arguments that are not a JSON object");
+        return Err(ProtocolError::NoObject);
     }
-    RawValue::from_string(arguments.to_owned()).map_err(|_| "arguments that are not JSON")
+    RawValue::from_string(arguments.to_owned()).map_err(|_| ProtocolError::NoJson)
 }

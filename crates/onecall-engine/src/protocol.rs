@@ -183,6 +183,16 @@ pub(crate) enum ProtocolError {
     TooShort(u8),
     #[error("a frame of kind {0} with text that is not UTF-8")]
     NotUtf8(u8),
+    #[error("a call with the id of another")]
+    RepeatedId,
+    #[error("a call of a name that no tool has")]
+    UnheardName,
+    #[error("arguments that are not a JSON object")]
+    NoObject,
+    #[error("arguments that are not JSON")]
+    NoJson,
+    #[error("a question that is none")]
+    NoQuestion,
 }
 
 /// The length of the first whole frame in `bytes`, header included; `None` if

@@ -349,18 +349,18 @@ impl Worker {
                         FromWorker::Stdout(bytes) => output.stdout(bytes),
                         FromWorker::Stderr(bytes) => output.stderr(bytes),
                         FromWorker::Call { id, name, arguments, freshness } => {
-                            if let Err(what) = calls.start(id, name, arguments, freshness, host) {
-                                return Break(Err(broke_protocol(what)));
+                            if let Err(error) = calls.start(id, name, arguments, freshness, host) {
+                                return Break(Err(broke_protocol(&error.to_string())));
                             }
                         }
                         FromWorker::CallNode { id, node, arguments } => {
-                            if let Err(what) = calls.start_node(id, node, arguments, host) {
-                                return Break(Err(broke_protocol(what)));
+                            if let Err(error) = calls.start_node(id, node, arguments, host) {
+                                return Break(Err(broke_protocol(&error.to_string())));
                             }
                         }
                         FromWorker::Ask { id, question } => {
-                            if let Err(what) = calls.ask(id, question, host) {
-                                return Break(Err(broke_protocol(what)));
+                            if let Err(error) = calls.ask(id, question, host) {
+                                return Break(Err(broke_protocol(&error.to_string())));
                             }
                         }
                         FromWorker::CancelCall { id } => calls.cancel(id),
