@@ -93,7 +93,7 @@ impl Bridge {
     pub async fn list(
         &self,
         server: &ServerName,
-        shelf: ListKind,
+        kind: ListKind,
         call: &ResolvedCall,
     ) -> Result<Vec<Map<String, Value>>, OfferingError> {
         let origin = RequestOrigin::of(&call.name, call.run.caller.as_ref());
@@ -103,9 +103,9 @@ impl Bridge {
             let mut cursor: Option<String> = None;
             loop {
                 let request =
-                    Request::List { shelf, cursor: cursor.as_deref(), origin: origin.as_ref() };
+                    Request::List { kind, cursor: cursor.as_deref(), origin: origin.as_ref() };
                 let Some(page) = server.offered(request, read_page).await? else { return Ok(()) };
-                match listing.add(page?, shelf)? {
+                match listing.add(page?, kind)? {
                     Some(next) => cursor = Some(next),
                     None => return Ok(()),
                 }
@@ -186,9 +186,9 @@ impl Listing {
     }
 
     /// Where the list goes on, if it does.
-    fn add(&mut self, mut page: Page, shelf: ListKind) -> Result<Option<String>, OfferingError> {
-        let Some(Value::Array(entries)) = page.fields.remove(shelf.key()) else {
-            return Err(OfferingError::OtherList { key: shelf.key() });
+    fn add(&mut self, mut page: Page, kind: ListKind) -> Result<Option<String>, OfferingError> {
+        let Some(Value::Array(entries)) = page.fields.remove(kind.key()) else {
+            return Err(OfferingError::OtherList { key: kind.key() });
         };
         // What is no object is nothing that could be asked for.
         self.entries.extend(entries.into_iter().filter_map(|entry| match entry {

@@ -58,7 +58,7 @@ pub(crate) enum Request<'a> {
     },
     /// One page of something else than tools.
     List {
-        shelf: ListKind,
+        kind: ListKind,
         cursor: Option<&'a str>,
         origin: Option<&'a RequestOrigin>,
     },
@@ -91,7 +91,7 @@ impl Request<'_> {
             Self::Discover => "server/discover",
             Self::ListTools { .. } => "tools/list",
             Self::CallTool { .. } => "tools/call",
-            Self::List { shelf, .. } => shelf.method(),
+            Self::List { kind, .. } => kind.method(),
             Self::ReadResource { .. } => "resources/read",
             Self::GetPrompt { .. } => "prompts/get",
             Self::Listen => "subscriptions/listen",
@@ -340,7 +340,7 @@ mod tests {
             Request::Discover.line(1, Era::Stateless),
             Request::Listen.line(1, Era::Stateless),
             Request::ListTools { cursor: None }.line(2, Era::Handshake),
-            Request::List { shelf: ListKind::Prompts, cursor: Some("a"), origin: None }
+            Request::List { kind: ListKind::Prompts, cursor: Some("a"), origin: None }
                 .line(2, Era::Stateless),
             Request::ReadResource { uri: "a://\"", origin: None }.line(2, Era::Stateless),
             Request::GetPrompt { name: "p", arguments: Some(&id), origin: None }

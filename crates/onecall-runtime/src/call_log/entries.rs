@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onecall_core::{
-    AnswerOrigin, CallEnd, CallRecord, CallResult, CallableName, Calls, Decision, Detail, LogEntry,
-    Observation, ResolvedCall, ToolError, ToolSpec, ToolValue,
+    AnswerOrigin, CallEnd, CallRecord, CallResult, CallableName, Calls, Decision, Detail, Digest,
+    LogEntry, Observation, ResolvedCall, ToolError, ToolSpec, ToolValue,
 };
-use sha2::{Digest, Sha256};
 
 use super::texts::{Excerpt, Place, Texts};
 
@@ -45,7 +44,7 @@ pub(crate) struct LoggedCall {
     pub(crate) tool: Option<Arc<ToolSpec>>,
     pub(crate) arguments: Place,
     /// Of arguments that are not kept whole, for a record.
-    pub(crate) hash: Option<Box<[u8; 32]>>,
+    pub(crate) hash: Option<Box<Digest>>,
     pub(crate) started: Duration,
     /// Whether the call may be made; nothing if it did not come to that.
     pub(crate) decision: Option<Decision>,
@@ -125,7 +124,7 @@ impl LoggedCalls {
         let room = self.arguments_room().max(self.whole_room()).max(BRIEF_ARGUMENTS);
         let arguments = Excerpt::whole(call.arguments.get()).within(room);
         let is_hashed = self.depth != Depth::None && !arguments.is_whole();
-        let hash = is_hashed.then(|| Box::new(Sha256::digest(call.arguments.get()).into()));
+        let hash = is_hashed.then(|| Box::new(Digest::of(call.arguments.get())));
         self.calls.push(LoggedCall {
             id: call.id,
             name: call.name.clone(),

@@ -1,13 +1,11 @@
 //! The record of a run that has ended.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write;
 use std::sync::Arc;
 
 use onecall_core::storage::{CallFacts, RunDetail, RunRecord, RunSummary};
-use onecall_core::{Decision, EngineChoice, Failure, TextSizes, ToolSpec};
+use onecall_core::{Decision, Digest, EngineChoice, Failure, TextSizes, ToolSpec};
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::recording::Finished;
 use super::redactor::Redactor;
@@ -63,7 +61,7 @@ pub(super) fn record(
         language: about.language.to_owned(),
         engine: engine_name(about.engine).to_owned(),
         session: about.session.as_deref().map(|session| clean(session, LONGEST_NAME)),
-        program_hash: hexadecimal(&Sha256::digest(&about.code)),
+        program_hash: Digest::of(&about.code).to_string(),
         outcome: outcome_name(&run.result).to_owned(),
         error,
         duration: run.duration,
@@ -97,7 +95,7 @@ fn call_facts(
     let arguments = log.text(call.arguments);
     let hash = match &call.hash {
         Some(hash) => **hash,
-        None => Sha256::digest(arguments.text).into(),
+        None => Digest::of(arguments.text),
     };
     let full = |text: Excerpt<'_>| {
         let is_kept = depth == Depth::Full && text.is_whole();
@@ -111,7 +109,7 @@ fn call_facts(
     CallFacts {
         name: String::new(),
         server: String::new(),
-        arguments_hash: hexadecimal(&hash),
+        arguments_hash: hash.to_string(),
         arguments_bytes: whole(arguments.bytes),
         result_bytes: whole(result.map_or(0, |(_, text)| text.bytes)),
         started: call.started,
@@ -176,14 +174,6 @@ fn server_in(name: &str) -> String {
 fn clean(redactor: &Redactor, text: &str, limit: usize) -> String {
     let mut text = redactor.clean(text.to_owned());
     text.truncate(text.floor_char_boundary(limit));
-    text
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        _ = write!(text, "{byte:02x}");
-    }
     text
 }
 

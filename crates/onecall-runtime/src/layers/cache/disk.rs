@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use onecall_core::storage::{AnswerKey, Store, StoreError, StoredAnswer};
-use onecall_core::{CacheSettings, ServerName, Timestamp, ToolPattern, ToolSpec, ToolValue};
-use sha2::{Digest, Sha256};
+use onecall_core::{
+    CacheSettings, Digest, ServerName, Timestamp, ToolPattern, ToolSpec, ToolValue,
+};
 
 use super::eras::Eras;
 use super::key::Key;
@@ -267,7 +268,7 @@ fn read_mark(store: &dyn Store, key: &AnswerKey, now: Timestamp) -> Result<Mark,
 }
 
 fn mark_key(server: &ServerName) -> AnswerKey {
-    Sha256::new_with_prefix("change ").chain_update(server.as_str()).finalize().into()
+    Digest::of(format!("change {server}")).into_bytes()
 }
 
 /// A text that no other process has had.

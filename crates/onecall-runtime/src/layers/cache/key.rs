@@ -1,8 +1,7 @@
 //! What a call asks, as far as the answer depends on it.
 
-use onecall_core::{AnswerForm, ResolvedCall, ServerName, ToolName, ToolSpec};
+use onecall_core::{AnswerForm, Hasher, ResolvedCall, ServerName, ToolName, ToolSpec};
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::canonical::canonical;
 
@@ -48,14 +47,10 @@ impl Key {
             AnswerForm::Untouched => "untouched",
         };
         let texts = [server.as_str(), tool.as_str(), arguments, form, &definition.to_string()];
-        let mut hash = Sha256::new();
-        hash.update(identity);
-        for text in texts {
-            // The lengths keep one from passing for a part of another.
-            hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
-            hash.update(text);
-        }
-        hash.finalize().into()
+        let mut hasher = Hasher::default();
+        hasher.add(identity);
+        texts.iter().for_each(|text| hasher.add_part(text));
+        hasher.finish().into_bytes()
     }
 
     pub(super) fn server(&self) -> &ServerName {
