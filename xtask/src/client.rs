@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::cargo::{self, output, root, state};
+use testkit::cargo::{self, output, root, state};
 
 /// What the client needs.
 const IS_RECENT: &str = "import sys; sys.exit(sys.version_info < (3, 9))";

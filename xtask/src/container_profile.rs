@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use testkit::cargo;
 use testkit::container::shipped_profile;
-
-use crate::cargo;
 
 pub fn run() -> Result<(), String> {
     let path = path();

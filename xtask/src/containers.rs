@@ -1,6 +1,6 @@
 //! Runs every attack once more in emulations of a container, which takes minutes.
 
-use crate::cargo::{self, cargo};
+use testkit::cargo::{self, cargo};
 
 /// Arguments go to the test binary, as with `cargo test -- ARGS`.
 pub fn run(arguments: &[String]) -> Result<(), String> {

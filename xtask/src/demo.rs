@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::cargo::{self, cargo, output};
+use testkit::cargo::{self, cargo, output};
 
 pub fn run() -> Result<(), String> {
     eprintln!("building onecall; the first time takes some minutes, most of them for Python");

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::cargo::{self, output, root};
+use testkit::cargo::{self, output, root};
 
 /// What is installed, once, below the folder of what cargo builds.
 const VERSION: &str = "0.20.2";

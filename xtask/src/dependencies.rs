@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-
-use crate::cargo::root;
+use testkit::cargo::root;
 
 /// The package whose dependencies are shipped.
 const BINARY: &str = "onecall";

@@ -1,14 +1,8 @@
 //! The commands of this repository: `cargo xtask demo | test | interop | side-by-side | conformance |
 //! containers | container-profile | fuzz | bench | soak | tokens | deny | licences | sbom | dist`.
 
-#![expect(
-    clippy::print_stderr,
-    clippy::print_stdout,
-    reason = "a developer reads what this says, and keeps what the benchmark prints"
-)]
+#![expect(clippy::print_stderr, clippy::print_stdout, reason = "a developer reads what this says")]
 
-mod bench;
-mod cargo;
 mod client;
 mod conformance;
 mod container_profile;
@@ -20,7 +14,6 @@ mod dist;
 mod fuzz;
 mod interop;
 mod licences;
-mod node;
 mod sbom;
 mod side_by_side;
 mod soak;

@@ -5,8 +5,8 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use testkit::cargo::root;
 
-use crate::cargo::root;
 use crate::dependencies::{Package, read, shipped};
 
 const USAGE: &str = "usage: cargo xtask sbom FILE";

@@ -3,8 +3,9 @@
 
 use std::process::Command;
 
-use crate::cargo::{self, root};
-use crate::interop::venv;
+use testkit::cargo::{self, root};
+use testkit::packages::venv;
+
 use crate::test;
 
 const HELP: &str = "\

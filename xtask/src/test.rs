@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::cargo::{self, cargo, output};
+use testkit::cargo::{self, cargo, output};
+
 use crate::client;
 use crate::conformance;
 use crate::dist;

@@ -3,8 +3,8 @@
 use std::fs;
 
 use saphyr::{LoadableYamlNode, YamlOwned};
+use testkit::cargo::root;
 
-use crate::cargo::root;
 use crate::dependencies::read;
 
 /// Each workflow by its name, as text and as YAML reads it.

@@ -1,6 +1,6 @@
 //! What the tests and the benchmark stand on: a fixture MCP server, bare
-//! clients that speak to any MCP server over stdio, and eyes on the processes
-//! that a run leaves behind. Nothing here ships.
+//! clients that speak to any MCP server over stdio, published servers and clients,
+//! and eyes on the processes that a run leaves behind. Nothing here ships.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,11 +11,13 @@
 
 pub mod authorization;
 pub mod bins;
+pub mod cargo;
 pub mod collector;
 pub mod container;
 pub mod empty_root;
 pub mod fixture;
 pub mod mcp;
+pub mod packages;
 pub mod process;
 pub mod remote;
 pub mod rpc;

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use testkit::cargo::output;
+
 use super::REVISIONS;
-use crate::cargo::output;
 
 /// The suite needs Node 22, which few systems have.
 const NODE_VERSION: &str = "22.23.3";

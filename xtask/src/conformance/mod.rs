@@ -9,7 +9,8 @@ mod suite;
 
 use std::path::PathBuf;
 
-use crate::cargo::{output, root};
+use testkit::cargo::{output, root};
+
 use install::Installed;
 use server::Server;
 use suite::{Leg, Suite};

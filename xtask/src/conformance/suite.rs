@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use testkit::cargo::output;
+
 use super::{Installed, Revision, expectations};
-use crate::cargo::output;
 
 /// No run of the suite takes longer, unless it hangs.
 const LIMIT: Duration = Duration::from_secs(120);

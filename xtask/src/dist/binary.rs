@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use testkit::cargo::output;
 use testkit::empty_root::is_of_glibc;
-
-use crate::cargo::output;
 
 /// Version of glibc.
 pub type Glibc = (u32, u32);

@@ -4,9 +4,10 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cargo::{self, cargo, output, root};
+use testkit::cargo::{self, cargo, output, root};
+use testkit::packages::venv;
+
 use crate::dependencies::PLATFORMS;
-use crate::interop::venv;
 
 /// The oldest glibc that Rust's own libraries run on; systems since 2014 have it.
 const GLIBC: &str = "2.17";

@@ -4,8 +4,9 @@ use std::fs;
 use std::process::Command;
 use std::sync::Arc;
 
+use testkit::cargo::{output, root};
+
 use super::binary::Binary;
-use crate::cargo::{output, root};
 
 /// Shells, and the option of `onecall completions` for each.
 pub const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];

@@ -20,7 +20,8 @@ mod zip;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cargo::output;
+use testkit::cargo::output;
+
 use crate::sbom;
 use binary::Binary;
 use contents::Release;

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use testkit::cargo::output;
+
 use super::gzip::Effort;
-use crate::cargo::output;
 
 pub const HELP: &str = "\
 Usage: cargo xtask dist [OPTIONS]

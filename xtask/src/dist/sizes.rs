@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use testkit::cargo::root;
+
 use super::binary::{Binary, size};
-use crate::cargo::root;
 
 /// What the code is for, by how the names of its crates or of its C functions begin.
 const PARTS: [(&str, &[&str]); 7] = [

@@ -7,8 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-
-use crate::cargo::{cargo, output, root};
+use testkit::cargo::{cargo, output, root};
 
 /// Runs are made to take a few seconds; one that takes this long hangs.
 const HANGS: Duration = Duration::from_secs(180);

@@ -6,7 +6,8 @@ mod texts;
 use std::fmt::Write as _;
 use std::fs;
 
-use crate::cargo::root;
+use testkit::cargo::root;
+
 use crate::dependencies::{Package, read, shipped};
 
 use texts::Texts;

@@ -5,7 +5,8 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cargo::root;
+use testkit::cargo::root;
+
 use crate::dependencies::{Package, read};
 
 /// Texts for packages that name a licence and bring no text of it.

@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use testkit::cargo::{self, cargo, output};
 use testkit::mcp::Session;
 use testkit::process::{self, unique_mark, wait_until};
 
-use crate::cargo::{self, cargo, output};
 use clients::Numbers;
 use gateway::{Listening, Site};
 use http::HttpClient;

@@ -16,8 +16,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use testkit::cargo::{self, cargo, output};
 
-use crate::cargo::{self, cargo, output};
 use agent::Agent;
 use catalog::{Catalog, Place, Way};
 use direct::Direct;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::cargo::root;
+use testkit::cargo::root;
 
 const BEGIN: &str = "<!-- made by: cargo xtask tokens;";
 const END: &str = "<!-- end of what cargo xtask tokens made -->";

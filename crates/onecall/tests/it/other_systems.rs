@@ -37,7 +37,7 @@ const ELSEWHERE: [&str; 2] =
     ["onecall-engine/src/machine_memory.rs", "onecall/src/commands/doctor/versions.rs"];
 
 /// Crates that no user runs.
-const OUR_OWN: [&str; 1] = ["testkit"];
+const OUR_OWN: [&str; 2] = ["bench", "testkit"];
 
 /// A source file of the product.
 struct Source {

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use testkit::cargo::root;
+use testkit::packages::venv;
+
 use super::place::{Place, finish, has};
 use super::session::{self, Signals};
-use crate::cargo::root;
-use crate::interop::venv;
 
 /// Fails unless the record of the wheel has the hash and the size of each of its files.
 const COMPARE: &str = r#"

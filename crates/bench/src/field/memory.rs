@@ -1,0 +1,88 @@
+//! What a server holds when nothing happens, and what each program under way adds.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use testkit::process;
+
+use super::entrant::Entrant;
+use super::{Cell, Job, Row, open};
+use crate::section::Unit;
+use crate::subject::Subject;
+
+/// For whatever is made ready in advance.
+const SETTLED: Duration = Duration::from_secs(1);
+
+/// Programs under way at once, each of them waiting for one call.
+const PROGRAMS: u32 = 16;
+const WAIT: Job = Job::AtOnce { calls: 1, ms: 2000 };
+
+/// Between two looks at the memory.
+const LOOK: Duration = Duration::from_millis(100);
+
+pub fn measure(subject: &Subject, entrants: &[Entrant]) -> [Row; 2] {
+    eprintln!("field       memory");
+    let mut rest = Row::new("memory at rest, all processes", Unit::Bytes, entrants);
+    let mut program = Row::new("memory of each program under way", Unit::Bytes, entrants);
+    for _ in 0..subject.rounds(3) {
+        let cells = rest.cells.iter_mut().zip(&mut program.cells);
+        for (entrant, (rest, program)) in entrants.iter().zip(cells) {
+            if entrant.dialect.is_none() {
+                (*rest, *program) = (Cell::None, Cell::None);
+                continue;
+            }
+            match footprint(subject, entrant) {
+                Ok((at_rest, each)) => {
+                    rest.take(Ok(at_rest));
+                    program.take(each);
+                }
+                Err(error) => {
+                    rest.take(Err(error.clone()));
+                    program.take(Err(error));
+                }
+            }
+        }
+    }
+    [rest, program]
+}
+
+fn footprint(subject: &Subject, entrant: &Entrant) -> Result<(f64, Result<f64, String>), String> {
+    let (mut seat, _) = open(subject, entrant, &[])?;
+    thread::sleep(SETTLED);
+    let pid = seat.pid();
+    let server = subject.fixture.display().to_string();
+    let at_rest = held(pid, &server);
+    let is_over = AtomicBool::new(false);
+    let (ran, most) = thread::scope(|scope| {
+        let looking = scope.spawn(|| {
+            let mut most: f64 = 0.0;
+            while !is_over.load(Ordering::Relaxed) {
+                thread::sleep(LOOK);
+                most = most.max(held(pid, &server));
+            }
+            most
+        });
+        let ran = seat.run_many(PROGRAMS, PROGRAMS, WAIT, "1");
+        is_over.store(true, Ordering::Relaxed);
+        (ran, looking.join().unwrap_or_default())
+    });
+    let each = ran.map(|_| (most - at_rest).max(0.0) / f64::from(PROGRAMS));
+    Ok((at_rest, each))
+}
+
+/// Bytes of a server and of all processes below it, but for the server that it calls. A
+/// page that processes share is shared out among them.
+fn held(pid: u32, downstream: &str) -> f64 {
+    let below = process::descendants(pid);
+    let theirs = below.iter().filter(|process| !process.command.starts_with(downstream));
+    theirs.map(|process| process.pid).chain([pid]).map(share).sum()
+}
+
+fn share(pid: u32) -> f64 {
+    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kilobytes.unwrap_or_default() * 1024.0
+}

@@ -1,0 +1,197 @@
+//! A server at work: given jobs, timed, and not waited for longer than it deserves.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use testkit::rpc::BareClient;
+
+use super::dialect::Dialect;
+use super::job::Job;
+use crate::rounds::timed;
+use crate::server::{self, Server};
+
+/// Longer than the slowest of the field takes for any program here.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// What each of many programs adds to it.
+const PATIENCE_WITH_EACH: Duration = Duration::from_millis(100);
+
+/// Calls that a bare client makes before it reads an answer.
+const UNREAD: u32 = 200;
+
+/// Who does the work.
+pub enum Seat {
+    /// A client straight to the server: the calls themselves and no program around them.
+    Bare(Box<BareClient>),
+    Server(Box<Server>, Dialect),
+}
+
+impl Seat {
+    /// Starts it, and returns the seconds until it has answered a program with one call.
+    pub fn open(command: Command, dialect: Option<Dialect>) -> Result<(Self, f64), String> {
+        let start = Instant::now();
+        let mut seat = match dialect {
+            None => Self::Bare(Box::new(BareClient::open(command))),
+            Some(dialect) => Self::Server(Box::new(guarded_start(command)?), dialect),
+        };
+        seat.run(Job::Calls(1), "1")?;
+        Ok((seat, start.elapsed().as_secs_f64()))
+    }
+
+    pub fn pid(&self) -> u32 {
+        match self {
+            Self::Bare(client) => client.pid(),
+            Self::Server(server, _) => server.pid(),
+        }
+    }
+
+    pub fn runs_programs(&self) -> bool {
+        matches!(self, Self::Server(..))
+    }
+
+    /// Whether there is such a job without a program.
+    pub fn can(&self, job: Job) -> bool {
+        self.runs_programs() || !matches!(job, Job::Hello | Job::Steps(_))
+    }
+
+    /// Does a job, of which `outcome` must come; returns the seconds.
+    pub fn run(&mut self, job: Job, outcome: &str) -> Result<f64, String> {
+        self.guarded(PATIENCE, |seat| match seat {
+            Self::Bare(client) => bare(client, job, outcome),
+            Self::Server(server, dialect) => {
+                let arguments = dialect.arguments(&dialect.program(job));
+                let answer = server.call(dialect.tool(), &arguments)?;
+                expect(dialect.output(&answer.text), outcome)?;
+                Ok(answer.seconds)
+            }
+        })
+    }
+
+    /// Runs the same program so often, at most `under_way` at any moment.
+    pub fn run_many(
+        &mut self,
+        count: u32,
+        under_way: u32,
+        job: Job,
+        outcome: &str,
+    ) -> Result<f64, String> {
+        self.guarded(PATIENCE + PATIENCE_WITH_EACH * count, |seat| match seat {
+            Self::Bare(_) => Err("there are no programs without a server for them".to_owned()),
+            Self::Server(server, dialect) => {
+                let arguments = dialect.arguments(&dialect.program(job));
+                let (texts, seconds) =
+                    server.call_at_once(count, under_way, dialect.tool(), &arguments)?;
+                texts.iter().try_for_each(|text| expect(dialect.output(text), outcome))?;
+                Ok(seconds)
+            }
+        })
+    }
+
+    /// The clients of the testkit wait for ever, and panic when their server dies: a
+    /// server that takes too long is ended, and its end is an error like any other.
+    fn guarded<T>(
+        &mut self,
+        patience: Duration,
+        work: impl FnOnce(&mut Self) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let pid = self.pid();
+        let (done, is_done) = channel::<()>();
+        let watch = thread::spawn(move || {
+            let late = is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
+            if late {
+                server::kill([pid]);
+            }
+            late
+        });
+        let result = catch_unwind(AssertUnwindSafe(|| work(self)));
+        drop(done);
+        let late = watch.join().unwrap_or_default();
+        match result {
+            _ if late => Err(format!("no answer within {} s", patience.as_secs())),
+            Ok(result) => result,
+            Err(_) => Err("the server died".to_owned()),
+        }
+    }
+}
+
+fn guarded_start(command: Command) -> Result<Server, String> {
+    catch_unwind(AssertUnwindSafe(|| Server::start(command)))
+        .unwrap_or_else(|_| Err("the server did not start".to_owned()))
+}
+
+fn expect(output: &str, outcome: &str) -> Result<(), String> {
+    if output == outcome {
+        return Ok(());
+    }
+    let output: String = output.chars().take(200).collect();
+    Err(format!("said '{output}' instead of '{outcome}'"))
+}
+
+/// The calls of a job without a program.
+fn bare(client: &mut BareClient, job: Job, outcome: &str) -> Result<f64, String> {
+    let ((), seconds) = match job {
+        Job::Calls(count) => {
+            let (calls, seconds) = timed(|| {
+                (0..count).try_for_each(|number| {
+                    let answer = client.call_raw(&add(number));
+                    match answer.ends_with(&format!(r#""result":{}}}}}}}"#, number + 1)) {
+                        true => Ok(()),
+                        false => Err(format!("add({number}, 1) was answered with {answer}")),
+                    }
+                })
+            });
+            calls?;
+            ((), seconds)
+        }
+        Job::AtOnce { calls, ms } => {
+            let request = |number: u32| match ms {
+                0 => add(number),
+                ms => line(number, "sleep", &format!(r#""ms":{ms}"#)),
+            };
+            // More would fill the pipes of both before anybody reads.
+            let ahead = calls.min(UNREAD);
+            timed(|| {
+                (0..ahead).for_each(|number| client.send_raw(&request(number)));
+                for number in ahead..calls + ahead {
+                    let _ = client.receive_raw();
+                    if number < calls {
+                        client.send_raw(&request(number));
+                    }
+                }
+            })
+        }
+        Job::Rows(count) => {
+            let request = line(0, "rows", &format!(r#""count":{count}"#));
+            let (length, seconds) = timed(|| client.call_raw(&request).len());
+            if length < usize::try_from(count).unwrap_or_default() {
+                return Err(format!("only {length} bytes came for {count} rows"));
+            }
+            ((), seconds)
+        }
+        Job::Hello | Job::Steps(_) => return Err(format!("nobody is asked for '{outcome}'")),
+    };
+    Ok(seconds)
+}
+
+fn add(number: u32) -> String {
+    line(number, "add", &format!(r#""a":{number},"b":1"#))
+}
+
+fn line(id: u32, tool: &str, arguments: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{{{arguments}}}}}}}"#
+    )
+}
+
+/// The rows as the server has them.
+pub fn fetch_rows(client: &mut BareClient, count: u32) -> Result<String, String> {
+    let answer = client.call_raw(&line(0, "rows", &format!(r#""count":{count}"#)));
+    let answer: Value =
+        serde_json::from_str(answer).map_err(|error| format!("no JSON came: {error}"))?;
+    let text = answer["result"]["content"][0]["text"].as_str();
+    text.map(str::to_owned).ok_or_else(|| "no rows came".to_owned())
+}

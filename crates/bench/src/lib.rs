@@ -1,0 +1,218 @@
+//! Measures onecall against what it is made of and against its peers, all in one
+//! run: the field first, then each part by itself beside the numbers that the design
+//! promises. Nothing is asserted.
+
+#![expect(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a developer reads what this says, and keeps what it prints"
+)]
+
+mod field;
+mod growth;
+mod machine;
+mod options;
+mod peers;
+mod publish;
+mod rounds;
+mod section;
+mod server;
+mod subject;
+mod table;
+mod work;
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::cargo::{self, cargo, output};
+use testkit::process;
+
+use field::{Detail, Field};
+use options::{HELP, Options, Profile};
+use peers::{Peer, Python};
+use section::Section;
+use subject::Subject;
+use work::{WORKS, Work};
+
+/// The name of the comparison of everybody with everybody.
+const FIELD: &str = "field";
+
+/// A run that takes longer than this hangs.
+const RUN_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// No part begins after this; a busy machine gets through fewer of them.
+const LAST_START: Duration = Duration::from_secs(900);
+
+/// Builds, measures, and prints the figures as Markdown.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let names: Vec<&str> = [FIELD].into_iter().chain(WORKS.iter().map(|work| work.name)).collect();
+    let options = Options::parse(arguments, &names)?;
+    if options.help {
+        eprint!("{HELP}\nMeasurements: {}\n", names.join(", "));
+        return Ok(());
+    }
+    if options.publish {
+        publish::check_checkout()?;
+    }
+    if !options.no_build {
+        build(options.profile())?;
+        // The clients are part of what is measured, so they too must be what was
+        // built: `cargo xtask` itself runs without optimisation.
+        let mut again = Command::new(output(options.profile().folder()).join("xtask"));
+        again.args(["bench", "--no-build"]).args(arguments);
+        return cargo::run(again);
+    }
+    let subject = prepare(&options)?;
+    let header = header(&subject, options.profile());
+    thread::spawn(end_a_hanging_run);
+    let field = options.wants(FIELD).then(|| measure_field(&subject)).transpose()?;
+    let (sections, failures) = parts(&options, &subject);
+    let growth = options.wants_growth().then(|| growth::measure(&subject));
+    let data = data(&header, field.as_ref(), &sections, growth.as_ref(), &failures);
+    for line in &header {
+        println!("{line}  ");
+    }
+    if let Some(field) = &field {
+        println!("\n### {FIELD}\n\n{}\n{}", field.to_markdown(Detail::Spread), field.legend());
+    }
+    let details = table::render(&sections, &failures);
+    println!("{details}");
+    if let Some(growth) = &growth {
+        println!("### growth\n\n{}", growth.to_markdown());
+    }
+    if let Some(path) = &options.json {
+        fs::write(path, format!("{data:#}\n"))
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    if let (true, Some(field), Some(growth)) = (options.publish, &field, &growth) {
+        let (header, details, data) = (&header, &details, &data);
+        publish::write(&publish::Figures { header, field, growth, details, data })?;
+    }
+    Ok(())
+}
+
+fn measure_field(subject: &Subject) -> Result<Field, String> {
+    let busy_before = machine::is_busy();
+    let mut field = field::measure(subject)?;
+    if busy_before || machine::is_busy() {
+        eprintln!("{:12}{}", "", machine::BUSY);
+        field.notes.push(machine::BUSY.to_owned());
+    }
+    Ok(field)
+}
+
+/// Each part by itself.
+fn parts(options: &Options, subject: &Subject) -> (Vec<Section>, Vec<String>) {
+    let start = Instant::now();
+    let mut sections = Vec::new();
+    let mut failures = Vec::new();
+    for work in WORKS.iter().filter(|work| options.wants(work.name)) {
+        if start.elapsed() > LAST_START {
+            failures.push(format!("{}: the time for the whole run was over", work.name));
+            continue;
+        }
+        match measure(work, subject) {
+            Ok(section) => sections.push(section),
+            Err(error) => failures.push(format!("{}: {error}", work.name)),
+        }
+    }
+    (sections, failures)
+}
+
+fn build(profile: Profile) -> Result<(), String> {
+    eprintln!("building the {} binaries", profile.folder());
+    let mut build = cargo("build");
+    build.arg("--workspace");
+    if profile != Profile::Debug {
+        build.args(["--profile", profile.folder()]);
+    }
+    cargo::run(build)
+}
+
+fn prepare(options: &Options) -> Result<Subject, String> {
+    let built = output(options.profile().folder());
+    let target = built.parent().unwrap_or(&built);
+    let folder = target.join("bench");
+    fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    let executable = |name: &str| match built.join(name) {
+        path if path.is_file() => Ok(path),
+        path => Err(format!("{} is missing: leave out --no-build", path.display())),
+    };
+    let python = Python::find();
+    let sdk = python.as_ref().map_err(Clone::clone).and_then(|_| Peer::sdk());
+    Ok(Subject {
+        onecall: executable("onecall")?,
+        fixture: executable("fixture-server")?,
+        folder,
+        python,
+        sdk,
+        quick: options.quick,
+    })
+}
+
+fn header(subject: &Subject, profile: Profile) -> Vec<String> {
+    let rounds = if subject.quick { " with few rounds (--quick)" } else { "" };
+    vec![
+        machine::describe(),
+        format!("Build: {}{rounds}", profile.folder()),
+        match &subject.python {
+            Ok(python) => format!("CPython: {}", python.version),
+            Err(error) => format!("CPython: none, so nothing is compared with it ({error})"),
+        },
+        match &subject.sdk {
+            Ok(sdk) => {
+                format!("SDK server: `{}`, executes programs in its own process", sdk.version)
+            }
+            Err(error) => format!("SDK server: none, so nothing is compared with it ({error})"),
+        },
+    ]
+}
+
+fn measure(work: &Work, subject: &Subject) -> Result<Section, String> {
+    eprint!("{:<12}", work.name);
+    let start = Instant::now();
+    let busy_before = machine::is_busy();
+    // The clients of the testkit panic when their server dies; one dead server
+    // must not cost the other figures.
+    let measured = catch_unwind(AssertUnwindSafe(|| (work.measure)(subject)))
+        .unwrap_or_else(|_| Err("a server died; see above".to_owned()));
+    let end = measured.as_ref().err().map_or("measured", |error| error);
+    eprintln!("{:6.1} s  {end}", start.elapsed().as_secs_f64());
+    let mut section = measured?;
+    section.name = work.name;
+    if busy_before || machine::is_busy() {
+        eprintln!("{:12}          {}", "", machine::BUSY);
+        section.note(format!("**{}**", machine::BUSY));
+    }
+    Ok(section)
+}
+
+fn data(
+    header: &[String],
+    field: Option<&Field>,
+    sections: &[Section],
+    growth: Option<&growth::Report>,
+    failures: &[String],
+) -> Value {
+    let sections: Vec<Value> = sections.iter().map(Section::to_json).collect();
+    json!({
+        "header": header,
+        "field": field.map(Field::to_json),
+        "measurements": sections,
+        "growth": growth.map(growth::Report::to_json),
+        "failures": failures,
+    })
+}
+
+/// The clients wait for ever; this does not.
+fn end_a_hanging_run() {
+    thread::sleep(RUN_TIMEOUT);
+    eprintln!("\nno end after {RUN_TIMEOUT:?}: giving up");
+    server::kill(process::descendants(std::process::id()).iter().map(|child| child.pid));
+    std::process::exit(1);
+}

@@ -1,0 +1,71 @@
+//! What the interop suite runs: published MCP servers and clients.
+
+use std::path::PathBuf;
+
+use testkit::cargo;
+use testkit::packages::{NODE, node, npm, venv};
+
+use crate::test;
+
+/// What the Inspector needs.
+const NODE_OF_INSPECTOR: node::Version = (22, 19);
+
+/// Variables that tell the tests where something is.
+type Places = Vec<(&'static str, PathBuf)>;
+
+/// What can be installed without the others: what it is for, and how it is made.
+type Installation = (&'static str, fn() -> Result<Places, String>);
+
+const INSTALLATIONS: [Installation; 8] = [
+    ("packages from npm", npm_packages),
+    ("the Inspector", inspector),
+    ("Claude Code", claude_code),
+    ("Python servers and SDK 2", || environment("ONECALL_INTEROP_SERVERS", "servers")),
+    ("Python SDK 1", || environment("ONECALL_INTEROP_SDK_1", "sdk-1")),
+    ("FastMCP", || environment("ONECALL_INTEROP_FASTMCP", "fastmcp")),
+    ("generated TypeScript", typescript),
+    ("generated Python", || environment("ONECALL_INTEROP_TYPING", "typing")),
+];
+
+/// Installs what is not there yet, says what cannot be, and returns where the rest is.
+pub fn install() -> Places {
+    let mut ready = Places::new();
+    for (what, install) in INSTALLATIONS {
+        match install() {
+            Ok(places) => ready.extend(places),
+            Err(why) => eprintln!("skipped: no interop test of {what}: {why}"),
+        }
+    }
+    ready
+}
+
+fn npm_packages() -> Result<Places, String> {
+    let node = node::find(NODE)?;
+    Ok(vec![("ONECALL_INTEROP_NODE", node), ("ONECALL_INTEROP_NPM", npm::install("npm")?)])
+}
+
+fn inspector() -> Result<Places, String> {
+    let node = node::find(NODE_OF_INSPECTOR)?;
+    let inspector = npm::install("inspector")?;
+    Ok(vec![("ONECALL_INTEROP_RECENT_NODE", node), ("ONECALL_INTEROP_INSPECTOR", inspector)])
+}
+
+fn claude_code() -> Result<Places, String> {
+    Ok(vec![("ONECALL_INTEROP_CLAUDE_CODE", npm::install("claude-code")?)])
+}
+
+fn typescript() -> Result<Places, String> {
+    let node = node::find(NODE)?;
+    let typescript = npm::install("typescript")?;
+    Ok(vec![("ONECALL_INTEROP_NODE", node), ("ONECALL_INTEROP_TYPESCRIPT", typescript)])
+}
+
+fn environment(variable: &'static str, name: &str) -> Result<Places, String> {
+    Ok(vec![(variable, venv::install(name)?)])
+}
+
+/// Runs the suite alone; arguments go to the test binary.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    cargo::build_binaries()?;
+    test::run_modules(&["interop::", "first_path::"], arguments, &install())
+}
