@@ -74,6 +74,7 @@ pub struct ParsedProgram<'a> {
 
 impl<'a> ParsedProgram<'a> {
     /// A program with this source.
+    #[must_use]
     pub fn new(source: impl Into<Cow<'a, str>>) -> Self {
         Self { source: source.into(), tree: OnceLock::new() }
     }
