@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::examination::Examination;
 use crate::files::Files;
+use crate::registry::EngineMismatch;
 use crate::scratch::Provision;
 use crate::worker::Worker;
 use crate::workspace::Quota;
@@ -64,6 +65,9 @@ pub enum EngineError {
     /// The configuration demands a sandbox, and this operating system has none.
     #[error(transparent)]
     NoSandbox(#[from] JailError),
+    /// No engine runs what it was to run.
+    #[error(transparent)]
+    Mismatch(#[from] EngineMismatch),
     /// There is no interpreter, or not one that can be used.
     #[error("{reason}")]
     NoInterpreter {

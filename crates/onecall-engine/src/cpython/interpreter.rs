@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 use super::installation::Installation;
 use super::search::{self, DEFAULT};
-use super::{CANNOT_EXECUTE, CANNOT_LOCK_IN};
+use super::{CANNOT_EXECUTE, CANNOT_LOCK_IN, PROBE};
 use crate::cell::{Interpreter, Plan};
 use crate::engines::EngineSettings;
 use crate::pool::EngineError;
@@ -167,7 +167,7 @@ async fn ask(
     plan.interpreter = Some(interpreter.clone());
     let (setting, value) = onecall_jail::ALLOCATOR_SETTING;
     let mut child = Command::new(&settings.executable)
-        .arg("cpython-probe")
+        .arg(PROBE)
         .arg(serde_json::to_string(&plan)?)
         .env_clear()
         .env(setting, value)
