@@ -47,7 +47,7 @@ pub use registry::{
     ENGINES, EngineMismatch, EngineSpec, Offers, check_choice, choice_of, is_offered, no_session,
 };
 pub use worker::ProgramOutput;
-pub use workspace::WorkspaceRoom;
+pub use workspace::{NoRoom, WorkspaceRoom};
 
 /// Whether a file or folder of this name is one that other programs run or take orders from, so that
 /// no program may write it.

@@ -131,6 +131,6 @@ impl RegisteredEngine {
         let program = self.settings.executable.clone();
         let command = ZygoteCommand { program, args: vec![self.spec.zygote.to_owned(), argument] };
         let sandbox = self.settings.sandbox.clone();
-        Engine::new(command, sandbox, self.quota.clone(), files, provision)
+        Engine::new(command, sandbox, self.spec.offers, self.quota.clone(), files, provision)
     }
 }
