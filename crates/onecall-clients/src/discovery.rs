@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use thiserror::Error;
 
 use crate::client::Client;
-use crate::edit;
-use crate::file::TextFile;
+use crate::edit::{self, EditError};
+use crate::file::{FileError, TextFile};
 use crate::place::{Host, Place, Scope};
 use crate::reading;
 use crate::server::{Launch, Server};
@@ -69,9 +70,10 @@ impl Discovery {
                 match read {
                     Ok(Some(document)) => discovery.add(document, &place, host, executable),
                     Ok(None) => {}
-                    Err(problem) => {
-                        if !discovery.problems.contains(problem) {
-                            discovery.problems.push(problem.clone());
+                    Err(error) => {
+                        let problem = error.to_string();
+                        if !discovery.problems.contains(&problem) {
+                            discovery.problems.push(problem);
                         }
                     }
                 }
@@ -89,9 +91,9 @@ impl Discovery {
         executable: Option<&str>,
     ) {
         let before = self.found.len() + self.own.len() + self.problems.len();
-        let read = TextFile::read(path).map_err(|error| error.to_string()).and_then(|file| {
+        let read = TextFile::read(path).map_err(DocumentError::from).and_then(|file| {
             if !file.exists() {
-                return Err(format!("'{}' does not exist", path.display()));
+                return Err(DocumentError::Missing { path: path.to_owned() });
             }
             let format = format_of(path, file.text());
             let spot = Spot::new(format, &[], Shape::Mapping);
@@ -99,7 +101,7 @@ impl Discovery {
         });
         let (format, document) = match read {
             Ok(read) => read,
-            Err(problem) => return self.problems.push(problem),
+            Err(error) => return self.problems.push(error.to_string()),
         };
         for keys in ways_to_servers(&document) {
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
@@ -223,8 +225,19 @@ fn files_of(place: &Place) -> Vec<PathBuf> {
     files
 }
 
-fn read_document(path: &Path, spot: &Spot) -> Result<Option<Value>, String> {
-    let file = TextFile::read(path).map_err(|error| error.to_string())?;
+/// Why a client's file could not be looked through.
+#[derive(Debug, Error)]
+enum DocumentError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("'{}' does not exist", path.display())]
+    Missing { path: PathBuf },
+    #[error("{}:{error}", path.display())]
+    Syntax { path: PathBuf, error: EditError },
+}
+
+fn read_document(path: &Path, spot: &Spot) -> Result<Option<Value>, DocumentError> {
+    let file = TextFile::read(path)?;
     if !file.exists() {
         return Ok(None);
     }
@@ -233,8 +246,9 @@ fn read_document(path: &Path, spot: &Spot) -> Result<Option<Value>, String> {
     parsed(path, file.text(), &Spot { format, ..spot.clone() }).map(Some)
 }
 
-fn parsed(path: &Path, text: &str, spot: &Spot) -> Result<Value, String> {
-    edit::read(text, spot.format).map_err(|error| format!("{}:{error}", path.display()))
+fn parsed(path: &Path, text: &str, spot: &Spot) -> Result<Value, DocumentError> {
+    let path = path.to_owned();
+    edit::read(text, spot.format).map_err(|error| DocumentError::Syntax { path, error })
 }
 
 fn format_of(path: &Path, text: &str) -> Format {

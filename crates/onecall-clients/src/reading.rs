@@ -2,21 +2,43 @@
 //! other, so one reader knows them all, and a client only where they differ.
 
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use crate::client::Client;
 use crate::reference::Dialect;
 use crate::server::{Launch, Remote, Server};
 
-/// The server in an entry, or why there is none that could be taken over.
+/// Why an entry has no server that could be taken over.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum EntryError {
+    /// It is a text, a number or a list.
+    #[error("its entry is not a mapping")]
+    NotAMapping,
+    /// An extension of the client starts the server.
+    #[error("it comes with an extension of {client}")]
+    Extension {
+        /// The client.
+        client: Client,
+    },
+    /// It does not say how to start or reach the server.
+    #[error("it has neither a command nor an address")]
+    NoLaunch,
+    /// It names a way to reach the server that onecall does not have.
+    #[error("its transport '{transport}' is not known")]
+    UnknownTransport {
+        /// As the entry names it.
+        transport: String,
+    },
+}
+
+/// The server in an entry.
 pub(crate) fn server(
     client: Client,
     project: &str,
     name: &str,
     entry: &Value,
-) -> Result<Server, String> {
-    let Value::Object(entry) = entry else {
-        return Err("its entry is not a mapping".to_owned());
-    };
+) -> Result<Server, EntryError> {
+    let Value::Object(entry) = entry else { return Err(EntryError::NotAMapping) };
     let fields = Fields(entry);
     let command = fields.command();
     let own_variables: Vec<String> = command.as_ref().map_or_else(Vec::new, |command| {
@@ -27,9 +49,9 @@ pub(crate) fn server(
         (Some(command), None) => command.launch(),
         (_, Some(remote)) => remote,
         (None, None) if fields.text("source") == Some("extension") => {
-            return Err(format!("it comes with an extension of {client}"));
+            return Err(EntryError::Extension { client });
         }
-        (None, None) => return Err("it has neither a command nor an address".to_owned()),
+        (None, None) => return Err(EntryError::NoLaunch),
     };
     let mut server = Server {
         name: name.to_owned(),
@@ -108,7 +130,7 @@ impl<'e> Fields<'e> {
         }
     }
 
-    fn remote(&self, client: Client) -> Result<Option<Launch>, String> {
+    fn remote(&self, client: Client) -> Result<Option<Launch>, EntryError> {
         let (key, url) = match ["httpUrl", "serverUrl", "url"]
             .into_iter()
             .find_map(|key| Some((key, self.text(key)?)))
@@ -124,7 +146,9 @@ impl<'e> Fields<'e> {
             }
             (_, Some("stdio")) if self.0.contains_key("command") => return Ok(None),
             (_, Some("auto")) => Remote::Auto,
-            (_, Some(other)) => return Err(format!("its transport '{other}' is not known")),
+            (_, Some(other)) => {
+                return Err(EntryError::UnknownTransport { transport: other.to_owned() });
+            }
             ("url", None) if client == Client::Gemini => Remote::Sse,
             (_, None) => Remote::Auto,
         };

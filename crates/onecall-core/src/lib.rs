@@ -17,6 +17,7 @@ mod caller;
 mod category;
 mod decision;
 mod digest;
+mod engine;
 mod error;
 mod host;
 pub mod lines;
@@ -50,6 +51,7 @@ pub use caller::{
 pub use category::Category;
 pub use decision::{Decision, DenyRule};
 pub use digest::{Digest, Hasher};
+pub use engine::{EngineChoice, EngineName, Language};
 pub use error::ToolError;
 pub use host::{
     BoxFuture, CallHandler, ProgramHost, Resolution, Resolving, ToolHost, ToolResolver,
@@ -62,8 +64,8 @@ pub use outcome::{
 };
 pub use pattern::{PatternError, ToolPattern, ToolPolicy};
 pub use program::{
-    Detail, EngineChoice, Language, Limits, Program, SessionHandle, SessionKey, SessionLimits,
-    SessionRequest, TotalLimits, Workspace, WorkspaceAccess,
+    Detail, Limits, Program, SessionHandle, SessionKey, SessionLimits, SessionRequest, TotalLimits,
+    Workspace, WorkspaceAccess,
 };
 pub use question::ProgramQuestion;
 pub use resources::{ListKind, ResourceError, ResourceHost};

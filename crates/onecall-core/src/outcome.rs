@@ -172,19 +172,29 @@ pub struct CallRecord {
 pub struct CallEnd {
     /// Since its start.
     pub duration: Duration,
-    /// What it gave, or why it gave nothing.
-    pub answer: Result<Observation, String>,
+    /// What it gave.
+    pub answer: Observation,
     /// Whether it got as far as the tool.
     pub sent: bool,
 }
 
-/// What a tool gave.
+impl CallEnd {
+    /// Whether the call gave no value.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        matches!(self.answer, Observation::Failed(_))
+    }
+}
+
+/// What a tool call gave.
 #[derive(Clone, Debug)]
 pub enum Observation {
-    /// This.
+    /// A value.
     Value(ToolValue),
-    /// Something that was not kept.
+    /// A value that was not kept.
     NotKept,
+    /// No value, for this reason.
+    Failed(String),
 }
 
 /// Why a program did not run to its end. The display text is what its author reads.

@@ -4,17 +4,17 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use crate::ClientId;
+use crate::{ClientId, EngineChoice, Language};
 
 /// Source code to run once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The source text.
     pub code: String,
-    /// What is to run it, if whoever asks for it wants something else than the
-    /// configuration says.
+    /// The language that it is written in.
+    pub language: Language,
+    /// The engine that runs it, of those that run its language. If absent, the configuration
+    /// chooses.
     pub engine: Option<EngineChoice>,
     /// How long it may take, if that is not what the configuration says.
     pub timeout: Option<Duration>,
@@ -28,24 +28,16 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program with this source and nothing special about it.
+    /// A Python program with this source and nothing special about it.
     pub fn new(code: impl Into<String>) -> Self {
         Self {
             code: code.into(),
+            language: Language::default(),
             engine: None,
             timeout: None,
             session: None,
             detail: Detail::default(),
             argv: Vec::new(),
-        }
-    }
-
-    /// What it is written in.
-    #[must_use]
-    pub fn language(&self) -> Language {
-        match self.engine {
-            Some(EngineChoice::TypeScript) => Language::TypeScript,
-            _ => Language::Python,
         }
     }
 }
@@ -158,63 +150,6 @@ pub enum Detail {
     Brief,
     /// The value of the last expression, and the calls with all arguments and answers, too.
     Whole,
-}
-
-/// Which interpreter runs a program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EngineChoice {
-    /// The embedded one, unless the program imports what only the system's has.
-    #[default]
-    Auto,
-    /// The embedded one.
-    Python,
-    /// The system's, with the packages it has.
-    CPython,
-    /// The embedded one for TypeScript and JavaScript.
-    TypeScript,
-}
-
-impl EngineChoice {
-    /// Every choice for Python, as it is written.
-    pub const NAMES: [(&str, Self); 3] =
-        [("auto", Self::Auto), ("python", Self::Python), ("cpython", Self::CPython)];
-}
-
-/// What a program is written in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Language {
-    /// Python.
-    #[default]
-    Python,
-    /// TypeScript, and so JavaScript.
-    TypeScript,
-}
-
-impl Language {
-    /// Every language, as it is written.
-    pub const NAMES: [(&str, Self); 2] =
-        [("python", Self::Python), ("typescript", Self::TypeScript)];
-
-    /// The language of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, language)| *language)
-    }
-
-    /// What runs a program in this language, where `engine` was asked for: there is a
-    /// choice only for Python.
-    pub fn engine(self, engine: Option<EngineChoice>) -> Result<Option<EngineChoice>, String> {
-        match (self, engine) {
-            (Self::Python, engine) => Ok(engine),
-            (Self::TypeScript, None | Some(EngineChoice::Auto | EngineChoice::TypeScript)) => {
-                Ok(Some(EngineChoice::TypeScript))
-            }
-            (Self::TypeScript, Some(EngineChoice::Python | EngineChoice::CPython)) => {
-                Err("an engine can be chosen for Python only; leave it out".to_owned())
-            }
-        }
-    }
 }
 
 /// The one directory that programs may use.

@@ -1,38 +1,31 @@
-//! The engines of a gateway, and the choice between them.
+//! The engines of a gateway, and the programs that run on them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use onecall_core::{
-    EngineChoice, Failure, Limits, Program, ProgramHost, TotalLimits, Workspace, WorkspaceAccess,
+    EngineChoice, EngineName, Failure, Language, Limits, Program, ProgramHost, TotalLimits,
+    Workspace, WorkspaceAccess,
 };
 use onecall_jail::Requirement;
-use tokio::sync::OnceCell;
 
-use crate::absent::{self, Alternative};
 use crate::admission::{Admission, IdleHandle, KeptWorker, Load};
-use crate::cell::Plan;
-use crate::cpython;
-use crate::examination::Examination;
-use crate::files::Files;
-use crate::pool::{Engine, EngineError};
-use crate::protocol::Condition;
-use crate::scratch::{self, Provision, Scratch};
-use crate::worker::{Ended, ProgramOutput, Run, Worker};
+use crate::candidates::Candidates;
+use crate::pool::EngineError;
+use crate::registered::RegisteredEngine;
+use crate::registry::{ENGINES, EngineMismatch, Offers, check_choice};
+use crate::worker::{ProgramOutput, Run};
 use crate::workspace::{Quota, WorkspaceRoom};
-use crate::zygote::ZygoteCommand;
 
 /// What engines are made of.
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
     /// What the zygotes are started from: this program itself, if it begins with
-    /// [`run_if_zygote`](crate::run_if_zygote), or an installed `onecall`. Run with
-    /// `python-zygote`, `cpython-zygote`, `typescript-zygote` or `cpython-probe` and one more
-    /// argument, it must run that process's body on the argument.
+    /// [`run_if_zygote`](crate::run_if_zygote), or an installed `onecall`.
     pub executable: PathBuf,
     /// What has to hold of the sandbox before a program runs.
     pub sandbox: Requirement,
-    /// What runs a program that does not ask for anything else.
+    /// The engine of a program that asks for none, if the engine runs its language.
     pub choice: EngineChoice,
     /// The system's Python, if not `python3` on `PATH`.
     pub python: Option<PathBuf>,
@@ -57,11 +50,6 @@ impl EngineSettings {
         let totals = TotalLimits::default();
         Self { executable, sandbox, choice, python, workspace, tools, withheld, totals }
     }
-
-    /// How the cells of Python programs are to be built.
-    fn plan(&self) -> Plan {
-        Plan::new(&self.sandbox, self.workspace.as_ref(), self.tools.as_deref())
-    }
 }
 
 /// A worker that keeps the variables of its programs. It is killed when this is dropped.
@@ -72,7 +60,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// What ran its last program; `Auto` if that was not decided.
+    /// The engine of its last program; `Auto` if that was not decided.
     #[must_use]
     pub fn engine(&self) -> EngineChoice {
         self.engine
@@ -101,37 +89,33 @@ impl Session {
     }
 }
 
-/// The system's Python.
-#[derive(Debug)]
-struct CPython {
-    plan: Plan,
-    engine: Arc<Engine>,
-}
-
-/// Every engine, each started when first needed.
+/// Every engine of the registry, each started when first needed.
 #[derive(Debug)]
 pub struct Engines {
-    settings: EngineSettings,
+    settings: Arc<EngineSettings>,
     admission: Arc<Admission>,
-    python: Arc<Engine>,
-    cpython: OnceCell<CPython>,
-    typescript: Arc<Engine>,
+    /// How much programs may leave in the workspace, if they can write there.
+    quota: Option<Quota>,
+    /// In the order of the registry.
+    engines: Vec<RegisteredEngine>,
 }
 
 impl Engines {
     /// Engines that nothing has been asked of yet.
     #[must_use]
     pub fn new(settings: EngineSettings) -> Self {
-        let plan = settings.plan();
-        let opened = plan.provision(Provision::Opened);
-        let python = Arc::new(engine("python-zygote", &plan, plan.files(), opened, &settings));
-        // There is no workspace for these programs, so none of its quota concerns them.
-        let apart = EngineSettings { workspace: None, ..settings.clone() };
-        let alone = Plan::new(&settings.sandbox, None, None);
-        let never = Provision::Never;
-        let typescript = Arc::new(engine("typescript-zygote", &alone, None, never, &apart));
+        let settings = Arc::new(settings);
+        let quota = settings.workspace.as_ref().and_then(Quota::of);
+        let engine = |spec| RegisteredEngine::new(spec, &settings, quota.as_ref());
+        let engines = ENGINES.iter().map(engine).collect();
         let admission = Admission::new(settings.totals);
-        Self { settings, admission, python, cpython: OnceCell::new(), typescript }
+        Self { settings, admission, quota, engines }
+    }
+
+    /// Every engine, in the order of the registry.
+    #[must_use]
+    pub fn all(&self) -> &[RegisteredEngine] {
+        &self.engines
     }
 
     /// Sets what all programs together may use, for those that begin from now on.
@@ -154,36 +138,24 @@ impl Engines {
     /// The room in the folder that programs may write to, if they have one. It is kept for
     /// the caller until it is dropped.
     pub async fn workspace_room(&self) -> Option<WorkspaceRoom> {
-        Some(self.python.quota.as_ref()?.room().await)
+        Some(self.quota.as_ref()?.room().await)
     }
 
     /// How many workers each engine has had so far.
     #[must_use]
-    pub fn workers_started(&self) -> [(EngineChoice, u64); 3] {
-        let cpython = self.cpython.get().map_or(0, |cpython| cpython.engine.forked());
-        [
-            (EngineChoice::Python, self.python.forked()),
-            (EngineChoice::CPython, cpython),
-            (EngineChoice::TypeScript, self.typescript.forked()),
-        ]
+    pub fn workers_started(&self) -> Vec<(EngineName, u64)> {
+        self.engines.iter().map(|it| (it.spec.name, it.workers_started())).collect()
+    }
+
+    /// What the engine offers on which a program begins.
+    pub fn offers(&self, program: &Program) -> Result<Offers, EngineMismatch> {
+        let candidates = self.candidates(program.language, program.engine)?;
+        Ok(candidates.first.spec.offers)
     }
 
     /// Starts the engine that programs run on first, and has it test its walls.
     pub async fn warm_up(&self) -> Result<(), EngineError> {
-        match self.settings.choice {
-            EngineChoice::Auto | EngineChoice::Python => self.python.warm_up().await,
-            EngineChoice::CPython => self.cpython().await?.engine.warm_up().await,
-            EngineChoice::TypeScript => self.typescript.warm_up().await,
-        }
-    }
-
-    /// What a worker of an engine finds when it tests its walls.
-    pub async fn examine(&self, choice: EngineChoice) -> Result<Examination, EngineError> {
-        match choice {
-            EngineChoice::Auto | EngineChoice::Python => self.python.examine().await,
-            EngineChoice::CPython => self.cpython().await?.engine.examine().await,
-            EngineChoice::TypeScript => self.typescript.examine().await,
-        }
+        self.candidates(Language::default(), None)?.first.warm_up().await
     }
 
     /// Runs one program to its end, and tells the value of its last expression as JSON
@@ -208,16 +180,17 @@ impl Engines {
         host: &dyn ProgramHost,
         output: &mut dyn ProgramOutput,
     ) -> Result<Option<String>, Failure> {
-        let wanted = program.engine.unwrap_or(self.settings.choice);
+        let mut candidates = self.candidates(program.language, program.engine)?;
         let mut kept = session.take()?;
-        let choice = match (&kept, session.engine) {
-            (Some(_), engine) if wanted == engine || wanted == EngineChoice::Auto => engine,
-            (Some(_), engine) => {
-                session.worker = kept.map(|kept| self.admission.keep(kept));
-                return Err(other_engine(engine));
+        if kept.is_some() {
+            match candidates.named(session.engine) {
+                Some(engine) => candidates = Candidates::only(engine),
+                None => {
+                    session.worker = kept.map(|kept| self.admission.keep(kept));
+                    return Err(other_engine(session.engine));
+                }
             }
-            (None, _) => wanted,
-        };
+        }
         let needed = kept.is_none().then_some(limits.memory_bytes);
         let waits = |before| output.waits(before);
         let mut place = match self.admission.enter(needed, limits.timeout, waits).await {
@@ -230,8 +203,8 @@ impl Engines {
         output.has_room().await;
         let (mut worker, memory) = kept.take().map(|it| (it.worker, it.memory)).unzip();
         let run = Run { program, limits, host, place: &place };
-        let (engine, result) = self.run_on(choice, &mut worker, run, output).await;
-        session.engine = engine;
+        let (engine, result) = candidates.run(&mut worker, run, output).await;
+        session.engine = EngineChoice::Only(engine);
         let memory = memory.or_else(|| place.memory.take());
         session.worker = worker
             .zip(memory)
@@ -256,119 +229,26 @@ impl Engines {
         tokio::time::timeout(limits.timeout, work).await.unwrap_or_else(timed_out)
     }
 
-    /// Runs a program that may begin, and says on which engine.
-    async fn run_on(
+    /// The engines for a program in `language` that asks for `engine`.
+    fn candidates(
         &self,
-        choice: EngineChoice,
-        kept: &mut Option<Worker>,
-        run: Run<'_>,
-        output: &mut dyn ProgramOutput,
-    ) -> (EngineChoice, Result<Option<String>, Failure>) {
-        let engine = match choice {
-            EngineChoice::Auto => return self.run_where_it_can(kept, run, output).await,
-            EngineChoice::Python => Ok(Arc::clone(&self.python)),
-            EngineChoice::TypeScript => Ok(Arc::clone(&self.typescript)),
-            EngineChoice::CPython => match self.cpython().await {
-                Ok(cpython) => Ok(self.cpython_for(cpython, kept.as_ref(), run)),
-                Err(error) => Err(error),
-            },
-        };
-        let mut result = match engine {
-            Ok(engine) => engine.run_in(kept, run, Condition::None, output).await,
-            Err(error) => Err(error.failure()),
-        };
-        if choice == EngineChoice::Python {
-            result = result.map_err(|failure| absent::explain(failure, Alternative::Unknown));
+        language: Language,
+        engine: Option<EngineChoice>,
+    ) -> Result<Candidates<'_>, EngineMismatch> {
+        check_choice(language, engine)?;
+        let choice = engine.unwrap_or(self.settings.choice);
+        let engines = || self.engines.iter().filter(|it| it.spec.runs(language));
+        if let Some(chosen) = engines().find(|it| EngineChoice::Only(it.spec.name) == choice) {
+            return Ok(Candidates::only(chosen));
         }
-        (choice, result.map(Ended::value))
+        let mut engines = engines();
+        let first = engines.next().ok_or(EngineMismatch::NoEngine { language })?;
+        Ok(Candidates { first, other: engines.next() })
     }
-
-    /// The embedded interpreter runs a program unless it lacks a module that the
-    /// system's has. Each looks at the imports before it runs anything.
-    async fn run_where_it_can(
-        &self,
-        kept: &mut Option<Worker>,
-        run: Run<'_>,
-        output: &mut dyn ProgramOutput,
-    ) -> (EngineChoice, Result<Option<String>, Failure>) {
-        let all = Condition::AllModules;
-        let modules = match self.python.run_in(kept, run, all, output).await {
-            Ok(Ended::Lacks(modules)) => modules,
-            ended => {
-                let ended = ended.map_err(|it| absent::explain(it, Alternative::Unknown));
-                return (EngineChoice::Python, ended.map(Ended::value));
-            }
-        };
-        let unavailable = match self.cpython().await {
-            Ok(cpython) => {
-                let any = Condition::OneOf(&modules);
-                let engine = self.cpython_for(cpython, kept.as_ref(), run);
-                match engine.run_in(kept, run, any, output).await {
-                    Ok(Ended::Lacks(_)) => None,
-                    Err(Failure::EngineUnavailable { reason }) => Some(reason),
-                    ended => return (EngineChoice::CPython, ended.map(Ended::value)),
-                }
-            }
-            Err(error) => Some(error.to_string()),
-        };
-        if let Some(reason) = &unavailable {
-            tracing::warn!("the system's Python is not used: {reason}");
-        }
-        let alternative = match &unavailable {
-            Some(reason) => Alternative::Unavailable(reason),
-            None => Alternative::Lacks(&modules),
-        };
-        let ended = self.python.run_in(kept, run, Condition::None, output).await;
-        let ended = ended.map_err(|failure| absent::explain(failure, alternative));
-        (EngineChoice::Python, ended.map(Ended::value))
-    }
-
-    /// The engine for a program of the system's Python: one of its own, if it needs a scratch
-    /// folder and no worker was kept for it.
-    fn cpython_for(&self, cpython: &CPython, kept: Option<&Worker>, run: Run<'_>) -> Arc<Engine> {
-        let CPython { plan, engine: shared } = cpython;
-        let has_other = shared.provision != Provision::Elsewhere || kept.is_some();
-        if has_other || !scratch::is_named(&run.program.code) {
-            return Arc::clone(shared);
-        }
-        let mut plan = plan.clone();
-        plan.scratch_bytes = Some(Scratch::of(run.limits.memory_bytes).bytes);
-        let provision = plan.provision(Provision::Elsewhere);
-        let own = engine("cpython-zygote", &plan, None, provision, &self.settings);
-        Arc::new(own.for_one_program(shared))
-    }
-
-    async fn cpython(&self) -> Result<&CPython, EngineError> {
-        let start = || async {
-            let interpreter = cpython::find(&self.settings).await?;
-            let mut plan = self.settings.plan();
-            plan.interpreter = Some(interpreter);
-            let provision = plan.provision(Provision::Elsewhere);
-            let engine = engine("cpython-zygote", &plan, None, provision, &self.settings);
-            Ok(CPython { plan, engine: Arc::new(engine) })
-        };
-        self.cpython.get_or_try_init(start).await
-    }
-}
-
-fn engine(
-    body: &str,
-    plan: &Plan,
-    files: Option<Files>,
-    provision: Provision,
-    settings: &EngineSettings,
-) -> Engine {
-    // A path that is not Unicode fails in the zygote, which says so.
-    let plan = serde_json::to_string(plan).unwrap_or_default();
-    let program = settings.executable.clone();
-    let command = ZygoteCommand { program, args: vec![body.to_owned(), plan] };
-    let quota = settings.workspace.as_ref().and_then(Quota::of);
-    Engine::new(command, settings.sandbox.clone(), quota, files, provision)
 }
 
 fn other_engine(engine: EngineChoice) -> Failure {
-    let name = EngineChoice::NAMES.iter().find(|(_, choice)| *choice == engine);
-    let name = name.map_or("another engine", |(name, _)| name);
+    let name = engine.name();
     let message = format!("this session runs on {name}; reset it to use another engine");
     Failure::refused("ValueError", message)
 }

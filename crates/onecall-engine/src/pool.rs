@@ -12,8 +12,9 @@ use thiserror::Error;
 
 use crate::examination::Examination;
 use crate::files::Files;
+use crate::registry::{EngineMismatch, Offers};
 use crate::scratch::Provision;
-use crate::worker::Worker;
+use crate::worker::{StartError, Worker};
 use crate::workspace::Quota;
 use crate::zygote::{Zygote, ZygoteCommand};
 
@@ -64,12 +65,21 @@ pub enum EngineError {
     /// The configuration demands a sandbox, and this operating system has none.
     #[error(transparent)]
     NoSandbox(#[from] JailError),
+    /// No engine runs what it was to run.
+    #[error(transparent)]
+    Mismatch(#[from] EngineMismatch),
     /// There is no interpreter, or not one that can be used.
     #[error("{reason}")]
     NoInterpreter {
         /// What was looked for and what was found.
         reason: String,
     },
+}
+
+impl From<StartError> for EngineError {
+    fn from(error: StartError) -> Self {
+        Self::Died { reason: error.to_string() }
+    }
 }
 
 impl EngineError {
@@ -85,6 +95,8 @@ impl EngineError {
 pub(crate) struct Engine {
     command: ZygoteCommand,
     sandbox: Requirement,
+    /// What it offers to programs.
+    pub(crate) offers: Offers,
     pub(crate) quota: Option<Quota>,
     /// What the gateway opens for its programs; others open files themselves, if they may.
     pub(crate) files: Option<Arc<Files>>,
@@ -115,6 +127,7 @@ impl Engine {
     pub(crate) fn new(
         command: ZygoteCommand,
         sandbox: Requirement,
+        offers: Offers,
         quota: Option<Quota>,
         files: Option<Files>,
         provision: Provision,
@@ -122,6 +135,7 @@ impl Engine {
         Self {
             command,
             sandbox,
+            offers,
             quota,
             files: files.map(Arc::new),
             provision,
@@ -157,7 +171,7 @@ impl Engine {
         let mut worker = self.fork(&zygote)?;
         ready(&mut worker).await?;
         let examined = tokio::time::timeout(READY_TIMEOUT, worker.examine()).await;
-        examined.map_err(|_| EngineError::NotReady)?.map_err(|reason| EngineError::Died { reason })
+        Ok(examined.map_err(|_| EngineError::NotReady)??)
     }
 
     /// A worker that waits for its program.
@@ -270,7 +284,7 @@ async fn replenish_after(time: Duration, engine: Weak<Engine>) {
 
 async fn ready(worker: &mut Worker) -> Result<(), EngineError> {
     match tokio::time::timeout(READY_TIMEOUT, worker.ready()).await {
-        Ok(ready) => ready.map_err(|reason| EngineError::Died { reason }),
+        Ok(ready) => Ok(ready?),
         Err(_) => Err(EngineError::NotReady),
     }
 }

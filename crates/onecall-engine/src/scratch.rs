@@ -5,11 +5,13 @@
 //! workspace; the zygote makes it when the program first asks for a file there. The system's Python
 //! opens files itself: such a program gets a zygote of its own, with the folder in its root.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use onecall_core::Failure;
 pub(crate) use onecall_jail::Scratch;
+use thiserror::Error;
 
 use crate::files::Folder;
 use crate::pool::Engine;
@@ -41,8 +43,31 @@ pub(crate) enum Provision {
     Elsewhere,
 }
 
-const BEGAN_WITHOUT: &str = "the session began with a program whose text names neither `tempfile` \
-     nor `/tmp`; reset it and begin with one that does";
+/// Why a program that names the folder has none.
+#[derive(Debug, Error)]
+pub(crate) enum ScratchError {
+    /// The worker of a session was forked without one.
+    #[error(
+        "the session began with a program whose text names neither `tempfile` nor `/tmp`; reset it \
+         and begin with one that does"
+    )]
+    BeganWithout,
+    /// The wall that it needs is missing.
+    #[error("{reason}")]
+    MissingWall {
+        /// Why the wall is missing.
+        reason: String,
+    },
+    /// The zygote could not be asked for it.
+    #[error(transparent)]
+    System(#[from] io::Error),
+    /// The zygote could not make it.
+    #[error("the system does not let onecall make it: {reason}")]
+    NotMade {
+        /// What the system said.
+        reason: String,
+    },
+}
 
 impl Engine {
     /// Decides what a program has at `/tmp` that runs in `worker`. A session keeps its folder.
@@ -54,12 +79,12 @@ impl Engine {
         let scratch = match self.provision {
             Provision::Never => return Granted::Nothing,
             _ if !is_named(&run.program.code) => return Granted::Nothing,
-            Provision::Elsewhere => return Granted::Refused(BEGAN_WITHOUT.to_owned()),
+            Provision::Elsewhere => return Granted::Refused(ScratchError::BeganWithout),
             Provision::Opened => Scratch::of(run.limits.memory_bytes),
             Provision::Mounted(scratch) => scratch,
         };
         match worker.missing_wall(WALL) {
-            Some(reason) => Granted::Refused(reason),
+            Some(reason) => Granted::Refused(ScratchError::MissingWall { reason }),
             None => {
                 slot.grant(scratch);
                 Granted::Folder(scratch)
@@ -69,14 +94,14 @@ impl Engine {
 }
 
 /// What a program has at `/tmp`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Granted {
     /// A folder of its own.
     Folder(Scratch),
     /// Nothing, as most programs.
     Nothing,
     /// Nothing, though its text names the folder, for this reason.
-    Refused(String),
+    Refused(ScratchError),
 }
 
 impl Granted {
@@ -89,7 +114,7 @@ impl Granted {
     }
 
     /// Why a program that names the folder has none.
-    pub(crate) fn refused(&self) -> Option<&str> {
+    pub(crate) fn refused(&self) -> Option<&ScratchError> {
         match self {
             Self::Refused(reason) => Some(reason),
             Self::Folder(_) | Self::Nothing => None,
@@ -98,7 +123,7 @@ impl Granted {
 }
 
 /// A line for the author of a program that failed for want of the folder.
-pub(crate) fn explain(failure: &Failure, reason: &str) -> Option<String> {
+pub(crate) fn explain(failure: &Failure, reason: &ScratchError) -> Option<String> {
     let Failure::Raised { error, .. } = failure else { return None };
     let place = Scratch::PLACE;
     CONSEQUENCES
@@ -113,7 +138,7 @@ pub(crate) struct Slot {
     zygote: Arc<Zygote>,
     /// How much memory the folder may take; none yet if zero.
     granted: AtomicU64,
-    folder: OnceLock<Result<Folder, String>>,
+    folder: OnceLock<Result<Folder, ScratchError>>,
 }
 
 impl Slot {
@@ -136,7 +161,10 @@ impl Slot {
 
     /// The folder, which is made when it is first asked for and then prepared by `arrange`; or
     /// why it could not be made. None if no program may use it. Blocks.
-    pub(crate) fn folder(&self, arrange: impl FnOnce(&Folder)) -> Option<Result<&Folder, &str>> {
+    pub(crate) fn folder(
+        &self,
+        arrange: impl FnOnce(&Folder),
+    ) -> Option<Result<&Folder, &ScratchError>> {
         let scratch = self.granted()?;
         let made = self.folder.get_or_init(|| {
             let descriptor = self.zygote.make_scratch(scratch)?;
@@ -144,12 +172,12 @@ impl Slot {
             arrange(&folder);
             Ok(folder)
         });
-        Some(made.as_ref().map_err(String::as_str))
+        Some(made.as_ref())
     }
 
     /// Why the folder could not be made, if that was tried.
-    pub(crate) fn failure(&self) -> Option<&str> {
-        self.folder.get()?.as_ref().err().map(String::as_str)
+    pub(crate) fn failure(&self) -> Option<&ScratchError> {
+        self.folder.get()?.as_ref().err()
     }
 }
 

@@ -14,6 +14,7 @@ use onecall_core::{
 };
 use onecall_jail::{ProgramLimits, Property};
 use serde_json::json;
+use thiserror::Error;
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -27,6 +28,7 @@ use crate::files::frames::Malformed;
 use crate::files::witness::Witness;
 use crate::pool::Engine;
 use crate::protocol::{Answer, Condition, FromWorker, ProtocolError, Summary, ToWorker, Wishes};
+use crate::registry::Offers;
 use crate::scratch::{self, Scratch, Slot};
 use crate::workspace::Quota;
 use crate::zygote::{WorkerExit, Zygote, signal_name};
@@ -195,7 +197,7 @@ impl Engine {
             code,
         };
         let result = tokio::select! {
-            result = worker.run(&start, run, output) => result,
+            result = worker.run(&start, run, self.offers, output) => result,
             full = exceeded(self.quota.as_ref()) => Err(full),
         };
         if let Err(failure) = &result
@@ -205,6 +207,35 @@ impl Engine {
             output.remark(line);
         }
         result
+    }
+}
+
+/// Why a worker cannot take a program, or cannot test its walls.
+#[derive(Debug, Error)]
+pub(crate) enum StartError {
+    /// Its process has ended.
+    #[error("{reason}")]
+    Died {
+        /// How it ended.
+        reason: String,
+    },
+    /// Its own code failed.
+    #[error("{traceback}")]
+    Raised {
+        /// Where and why.
+        traceback: String,
+    },
+    /// What it said cannot be read.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    /// Its report on the walls cannot be read.
+    #[error(transparent)]
+    Report(#[from] serde_json::Error),
+}
+
+impl StartError {
+    fn raised(traceback: &str) -> Self {
+        Self::Raised { traceback: traceback.to_owned() }
     }
 }
 
@@ -257,7 +288,7 @@ impl Worker {
 
     /// Waits until the worker has locked itself in, and has it warm up no more if it is not there
     /// yet.
-    pub(crate) async fn ready(&mut self) -> Result<(), String> {
+    pub(crate) async fn ready(&mut self) -> Result<(), StartError> {
         let at_once = tokio::select! {
             biased;
             ready = self.said_ready() => Some(ready),
@@ -266,31 +297,31 @@ impl Worker {
         match at_once {
             Some(ready) => ready?,
             None => {
-                self.connection.send(&ToWorker::Hurry).map_err(|error| error.to_string())?;
+                self.connection.send(&ToWorker::Hurry)?;
                 self.said_ready().await?;
             }
         }
         // It may have waited for its program, and have been killed meanwhile.
-        if self.connection.is_closed() { Err(self.death(None).await) } else { Ok(()) }
+        if self.connection.is_closed() { Err(self.died().await) } else { Ok(()) }
     }
 
-    async fn said_ready(&mut self) -> Result<(), String> {
+    async fn said_ready(&mut self) -> Result<(), StartError> {
         self.frame(|frame| match frame {
             FromWorker::Ready => Some(Ok(())),
-            FromWorker::Raised { traceback, .. } => Some(Err(traceback.to_owned())),
+            FromWorker::Raised { traceback, .. } => Some(Err(StartError::raised(traceback))),
             _ => None,
         })
         .await?
     }
 
     /// Has the worker test its walls, which it does not survive where they hold.
-    pub(crate) async fn examine(&mut self) -> Result<Examination, String> {
-        self.connection.send(&ToWorker::Examine).map_err(|error| error.to_string())?;
+    pub(crate) async fn examine(&mut self) -> Result<Examination, StartError> {
+        self.connection.send(&ToWorker::Examine)?;
         let report = self.frame(|frame| match frame {
             FromWorker::Examined { report } => {
-                Some(serde_json::from_str(report).map_err(|error| error.to_string()))
+                Some(serde_json::from_str(report).map_err(StartError::from))
             }
-            FromWorker::Raised { traceback, .. } => Some(Err(traceback.to_owned())),
+            FromWorker::Raised { traceback, .. } => Some(Err(StartError::raised(traceback))),
             _ => None,
         });
         let mut examination: Examination = report.await??;
@@ -309,14 +340,14 @@ impl Worker {
     async fn frame<T>(
         &mut self,
         mut take: impl FnMut(FromWorker<'_>) -> Option<T>,
-    ) -> Result<T, String> {
+    ) -> Result<T, StartError> {
         loop {
             match self.connection.take_frame(&mut take) {
                 Ok(Some(Some(taken))) => return Ok(taken),
                 Ok(Some(None)) => {}
                 Ok(None) if self.connection.exchange().await => {}
-                Ok(None) => return Err(self.death(None).await),
-                Err(error) => return Err(error.to_string()),
+                Ok(None) => return Err(self.died().await),
+                Err(error) => return Err(error.into()),
             }
         }
     }
@@ -331,6 +362,7 @@ impl Worker {
         &mut self,
         start: &ToWorker<'_>,
         run: Run<'_>,
+        offers: Offers,
         output: &mut dyn ProgramOutput,
     ) -> Result<Ended, Failure> {
         let Run { limits, host, place, .. } = run;
@@ -374,7 +406,7 @@ impl Worker {
                                 }
                             }));
                         }
-                        FromWorker::Show { block } => output.show(block),
+                        FromWorker::Show { block } if offers.display => output.show(block),
                         FromWorker::Finished { value } => {
                             let value = (!value.is_empty()).then(|| value.to_owned());
                             return Break(Ok(Ended::Finished { value }));
@@ -385,7 +417,9 @@ impl Worker {
                         FromWorker::Raised { summary, traceback } => {
                             return Break(Err(raised(summary, traceback)));
                         }
-                        FromWorker::Ready | FromWorker::Examined { .. } => {
+                        FromWorker::Show { .. }
+                        | FromWorker::Ready
+                        | FromWorker::Examined { .. } => {
                             return Break(Err(broke_protocol("a frame out of turn")));
                         }
                     }
@@ -473,6 +507,10 @@ impl Worker {
             }
         };
         self.connection.send(&ToWorker::Name { meaning: &meaning.to_string() })
+    }
+
+    async fn died(&mut self) -> StartError {
+        StartError::Died { reason: self.death(None).await }
     }
 
     /// Says how the process died, which had a program with these limits or none yet.

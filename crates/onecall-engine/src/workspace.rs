@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use onecall_core::{Failure, Workspace, WorkspaceAccess};
 use rustix::fs::statvfs;
+use thiserror::Error;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 /// How often the disk is asked how much is left, which costs next to nothing.
@@ -48,20 +49,24 @@ pub struct WorkspaceRoom {
 
 impl WorkspaceRoom {
     /// Refuses a new file of `bytes` bytes for which there is no room.
-    ///
-    /// # Errors
-    /// What to tell who wants to write it.
-    pub fn check(&self, bytes: u64) -> Result<(), String> {
+    pub fn check(&self, bytes: u64) -> Result<(), NoRoom> {
+        let Self { left, max_bytes, .. } = *self;
         let needed = bytes.max(SMALLEST);
-        if needed <= self.left {
-            return Ok(());
-        }
-        Err(format!(
-            "the workspace has {} bytes left of its quota of {} (max_bytes), and a new file of \
-             {bytes} bytes takes {needed}; remove files or raise the quota",
-            self.left, self.max_bytes
-        ))
+        if needed <= left { Ok(()) } else { Err(NoRoom { left, max_bytes, bytes, needed }) }
     }
+}
+
+/// The workspace has no room for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the workspace has {left} bytes left of its quota of {max_bytes} (max_bytes), and a new file of \
+     {bytes} bytes takes {needed}; remove files or raise the quota"
+)]
+pub struct NoRoom {
+    left: u64,
+    max_bytes: u64,
+    bytes: u64,
+    needed: u64,
 }
 
 impl Quota {

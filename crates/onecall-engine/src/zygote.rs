@@ -25,7 +25,7 @@ use tokio::sync::{OnceCell, mpsc, oneshot, watch};
 use crate::examination::Examination;
 use crate::files::Files;
 use crate::files::channel::{Channel, receive_once};
-use crate::scratch::{Scratch, Slot};
+use crate::scratch::{Scratch, ScratchError, Slot};
 use crate::system;
 use crate::worker::Worker;
 
@@ -179,12 +179,12 @@ impl Zygote {
 
     /// Has the zygote make a scratch folder and takes it over. Blocks until the zygote answers or
     /// is gone.
-    pub(crate) fn make_scratch(&self, scratch: Scratch) -> Result<OwnedFd, String> {
-        let (ours, theirs) = system::packet_sockets().map_err(|error| error.to_string())?;
+    pub(crate) fn make_scratch(&self, scratch: Scratch) -> Result<OwnedFd, ScratchError> {
+        let (ours, theirs) = system::packet_sockets()?;
         _ = self.requests.send(Request::Scratch { bytes: scratch.bytes, socket: theirs });
         receive_once(&ours).map_err(|failed| match failed.reason {
-            reason if reason.is_empty() => io::Error::from_raw_os_error(failed.errno).to_string(),
-            reason => format!("the system does not let onecall make it: {reason}"),
+            reason if reason.is_empty() => io::Error::from_raw_os_error(failed.errno).into(),
+            reason => ScratchError::NotMade { reason },
         })
     }
 

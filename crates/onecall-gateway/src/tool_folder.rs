@@ -13,7 +13,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use onecall_catalog::{Observed, ToolFile, tool_place};
-use onecall_core::{EngineChoice, Program, ToolSpec};
+use onecall_core::{Program, ToolSpec};
 use onecall_runtime::Directory;
 use tokio::sync::{Mutex, watch};
 
@@ -140,7 +140,8 @@ impl Gateway {
     /// Fills the folder for a program that may look into it.
     pub(crate) async fn show_tools_to(&self, program: &Program) {
         let Some(folder) = &self.tool_folder else { return };
-        if program.engine == Some(EngineChoice::TypeScript) || !looks_around(&program.code) {
+        let sees_files = self.shared.engines.offers(program).is_ok_and(|offers| offers.files);
+        if !sees_files || !looks_around(&program.code) {
             return;
         }
         folder

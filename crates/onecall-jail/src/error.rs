@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::Property;
 
@@ -54,7 +55,7 @@ pub enum JailError {
     Root,
     /// The list of system calls could not be compiled.
     #[error("the sandbox cannot build its wall `system calls`: {0}")]
-    Filters(String),
+    Filters(#[source] Arc<io::Error>),
     /// The limits of a program hold in every mode.
     #[error("cannot read this process's size from /proc/self/statm: {0}")]
     Size(#[source] io::Error),

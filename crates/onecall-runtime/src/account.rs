@@ -145,7 +145,7 @@ impl<'a> Account<'a> {
             return;
         }
         let took = self.begun.elapsed();
-        let engine = self.engine().map_or("none", label::engine);
+        let engine = self.engine().map_or("none", EngineChoice::name);
         let calls = self.calls.load(Ordering::Relaxed);
         self.metrics.run_ended(engine, outcome, took);
         self.span.record("onecall.engine", engine);

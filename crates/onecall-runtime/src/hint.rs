@@ -2,6 +2,7 @@
 //! cannot do. The words are ours; of servers only callable names appear in them.
 
 use onecall_core::{Denied, Language, ToolSpec};
+use onecall_engine::Offers;
 
 use crate::directory::Directory;
 
@@ -43,13 +44,25 @@ const COMMANDS: Signs = Signs {
     parameters: &["command", "cmd", "commands", "script"],
 };
 
+const ONLY_A_WORKSPACE: &str = "Programs see no files but those of a workspace, which `workspace` \
+     in the configuration gives them";
+
 /// Says what programs cannot do, and which of the tools that this one may call can.
-pub(crate) fn hint(denied: Denied, language: Language, directory: &dyn Directory) -> String {
+pub(crate) fn hint(
+    denied: Denied,
+    language: Language,
+    offers: Offers,
+    directory: &dyn Directory,
+) -> String {
+    let no_files = format!("Programs in {} see no files", language.title());
     let (sentence, tools) = match denied {
         Denied::Network => {
             ("Programs have no network", Some(("Tools that fetch web pages", WEB_PAGES)))
         }
-        Denied::Files => (files(language), Some(("Tools that read files", FILES))),
+        Denied::Files => {
+            let sentence = if offers.files { ONLY_A_WORKSPACE } else { &no_files };
+            (sentence, Some(("Tools that read files", FILES)))
+        }
         Denied::Processes => {
             ("Programs cannot start processes", Some(("Tools that run commands", COMMANDS)))
         }
@@ -63,16 +76,6 @@ pub(crate) fn hint(denied: Denied, language: Language, directory: &dyn Directory
         return sentence.to_owned();
     }
     format!("{sentence}. {label}: {}", names.join(", "))
-}
-
-fn files(language: Language) -> &'static str {
-    match language {
-        Language::Python => {
-            "Programs see no files but those of a workspace, which `workspace` in the \
-             configuration gives them"
-        }
-        Language::TypeScript => "Programs in TypeScript see no files",
-    }
 }
 
 impl Signs {

@@ -102,7 +102,7 @@ fn shown(call: &CallRecord) -> String {
     let cut = if call.is_whole { "" } else { "…" };
     let end = match &call.end {
         None => ": cut off",
-        Some(end) if end.answer.is_err() => ": failed",
+        Some(end) if end.has_failed() => ": failed",
         Some(_) => "",
     };
     format!("{}({}{cut}){end}", call.name, call.arguments)
@@ -131,11 +131,7 @@ mod tests {
         Err(Failure::Raised { traceback: "ValueError: no".to_owned(), error })
     }
 
-    fn call(
-        number: u64,
-        harmless: bool,
-        answer: Option<Result<Observation, String>>,
-    ) -> CallRecord {
+    fn call(number: u64, harmless: bool, answer: Option<Observation>) -> CallRecord {
         CallRecord {
             id: number,
             name: CallableName::new("mcp__crm__add"),
@@ -197,11 +193,11 @@ mod tests {
 
     #[test]
     fn a_failure_names_the_calls_that_cannot_be_taken_back() {
-        let completed = || Some(Ok(Observation::NotKept));
+        let completed = || Some(Observation::NotKept);
         let mut outcome = outcome(raised(), "", 2);
         let mut long = call(4, false, completed());
         long.is_whole = false;
-        let refused = Some(Err("no".to_owned()));
+        let refused = Some(Observation::Failed("no".to_owned()));
         let mut never_sent = call(6, false, refused.clone());
         never_sent.end.as_mut().unwrap().sent = false;
         outcome.calls.records = vec![
@@ -225,7 +221,7 @@ mod tests {
     fn a_long_list_of_calls_keeps_its_ends() {
         let mut outcome = outcome(raised(), "", 25);
         outcome.calls.records =
-            (0..25).map(|number| call(number, false, Some(Ok(Observation::NotKept)))).collect();
+            (0..25).map(|number| call(number, false, Some(Observation::NotKept))).collect();
         outcome.calls.unrecorded = 7;
         let text = report(&outcome);
         let lines: Vec<_> = text.lines().skip(3).collect();

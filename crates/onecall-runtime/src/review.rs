@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use onecall_catalog::{ParsedProgram, ToolUse};
 use onecall_core::{
-    CallableName, ErrorSummary, Failure, Language, Program, Resolution, ToolResolver, ToolSpec,
+    CallableName, ErrorSummary, Failure, Program, Resolution, ToolResolver, ToolSpec,
 };
 
 use crate::directory::{Attribute, Directory, Found};
@@ -43,7 +43,7 @@ struct ToolPreview {
 /// The program with its source in the form in which it is checked and run, and that source for
 /// those who look into it, who parse it once between them.
 pub(crate) fn parsed(program: &Program) -> (Cow<'_, Program>, ParsedProgram<'_>) {
-    let parsed = ParsedProgram::of_text(&program.code, program.language());
+    let parsed = ParsedProgram::of_text(&program.code, program.language);
     let program = match parsed.changed_source() {
         None => Cow::Borrowed(program),
         Some(code) => Cow::Owned(Program { code: code.to_owned(), ..program.clone() }),
@@ -59,9 +59,6 @@ pub(crate) async fn refusal(
     names: &dyn ToolResolver,
     directory: &dyn Directory,
 ) -> Option<Failure> {
-    if program.language() == Language::TypeScript {
-        return None;
-    }
     if !SIGNS_OF_TOOLS.iter().any(|sign| program.code.contains(sign)) {
         return None;
     }
@@ -123,6 +120,11 @@ async fn meaning(
 }
 
 impl Preview {
+    /// Of a program whose calls are not checked before it runs.
+    pub(crate) fn unchecked() -> Self {
+        Self { tools: BTreeMap::new(), may_call_others: true, refusal: None }
+    }
+
     /// Of a program that is not run.
     pub(crate) async fn of(
         program: &Program,
@@ -130,9 +132,6 @@ impl Preview {
         names: &dyn ToolResolver,
         directory: &dyn Directory,
     ) -> Self {
-        if program.language() == Language::TypeScript {
-            return Self { tools: BTreeMap::new(), may_call_others: true, refusal: None };
-        }
         let Some(uses) = parsed.tool_uses() else {
             let refusal = parsed.findings(&|_: &str| None).first().map(|finding| {
                 let (kind, message) = (finding.kind.to_owned(), finding.message.clone());

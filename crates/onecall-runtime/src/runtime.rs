@@ -7,10 +7,10 @@ use std::time::Instant;
 use onecall_catalog::ParsedProgram;
 use onecall_core::text::visible;
 use onecall_core::{
-    CallHandler, Calls, EngineChoice, Failure, Limits, Outcome, Program, ProgramHost, RunContext,
-    RunId, RunKind, SessionLimits, Timestamp, ToolHost, ToolResolver,
+    CallHandler, Calls, EngineChoice, EngineName, Failure, Limits, Outcome, Program, ProgramHost,
+    RunContext, RunId, RunKind, SessionLimits, Timestamp, ToolHost, ToolResolver,
 };
-use onecall_engine::{Engines, Session};
+use onecall_engine::{Engines, Offers, Session, choice_of, no_session};
 use serde_json::value::RawValue;
 
 use crate::account::Account;
@@ -32,6 +32,9 @@ use crate::{Metrics, Observer, Plan, PlanAnswer, PlanFailure, SaveError, report}
 /// However little output is allowed, a traceback may be this long: without it
 /// nobody could mend the program.
 const SHORTEST_LIMIT: usize = 4 * 1024;
+
+/// The engine of plans.
+const PLANS: EngineChoice = EngineChoice::Only(EngineName::Python);
 
 /// Runs programs on engines, with the tools of a host.
 pub struct Runtime {
@@ -223,14 +226,18 @@ impl Runtime {
         observer: &dyn Observer,
     ) -> Outcome {
         let Reach { resolver, layers, directory, cached } = reach;
-        account.ran_on(program.engine.unwrap_or_default());
+        account.ran_on(choice_of(program));
         let (program, parsed) = review::parsed(program);
         let program = &*program;
         let mut limits = self.limits.clone();
         limits.timeout = program.timeout.unwrap_or(limits.timeout);
+        let offers = match self.engines.offers(program) {
+            Ok(offers) => offers,
+            Err(mismatch) => return Outcome::not_started(mismatch.into(), limits.timeout),
+        };
         let names = RunNames::new(resolver);
         let admitted = tokio::select! {
-            admitted = self.admit(&names, directory, program, parsed, &limits) => admitted,
+            admitted = self.admit(&names, directory, program, parsed, &limits, offers) => admitted,
             () = observer.called_off() => Err(Failure::Cancelled),
         };
         let mut visit = match admitted {
@@ -253,7 +260,7 @@ impl Runtime {
         if let Err(Failure::Raised { error, .. }) = &outcome.result
             && let Some(denied) = error.denied
         {
-            outcome.remarks.push(hint(denied, program.language(), directory));
+            outcome.remarks.push(hint(denied, program.language, offers, directory));
         }
         if let Some(visit) = visit {
             match visit.leave() {
@@ -272,18 +279,20 @@ impl Runtime {
         program: &Program,
         parsed: ParsedProgram<'_>,
         limits: &Limits,
+        offers: Offers,
     ) -> Result<Option<Visit>, Failure> {
-        let refusal = review::refusal(program, &parsed, names, directory);
-        match tokio::time::timeout(limits.timeout, refusal).await {
-            // A session may have to be waited for, and a tree is large.
-            Ok(None) => drop(parsed),
-            Ok(Some(failure)) => return Err(failure),
-            Err(_) => return Err(Failure::TimedOut { limit: limits.timeout }),
-        }
-        match &program.session {
-            Some(_) if program.engine == Some(EngineChoice::TypeScript) => {
-                Err(Failure::refused("ValueError", "only Python programs can have a session"))
+        if offers.check {
+            let refusal = review::refusal(program, &parsed, names, directory);
+            match tokio::time::timeout(limits.timeout, refusal).await {
+                Ok(None) => {}
+                Ok(Some(failure)) => return Err(failure),
+                Err(_) => return Err(Failure::TimedOut { limit: limits.timeout }),
             }
+        }
+        // A session may have to be waited for, and a tree is large.
+        drop(parsed);
+        match &program.session {
+            Some(_) if !offers.sessions => Err(no_session()),
             Some(request) => self.sessions.enter(request).await.map(Some),
             None => Ok(None),
         }
@@ -292,6 +301,9 @@ impl Runtime {
     /// Tells what a program can call, and runs nothing of it.
     pub async fn preview(&self, program: &Program) -> Preview {
         let (program, parsed) = review::parsed(program);
+        if !self.engines.offers(&program).is_ok_and(|offers| offers.check) {
+            return Preview::unchecked();
+        }
         Preview::of(&program, &parsed, self.resolver.as_ref(), self.directory.as_ref()).await
     }
 
@@ -326,8 +338,7 @@ impl Runtime {
         tools: &dyn ToolHost,
         observer: &dyn Observer,
     ) -> Result<PlanAnswer, PlanFailure> {
-        let program =
-            Program { engine: Some(EngineChoice::Python), ..Program::new(plan.program()) };
+        let program = Program { engine: Some(PLANS), ..Program::new(plan.program()) };
         let RunStart { context, log, recording } = self.begin(&program, RunKind::Plan, observer);
         let account = Account::open(&self.metrics, &context);
         let log_writer = LogWriter::new(&log, &account, observer);
@@ -350,7 +361,7 @@ impl Runtime {
             let origin = Origin::Shared(Arc::clone(&self.directory));
             let text =
                 || answer.as_ref().map_or_else(|| report(&outcome), |it| it.get().to_owned());
-            let engine = plan.needs_interpreter().then_some(EngineChoice::Python);
+            let engine = plan.needs_interpreter().then_some(PLANS);
             recording.finish(&outcome, text, engine, origin);
         }
         if outcome.result.is_ok()

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use onecall_core::{CallRecord, Observation, Outcome, Output, ToolValue, json_of_text};
+use onecall_core::{CallEnd, CallRecord, Observation, Outcome, Output, ToolValue, json_of_text};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -126,7 +126,7 @@ impl<'a> Call<'a> {
             args: args.flatten().unwrap_or_else(unknown),
             tool_call_id: call_id(prefix, record.id),
             parsed: record.end.as_ref().is_none_or(|end| end.sent),
-            has_error: record.end.as_ref().is_none_or(|end| end.answer.is_err()),
+            has_error: record.end.as_ref().is_none_or(CallEnd::has_failed),
             start_seconds: seconds(record.started),
             duration_seconds: record.end.as_ref().map(|end| seconds(end.duration)),
         }
@@ -149,11 +149,11 @@ impl<'a> CallResult<'a> {
     fn of(record: &'a CallRecord, prefix: &str) -> Option<Self> {
         let end = record.end.as_ref()?;
         let observation = match &end.answer {
-            Ok(Observation::Value(value)) => Kept::of(value),
-            Ok(Observation::NotKept) => Kept::Text("(not kept: it is too large)"),
-            Err(message) => Kept::Text(message),
+            Observation::Value(value) => Kept::of(value),
+            Observation::NotKept => Kept::Text("(not kept: it is too large)"),
+            Observation::Failed(message) => Kept::Text(message),
         };
-        let has_error = end.answer.is_err();
+        let has_error = end.has_failed();
         Some(Self { tool_call_id: call_id(prefix, record.id), observation, has_error })
     }
 }

@@ -6,6 +6,7 @@ use onecall_core::{
     ClientId, Detail, EngineChoice, Language, Limits, Program, SessionHandle, SessionKey,
     SessionRequest,
 };
+use onecall_engine::check_choice;
 use onecall_gateway::ToolSearch;
 use rmcp::model::JsonObject;
 use serde_json::Value;
@@ -85,12 +86,12 @@ impl<'a> Arguments<'a> {
         let reset = self.flag("reset")?;
         let session = session
             .map(|text| SessionRequest { session: session_key(client, text.to_owned()), reset });
-        let engine = self.language()?.engine(self.engine()?);
-        let engine = engine.map_err(|error| ArgumentError::Engine(error.to_string()))?;
+        let (language, engine) = (self.language()?, self.engine()?);
+        check_choice(language, engine)?;
         if reset && session.is_none() {
             return Err(self.must_be("reset", "given together with 'session'"));
         }
-        Ok(Program { engine, session, ..Program::new(self.text("code")?) })
+        Ok(Program { language, engine, session, ..Program::new(self.text("code")?) })
     }
 
     /// The program of `programmatic_tool_calling`.
@@ -115,8 +116,7 @@ impl<'a> Arguments<'a> {
 
     fn engine(self) -> Result<Option<EngineChoice>, ArgumentError> {
         let Some(wanted) = self.get("engine") else { return Ok(None) };
-        let known = |(name, engine): &(&str, EngineChoice)| (wanted == name).then_some(*engine);
-        EngineChoice::NAMES.iter().find_map(known).map(Some).ok_or_else(|| {
+        wanted.as_str().and_then(EngineChoice::named).map(Some).ok_or_else(|| {
             let names = EngineChoice::NAMES.map(|(name, _)| name).join(", ");
             self.must_be("engine", &format!("one of {names}"))
         })

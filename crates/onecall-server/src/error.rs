@@ -1,6 +1,7 @@
 //! Why a tool of ours gave no answer. The display text is what the agent reads.
 
 use onecall_core::ToolError;
+use onecall_engine::EngineMismatch;
 use onecall_gateway::NoSuchServer;
 use onecall_runtime::SaveError;
 use thiserror::Error;
@@ -57,6 +58,6 @@ pub(crate) enum ArgumentError {
         wanted: String,
     },
     /// The language and the engine do not go together.
-    #[error("{0}")]
-    Engine(String),
+    #[error(transparent)]
+    Engine(#[from] EngineMismatch),
 }

@@ -556,30 +556,6 @@ Examples:
     #[command(visible_alias = "licenses")]
     #[command(after_help = "Example:\n  onecall licences | less")]
     Licences,
-    /// Body of the process that forks program workers
-    #[command(hide = true)]
-    PythonZygote {
-        /// How programs are locked in
-        plan: String,
-    },
-    /// Body of the process that forks workers for the system's Python
-    #[command(hide = true)]
-    CpythonZygote {
-        /// How programs are locked in
-        plan: String,
-    },
-    /// Asks the system's Python what it is, locked in
-    #[command(hide = true)]
-    CpythonProbe {
-        /// How it is locked in
-        plan: String,
-    },
-    /// Body of the process that forks workers for TypeScript
-    #[command(hide = true)]
-    TypescriptZygote {
-        /// How programs are locked in
-        plan: String,
-    },
     /// Body of the process that ends bridged servers if the gateway is killed
     #[command(hide = true)]
     Guard,
@@ -663,11 +639,6 @@ fn detail_names() -> PossibleValuesParser {
 
 pub(crate) fn language_names() -> PossibleValuesParser {
     PossibleValuesParser::new(Language::NAMES.map(|(name, _)| name))
-}
-
-/// The engine of this name, which the command line has checked.
-pub(crate) fn engine(name: &str) -> Option<EngineChoice> {
-    EngineChoice::NAMES.iter().find(|(known, _)| *known == name).map(|(_, engine)| *engine)
 }
 
 #[cfg(test)]

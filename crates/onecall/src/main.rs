@@ -33,6 +33,12 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    system::use_small_pages();
-    commands::run(cli::Cli::of_words(words::of_process()))
+    // A helper process inherits the gateway's setting.
+    if onecall_engine::is_zygote() {
+        system::use_huge_pages();
+    } else {
+        system::use_small_pages();
+    }
+    let command = || commands::run(cli::Cli::of_words(words::of_process()));
+    onecall_engine::run_if_zygote().unwrap_or_else(command)
 }

@@ -10,8 +10,8 @@ use onecall_config::{
     UnresolvedTransport,
 };
 use onecall_core::{
-    CacheScope, CacheSettings, Category, EngineChoice, Limits, ServerName, ToolPattern, ToolPolicy,
-    TotalLimits, Workspace, WorkspaceAccess,
+    CacheScope, CacheSettings, Category, EngineChoice, EngineName, Limits, ServerName, ToolPattern,
+    ToolPolicy, TotalLimits, Workspace, WorkspaceAccess,
 };
 
 fn environment(name: &str) -> Option<String> {
@@ -359,9 +359,9 @@ fn engines() {
     let rows = [
         ("{}", EngineChoice::Auto),
         ("engine: auto", EngineChoice::Auto),
-        ("engine: python", EngineChoice::Python),
-        ("engine: cpython", EngineChoice::CPython),
-        ("{\"engine\": \"cpython\"}", EngineChoice::CPython),
+        ("engine: python", EngineChoice::Only(EngineName::Python)),
+        ("engine: cpython", EngineChoice::Only(EngineName::CPython)),
+        ("{\"engine\": \"cpython\"}", EngineChoice::Only(EngineName::CPython)),
     ];
     for (text, expected) in rows {
         assert_eq!(parse(text).engine, expected, "{text}");

@@ -7,12 +7,13 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use serde::Deserialize;
+use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
 use super::installation::Installation;
 use super::search::{self, DEFAULT};
-use super::{CANNOT_EXECUTE, CANNOT_LOCK_IN};
+use super::{CANNOT_EXECUTE, CANNOT_LOCK_IN, PROBE};
 use crate::cell::{Interpreter, Plan};
 use crate::engines::EngineSettings;
 use crate::pool::EngineError;
@@ -75,26 +76,25 @@ pub(crate) async fn find(settings: &EngineSettings) -> Result<Interpreter, Engin
     }
     let missing = || {
         let not_found = io::Error::from_raw_os_error(rustix::io::Errno::NOENT.raw_os_error());
-        refused(python.unwrap_or(Path::new(DEFAULT)), &format!("cannot be started: {not_found}"))
+        refused(python.unwrap_or(Path::new(DEFAULT)), &Unusable::NotStarted(not_found))
     };
     Err(first.unwrap_or_else(missing))
 }
 
 async fn examine(settings: &EngineSettings, path: &Path) -> Result<Interpreter, EngineError> {
     if let Err(error) = std::fs::metadata(path) {
-        return Err(refused(path, &format!("cannot be started: {error}")));
+        return Err(refused(path, &Unusable::NotStarted(error)));
     }
     if search::is_script(path) {
-        let why = "is a script; only an interpreter itself can be locked in";
-        return Err(refused(path, why));
+        return Err(refused(path, &Unusable::Script));
     }
     let interpreter = interpreter(&Installation::of(path), &settings.withheld);
-    let said = probe(settings, &interpreter).await.map_err(|error| match error {
-        NoAnswer::Unusable(reason) => refused(path, &reason),
-        NoAnswer::NotLockedIn(reason) => EngineError::Died { reason },
-    })?;
-    judge(&said).map_err(|reason| refused(path, &reason))?;
-    Ok(interpreter)
+    let said = probe(settings, &interpreter).await;
+    match said.and_then(judge) {
+        Ok(()) => Ok(interpreter),
+        Err(Unusable::NotLockedIn { reason }) => Err(EngineError::Died { reason }),
+        Err(unusable) => Err(refused(path, &unusable)),
+    }
 }
 
 fn interpreter(installation: &Installation, withheld: &[(PathBuf, String)]) -> Interpreter {
@@ -114,48 +114,56 @@ fn interpreter(installation: &Installation, withheld: &[(PathBuf, String)]) -> I
     Interpreter { executable: installation.executable.clone(), paths }
 }
 
-fn refused(program: &Path, reason: &str) -> EngineError {
+fn refused(program: &Path, reason: &Unusable) -> EngineError {
     let (shown, setting) = (program.display(), "set `python` to a CPython from 3.11 on");
     EngineError::NoInterpreter { reason: format!("{shown} {reason}; {setting}") }
 }
 
+/// Why an interpreter cannot be used.
+#[derive(Debug, Error)]
+enum Unusable {
+    #[error("cannot be started: {0}")]
+    NotStarted(#[source] io::Error),
+    #[error("is a script; only an interpreter itself can be locked in")]
+    Script,
+    /// It was not started, because there are not the walls that it needs.
+    #[error("{reason}")]
+    NotLockedIn { reason: String },
+    #[error("did not answer within {}s", TIMEOUT.as_secs())]
+    NoAnswer,
+    #[error("is no Python that can be used ({status}): {last_words}")]
+    NoPython { status: ExitStatus, last_words: String },
+    #[error("is {implementation} {}.{}.{}", version.0, version.1, version.2)]
+    OtherPython { implementation: String, version: (u32, u32, u32) },
+    #[error("lacks the module {}", modules.join(" and "))]
+    Lacks { modules: Vec<String> },
+}
+
 /// Whether an interpreter that says this of itself can be used.
-fn judge(probed: &Probed) -> Result<(), String> {
-    let (major, minor, patch) = probed.version;
-    if probed.implementation != "CPython" || (major, minor) < OLDEST {
-        return Err(format!("is {} {major}.{minor}.{patch}", probed.implementation));
+fn judge(probed: Probed) -> Result<(), Unusable> {
+    let Probed { implementation, version, lacks: modules } = probed;
+    let (major, minor, _) = version;
+    if implementation != "CPython" || (major, minor) < OLDEST {
+        return Err(Unusable::OtherPython { implementation, version });
     }
-    if !probed.lacks.is_empty() {
-        return Err(format!("lacks the module {}", probed.lacks.join(" and ")));
+    if !modules.is_empty() {
+        return Err(Unusable::Lacks { modules });
     }
     Ok(())
 }
 
-/// Why an interpreter has not said what it is.
-enum NoAnswer {
-    /// It could not be started or is none.
-    Unusable(String),
-    /// It was not started, because there are not the walls that it needs.
-    NotLockedIn(String),
-}
-
-async fn probe(settings: &EngineSettings, interpreter: &Interpreter) -> Result<Probed, NoAnswer> {
+async fn probe(settings: &EngineSettings, interpreter: &Interpreter) -> Result<Probed, Unusable> {
     let asked = tokio::time::timeout(TIMEOUT, ask(settings, interpreter)).await;
-    let unusable = |reason| Err(NoAnswer::Unusable(reason));
-    let (status, stdout, stderr) = match asked {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(error)) => return unusable(format!("cannot be started: {error}")),
-        Err(_) => return unusable(format!("did not answer within {}s", TIMEOUT.as_secs())),
-    };
+    let (status, stdout, stderr) =
+        asked.map_err(|_| Unusable::NoAnswer)?.map_err(Unusable::NotStarted)?;
     let said = String::from_utf8_lossy(&stderr);
-    let last = said.lines().last().unwrap_or("it said nothing");
+    let last_words = said.lines().last().unwrap_or("it said nothing").to_owned();
     match status.code() {
-        Some(CANNOT_LOCK_IN) => return Err(NoAnswer::NotLockedIn(last.to_owned())),
-        Some(CANNOT_EXECUTE) => return unusable(format!("cannot be started: {last}")),
+        Some(CANNOT_LOCK_IN) => return Err(Unusable::NotLockedIn { reason: last_words }),
+        Some(CANNOT_EXECUTE) => return Err(Unusable::NotStarted(io::Error::other(last_words))),
         _ => {}
     }
-    serde_json::from_slice(&stdout)
-        .or_else(|_| unusable(format!("is no Python that can be used ({status}): {last}")))
+    serde_json::from_slice(&stdout).map_err(|_| Unusable::NoPython { status, last_words })
 }
 
 /// Starts this program again, which locks itself in and becomes the interpreter.
@@ -167,7 +175,7 @@ async fn ask(
     plan.interpreter = Some(interpreter.clone());
     let (setting, value) = onecall_jail::ALLOCATOR_SETTING;
     let mut child = Command::new(&settings.executable)
-        .arg("cpython-probe")
+        .arg(PROBE)
         .arg(serde_json::to_string(&plan)?)
         .env_clear()
         .env(setting, value)

@@ -32,7 +32,10 @@ const LOWEST_LAYER: [Module; 3] = [
 ];
 
 const LOADER: &str = include_str!("loader.py");
-const PROBE: &str = include_str!("probe.py");
+const PROBE_SOURCE: &str = include_str!("probe.py");
+
+/// The first argument of the process that asks an interpreter what it is.
+pub(crate) const PROBE: &str = "cpython-probe";
 
 /// How a process ends that was to be a probe and could not be locked in.
 const CANNOT_LOCK_IN: i32 = 125;
@@ -103,7 +106,7 @@ fn become_zygote(plan: &str) -> Result<Infallible, Obstacle> {
 
 fn become_probe(plan: &str) -> Result<Infallible, Obstacle> {
     // Without `site`, whatever it would load is loaded when the last wall stands.
-    become_interpreter(plan, &["-S", "-c", PROBE])
+    become_interpreter(plan, &["-S", "-c", PROBE_SOURCE])
 }
 
 fn become_interpreter(plan: &str, arguments: &[&str]) -> Result<Infallible, Obstacle> {

@@ -22,8 +22,7 @@ pub(crate) fn packet_sockets() -> io::Result<(OwnedFd, OwnedFd)> {
 
 /// Refused: the setup of the system's Python is written for Linux.
 pub(crate) fn open_own_size() -> io::Result<File> {
-    let reason =
-        "onecall runs programs on the system's Python on Linux only; set `engine: embedded`";
+    let reason = "onecall runs programs on the system's Python on Linux only; set `engine: python`";
     Err(io::Error::new(io::ErrorKind::Unsupported, reason))
 }
 

@@ -12,6 +12,7 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Exception, Function, Module, Object, Persistent, Result};
 use serde::Deserialize;
+use thiserror::Error;
 
 use super::specifier::Requested;
 use super::strip::Import;
@@ -45,8 +46,33 @@ enum Answer {
     Problem { problem: String },
 }
 
-/// Why an import fails, in words, or what it gives.
-type Found<T> = std::result::Result<T, String>;
+/// Why nothing can be imported from a module.
+#[derive(Clone, Debug, Error)]
+enum ImportError {
+    #[error("there is no category '{category}' of tools, only {known}")]
+    NoCategory { category: String, known: String },
+    #[error("server '{server}' has the tool '{tool}' in '{actual}', not in '{category}'")]
+    OtherCategory { server: String, tool: String, actual: String, category: String },
+    #[error("server '{server}' has no tool '{tool}'{near}")]
+    NoTool { server: String, tool: String, near: String },
+    #[error("server '{server}' has no tool or category '{part}'{near}")]
+    NoPart { server: String, part: String, near: String },
+    #[error("server '{server}' has no tools in '{category}', only in {actual}")]
+    EmptyCategory { server: String, category: String, actual: String },
+    #[error("'{specifier}' is the folder of all servers; import from './mcp-apis/<server>'")]
+    AllServers { specifier: String },
+    #[error(
+        "'{specifier}' cannot be imported: a program has what JavaScript has, and tools from \
+         './servers/<server>' or './mcp-apis/<server>/<category>'; there are no packages, files or \
+         network"
+    )]
+    NoModule { specifier: String },
+    /// The gateway's own words about a server.
+    #[error("{0}")]
+    Gateway(String),
+}
+
+type Found<T> = std::result::Result<T, ImportError>;
 
 thread_local! {
     static KNOWN: RefCell<HashMap<String, Found<Exports>>> = RefCell::new(HashMap::new());
@@ -70,7 +96,7 @@ pub(super) fn problem_of(import: &Import) -> Option<String> {
     }
     let Contents { exports, .. } = match contents(module) {
         Ok(contents) => contents,
-        Err(problem) => return Some(problem),
+        Err(error) => return Some(error.to_string()),
     };
     let name = name.filter(|name| !exports.contains_key(*name))?;
     let hint = elsewhere(module, name)
@@ -105,29 +131,29 @@ fn contents(specifier: &str) -> Found<Contents> {
             let name = identifier(tool);
             if !is_category(category) {
                 let known = Category::NAMES.map(|(name, _)| name).join(", ");
-                return Err(format!("there is no category '{category}' of tools, only {known}"));
+                let category = category.to_owned();
+                return Err(ImportError::NoCategory { category, known });
             }
             match all.get(&name) {
                 Some(found) if found.category == category => Ok(one_tool(&all, found, name)),
-                Some(found) => Err(format!(
-                    "server '{server}' has the tool '{tool}' in '{}', not in '{category}'",
-                    found.category
-                )),
+                Some(found) => Err(ImportError::OtherCategory {
+                    server: server.to_owned(),
+                    tool: tool.to_owned(),
+                    actual: found.category.clone(),
+                    category: category.to_owned(),
+                }),
                 None => {
                     let known = in_category(all, category);
                     let near = did_you_mean(tool, known.keys().map(String::as_str));
-                    Err(format!("server '{server}' has no tool '{tool}'{near}"))
+                    let (server, tool) = (server.to_owned(), tool.to_owned());
+                    Err(ImportError::NoTool { server, tool, near })
                 }
             }
         }
-        Some(Requested::Root) => Err(format!(
-            "'{specifier}' is the folder of all servers; import from './mcp-apis/<server>'"
-        )),
-        Some(Requested::Client) | None => Err(format!(
-            "'{specifier}' cannot be imported: a program has what JavaScript has, and tools from \
-             './servers/<server>' or './mcp-apis/<server>/<category>'; there are no packages, \
-             files or network"
-        )),
+        Some(Requested::Root) => Err(ImportError::AllServers { specifier: specifier.to_owned() }),
+        Some(Requested::Client) | None => {
+            Err(ImportError::NoModule { specifier: specifier.to_owned() })
+        }
     }
 }
 
@@ -141,17 +167,20 @@ fn part_of(server: &str, part: &str) -> Found<Contents> {
         return tool.ok_or_else(|| {
             let known = categories(&all).into_iter().chain(all.keys().map(String::as_str));
             let near = did_you_mean(part, known);
-            format!("server '{server}' has no tool or category '{part}'{near}")
+            ImportError::NoPart { server: server.to_owned(), part: part.to_owned(), near }
         });
     }
-    let has = categories(&all).join(", ");
+    let actual = categories(&all).join(", ");
     let mut exports = in_category(all, part);
     let only = tool.map(|tool| {
         exports.extend(tool.exports);
         name
     });
     match exports.is_empty() {
-        true => Err(format!("server '{server}' has no tools in '{part}', only in {has}")),
+        true => {
+            let (server, category) = (server.to_owned(), part.to_owned());
+            Err(ImportError::EmptyCategory { server, category, actual })
+        }
         false => Ok(Contents { exports, only }),
     }
 }
@@ -187,12 +216,13 @@ fn tools_of(server: &str) -> Found<Exports> {
 }
 
 fn ask(server: &str) -> Found<Exports> {
+    let unread = |error: &dyn std::error::Error| ImportError::Gateway(error.to_string());
     let question = ProgramQuestion::Server { name: server.to_owned() };
-    let question = serde_json::to_string(&question).map_err(|error| error.to_string())?;
-    let answer = wire::answer_to(&question).map_err(|error| error.to_string())?;
-    match serde_json::from_str(&answer).map_err(|error| error.to_string())? {
+    let question = serde_json::to_string(&question).map_err(|error| unread(&error))?;
+    let answer = wire::answer_to(&question).map_err(|error| unread(&error))?;
+    match serde_json::from_str(&answer).map_err(|error| unread(&error))? {
         Answer::Found { tools } => Ok(named(&tools)),
-        Answer::Problem { problem } => Err(problem),
+        Answer::Problem { problem } => Err(ImportError::Gateway(problem)),
     }
 }
 
@@ -245,7 +275,7 @@ impl Loader for Servers {
             return module(ctx, name, &CLIENT, None, functions);
         }
         let Contents { exports, only } =
-            contents(name).map_err(|problem| Exception::throw_type(ctx, &problem))?;
+            contents(name).map_err(|error| Exception::throw_type(ctx, &error.to_string()))?;
         let tool = self.tool.clone().restore(ctx)?;
         let tools = Object::new(ctx.clone())?;
         for (name, it) in &exports {

@@ -2,6 +2,7 @@
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::{fs, io};
 
 use super::counted::{self, CountedUser};
@@ -32,13 +33,24 @@ pub struct Linux;
 pub struct Isolation {
     walls: Vec<Wall>,
     /// The root for workers, or why there is none.
-    root: Result<PathBuf, String>,
+    root: Result<PathBuf, NoRoot>,
     /// What they may ask of the kernel, or why that could not be written down.
-    filters: Result<Vec<Filter>, String>,
+    filters: Result<Vec<Filter>, Arc<io::Error>>,
     /// What of the disk those filters let them ask for.
     files: Files,
     /// The user whose threads the kernel counts, where it would not count those of root.
     counted: Option<CountedUser>,
+}
+
+/// Why workers have no root of their own.
+#[derive(Clone, Debug, thiserror::Error)]
+enum NoRoot {
+    #[error("the sandbox is off")]
+    Off,
+    #[error("it needs namespaces: {reason}")]
+    NoNamespaces { reason: String },
+    #[error(transparent)]
+    NotBuilt(Arc<io::Error>),
 }
 
 impl Confinement for Linux {
@@ -56,7 +68,7 @@ impl Confinement for Linux {
         if jail.requirement.mode == Mode::Off {
             return Ok(Isolation {
                 walls: Vec::new(),
-                root: Err(String::new()),
+                root: Err(NoRoot::Off),
                 filters: Ok(Vec::new()),
                 files: Files::Writable,
                 counted: None,
@@ -75,18 +87,17 @@ impl Confinement for Linux {
         });
         kept.map_err(JailError::Keeper)?;
         let root = match &namespaces.state {
-            State::Holds => root::build(jail).map_err(|error| error.to_string()),
+            State::Holds => root::build(jail).map_err(|error| NoRoot::NotBuilt(Arc::new(error))),
             State::Missing { reason, .. } => {
                 counted = counted::without_namespaces();
-                Err(format!("it needs namespaces: {reason}"))
+                Err(NoRoot::NoNamespaces { reason: reason.clone() })
             }
         };
         let files = accessible_files(jail, root.is_ok(), filesystem::is_supported());
         let code = if jail.loadable.is_empty() { Code::Sealed } else { Code::Files };
         let surroundings =
             if namespaces.holds() { Surroundings::Own } else { Surroundings::Shared };
-        let filters =
-            syscalls::filters(files, code, surroundings).map_err(|error| error.to_string());
+        let filters = syscalls::filters(files, code, surroundings).map_err(Arc::new);
         Ok(Isolation { walls: vec![namespaces], root, filters, files, counted })
     }
 
@@ -100,7 +111,7 @@ impl Confinement for Linux {
         if jail.requirement.mode != Mode::Off {
             walls.push(Wall::build("system calls", NEWER_KERNEL, || match &isolation.filters {
                 Ok(filters) => syscalls::restrict(filters),
-                Err(reason) => Err(io::Error::other(reason.clone())),
+                Err(error) => Err(io::Error::other(Arc::clone(error))),
             }));
         }
         let report = Report { walls, file_calls: isolation.files.into() };
@@ -116,7 +127,8 @@ impl Confinement for Linux {
         let walls = enclosing_walls(jail, isolation, keep, privileges::keep_for_workers)?;
         let report = Report { walls, file_calls: isolation.files.into() };
         report.satisfies(&jail.requirement, &["system calls"])?;
-        let filters = isolation.filters.as_deref().map_err(|it| JailError::Filters(it.clone()))?;
+        let filters =
+            isolation.filters.as_deref().map_err(|it| JailError::Filters(Arc::clone(it)))?;
         let filters = Filters {
             programs: filters.iter().map(Filter::bytes).collect(),
             own_process: Filter::OWN_PROCESS,

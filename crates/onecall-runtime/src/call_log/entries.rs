@@ -211,8 +211,8 @@ impl LoggedCalls {
             end: call.end.as_ref().map(|end| CallEnd {
                 duration: end.duration,
                 answer: match end.result {
-                    Ok(_) => Ok(end.value.clone().map_or(Observation::NotKept, Observation::Value)),
-                    Err(error) => Err(self.text(error).text.to_owned()),
+                    Ok(_) => end.value.clone().map_or(Observation::NotKept, Observation::Value),
+                    Err(error) => Observation::Failed(self.text(error).text.to_owned()),
                 },
                 sent: end.was_sent,
             }),

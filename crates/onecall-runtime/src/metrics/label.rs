@@ -1,6 +1,6 @@
 //! The values that labels can have. There are few, whatever programs do.
 
-use onecall_core::{CallResult, EngineChoice, Failure, ToolError};
+use onecall_core::{CallResult, Failure, ToolError};
 
 /// How a program ended.
 pub(crate) fn run_outcome(result: &Result<(), Failure>) -> &'static str {
@@ -64,15 +64,5 @@ impl CallOutcome {
             Self::Refused => "refused",
             Self::Cancelled => CANCELLED,
         }
-    }
-}
-
-/// What ran a program; `auto` if it did not come to that.
-pub(crate) fn engine(choice: EngineChoice) -> &'static str {
-    match choice {
-        EngineChoice::Auto => "auto",
-        EngineChoice::Python => "python",
-        EngineChoice::CPython => "cpython",
-        EngineChoice::TypeScript => "typescript",
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use onecall_core::{EngineChoice, ServerName};
+use onecall_core::{EngineName, ServerName};
 use onecall_engine::Load;
 
 use self::exposition::{Exposition, Kind};
@@ -64,7 +64,7 @@ pub struct MetricsState {
     /// Every server, and whether its tools can be called.
     pub servers: Vec<(ServerName, bool)>,
     /// How many workers each engine has started.
-    pub workers: [(EngineChoice, u64); 3],
+    pub workers: Vec<(EngineName, u64)>,
     /// What programs use of the machine.
     pub load: Load,
 }
@@ -113,8 +113,8 @@ impl Metrics {
         self.expose_calls(&mut page);
         let name = "onecall_workers_started_total";
         page.family(name, Kind::Counter, "Worker processes, those that wait for a program too.");
-        for (engine, count) in state.workers {
-            page.sample(name, &[("engine", label::engine(engine))], count);
+        for (engine, count) in &state.workers {
+            page.sample(name, &[("engine", engine.name())], *count);
         }
         let name = "onecall_cache_lookups_total";
         page.family(name, Kind::Counter, "Calls that a cache was asked for, by what it knew.");
@@ -199,10 +199,8 @@ mod tests {
             let server = ServerName::new(format!("server-{number}"));
             metrics.calls_of(&server).ended(CallOutcome::Success, Duration::ZERO);
         }
-        let workers = [EngineChoice::Python, EngineChoice::CPython, EngineChoice::TypeScript];
         let load = Load { running: 0, waiting: 0, reserved_bytes: 0, total_bytes: 0 };
-        let workers = workers.map(|engine| (engine, 0));
-        let state = MetricsState { servers: Vec::new(), workers, load };
+        let state = MetricsState { servers: Vec::new(), workers: Vec::new(), load };
         let page = metrics.page(&state);
         let calls: Vec<&str> =
             page.lines().filter(|line| line.starts_with("onecall_tool_calls_total{")).collect();

@@ -59,7 +59,7 @@ pub(super) fn record(
         client: clean(&about.client, LONGEST_NAME),
         kind: about.kind.name().to_owned(),
         language: about.language.to_owned(),
-        engine: engine_name(about.engine).to_owned(),
+        engine: about.engine.map_or("none", EngineChoice::name).to_owned(),
         session: about.session.as_deref().map(|session| clean(session, LONGEST_NAME)),
         program_hash: Digest::of(&about.code).to_string(),
         outcome: outcome_name(&run.result).to_owned(),
@@ -150,16 +150,6 @@ fn outcome_name(result: &Result<(), Failure>) -> &'static str {
         Err(Failure::TooManyPrograms { .. }) => "too_many_programs",
         Err(Failure::WorkerDied { .. }) => "worker_died",
         Err(Failure::EngineUnavailable { .. }) => "engine_unavailable",
-    }
-}
-
-fn engine_name(engine: Option<EngineChoice>) -> &'static str {
-    let Some(engine) = engine else { return "none" };
-    match engine {
-        EngineChoice::Auto => "auto",
-        EngineChoice::Python => "python",
-        EngineChoice::CPython => "cpython",
-        EngineChoice::TypeScript => "typescript",
     }
 }
 

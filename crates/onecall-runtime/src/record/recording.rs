@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use onecall_core::{
-    EngineChoice, Failure, Language, Outcome, Program, RunId, RunKind, TextSizes, Timestamp,
-};
+use onecall_core::{EngineChoice, Failure, Outcome, Program, RunId, RunKind, TextSizes, Timestamp};
+use onecall_engine::choice_of;
 
 use super::recorder::{Origin, Recorder};
 use crate::Observer;
@@ -60,12 +59,6 @@ impl Recording {
         observer: &dyn Observer,
         log: &Arc<CallLog>,
     ) -> Self {
-        let engine = program.engine.unwrap_or_default();
-        let language = match engine {
-            EngineChoice::TypeScript => Language::TypeScript,
-            _ => Language::Python,
-        };
-        let language = Language::NAMES.iter().find(|(_, it)| *it == language);
         let started = Timestamp::now();
         let id = RunId::at(started.0);
         let about = About {
@@ -73,8 +66,8 @@ impl Recording {
             started,
             client: observer.client(),
             kind,
-            language: language.map_or("", |(name, _)| name),
-            engine: Some(engine),
+            language: program.language.name(),
+            engine: Some(choice_of(program)),
             session: program.session.as_ref().and_then(|it| it.session.name().map(str::to_owned)),
             code: program.code.clone(),
             argv: program.argv.clone(),

@@ -57,23 +57,6 @@ const EXIT_USAGE: u8 = 2;
 
 /// Does what the command line says.
 pub(crate) fn run(cli: Cli) -> ExitCode {
-    // The helper processes live and die with the gateway and log nothing.
-    match &cli.command {
-        Command::PythonZygote { plan } => {
-            system::use_huge_pages();
-            return onecall_engine::run_python_zygote(plan);
-        }
-        Command::CpythonZygote { plan } => {
-            system::use_huge_pages();
-            return onecall_engine::run_cpython_zygote(plan);
-        }
-        Command::CpythonProbe { plan } => return onecall_engine::run_cpython_probe(plan),
-        Command::TypescriptZygote { plan } => {
-            system::use_huge_pages();
-            return onecall_engine::run_typescript_zygote(plan);
-        }
-        _ => {}
-    }
     cli.global.color.apply();
     if cli.global.quiet {
         be_quiet();
@@ -215,11 +198,7 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::ToolNames => tools::names(global),
         Command::DemoServer => demo::serve(),
         Command::Calls => calls::calls(global),
-        Command::PythonZygote { .. }
-        | Command::CpythonZygote { .. }
-        | Command::CpythonProbe { .. }
-        | Command::TypescriptZygote { .. }
-        | Command::Guard => Ok(ExitCode::SUCCESS),
+        Command::Guard => Ok(ExitCode::SUCCESS),
     }
 }
 

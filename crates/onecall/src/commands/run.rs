@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use onecall_core::{Detail, Failure, Outcome, Program};
+use onecall_core::{Detail, EngineChoice, Failure, Outcome, Program};
+use onecall_engine::check_choice;
 use onecall_runtime::Transcript;
 
-use crate::cli::{Global, RunArguments, engine};
+use crate::cli::{Global, RunArguments};
 use crate::commands::source::Source;
 use crate::commands::{note, say};
 use crate::live::{Echo, Live, tool_calls};
@@ -24,9 +25,11 @@ const MAX_PROGRAM_BYTES: u64 = 16 * 1024 * 1024;
 /// Runs a program, or tells what it would do.
 pub(crate) fn run(arguments: &RunArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let source = Source::read(arguments)?;
-    let engine = arguments.engine.as_deref().and_then(engine);
+    let engine = arguments.engine.as_deref().and_then(EngineChoice::named);
+    check_choice(source.language, engine)?;
     let program = Program {
-        engine: source.language.engine(engine).map_err(anyhow::Error::msg)?,
+        language: source.language,
+        engine,
         timeout: arguments.timeout,
         detail: if arguments.json { Detail::Whole } else { Detail::Brief },
         argv: source.argv.clone(),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::ensure;
 use onecall_core::{Failure, Language, Outcome};
+use onecall_engine::is_offered;
 
 use super::run::read;
 use crate::cli::RunArguments;
@@ -54,9 +55,10 @@ impl Source {
     fn with_arguments(mut self, words: &[String]) -> anyhow::Result<Self> {
         self.argv.extend_from_slice(words);
         ensure!(
-            self.language == Language::Python || self.argv.len() <= 1,
-            "a program in TypeScript cannot be given arguments: it has no process.argv; write the \
-             values into the program"
+            self.argv.len() <= 1 || is_offered(self.language, |offers| offers.arguments),
+            "a program in {} cannot be given arguments: it has no process.argv; write the values \
+             into the program",
+            self.language.title()
         );
         Ok(self)
     }

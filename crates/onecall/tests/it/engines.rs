@@ -6,9 +6,11 @@
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::json;
+use onecall_core::{EngineChoice, Language};
+use onecall_engine::{ENGINES, EngineSpec, Offers};
+use serde_json::{Value, json};
 
-use crate::support::{self, Gateway, Home, failed, has_system_python, printed};
+use crate::support::{self, Gateway, Home, failed, finish, has_system_python, printed};
 
 const EMBEDDED: &str = "RustPython\n";
 const SYSTEM: &str = "CPython\n";
@@ -26,6 +28,50 @@ fn a_program_runs_on_the_engine_that_is_asked_for() {
     assert_eq!(on("auto"), EMBEDDED);
     if has_system_python() {
         assert_eq!(on("cpython"), SYSTEM);
+    }
+}
+
+/// What a program can use on an engine, found out by trying.
+fn offered(engine: &EngineSpec, language: Language) -> Offers {
+    let (file, shows, reads) = match language {
+        Language::Python => {
+            ("program.py", "display(bytes.fromhex('89504e470d0a1a0a'))", "open('a.txt').read()")
+        }
+        Language::TypeScript => (
+            "program.ts",
+            "display(new Uint8Array([0x89]))",
+            "(await import('fs')).readFileSync('a.txt')",
+        ),
+    };
+    let home = Home::with_config(&json!({ "workspace": { "path": "data" } }));
+    home.write("data/a.txt", "a");
+    home.write(file, "1");
+    let started = home.configured(&["run", &home.text_path(file), "word"]);
+    let arguments = finish(started).code == Some(0);
+    let mut gateway = Gateway::at(home);
+    let mut execute = |code: &str, key: &str, value: Value| {
+        let mut arguments = json!({ "code": code, "language": language.name() });
+        if EngineChoice::named(engine.name.name()).is_some() {
+            arguments["engine"] = engine.name.name().into();
+        }
+        arguments[key] = value;
+        gateway.session.call_tool("execute_program", arguments)
+    };
+    Offers {
+        sessions: !execute("1", "session", "a".into()).is_error,
+        files: !execute(reads, "session", Value::Null).is_error,
+        display: !execute(shows, "session", Value::Null).is_error,
+        arguments,
+        check: !execute("1", "dry_run", true.into()).text.contains("It may call any tool"),
+    }
+}
+
+#[test]
+fn engines_offer_what_the_registry_says() {
+    for engine in ENGINES.iter().filter(|it| it.is_built_in() || has_system_python()) {
+        for language in engine.languages {
+            assert_eq!(offered(engine, *language), engine.offers, "{:?}", engine.name);
+        }
     }
 }
 

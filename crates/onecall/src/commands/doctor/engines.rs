@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use onecall_config::Config;
-use onecall_core::{EngineChoice, Failure, Program};
-use onecall_engine::{EngineError, Engines, Examination};
+use onecall_core::{EngineChoice, Failure, Language, Program};
+use onecall_engine::{ENGINES, EngineError, EngineSpec, Engines, Examination};
 use onecall_runtime::{Runtime, Silent};
 
 use super::finding::{Finding, Section, Verdict};
@@ -23,34 +23,42 @@ print(sys.prefix if platform.python_implementation() == 'CPython' else '')";
 
 const TYPESCRIPT: &str = "const greeting: string = 'hello from TypeScript'; console.log(greeting)";
 
-const ENGINES: [(&str, EngineChoice, &str); 3] = [
-    ("python", EngineChoice::Python, PYTHON),
-    ("cpython", EngineChoice::CPython, PYTHON),
-    ("typescript", EngineChoice::TypeScript, TYPESCRIPT),
-];
-
 /// An engine, and what its worker found when it tried to break out.
 pub(super) struct Tested {
-    pub(super) title: &'static str,
-    pub(super) choice: EngineChoice,
-    hello: &'static str,
+    pub(super) engine: &'static EngineSpec,
     pub(super) examined: Result<Examination, EngineError>,
     /// With the start of the engine.
     pub(super) took: Duration,
 }
 
 impl Tested {
+    /// Its name.
+    pub(super) fn title(&self) -> &'static str {
+        self.engine.name.name()
+    }
+
+    /// A program for it, in the first of its languages.
+    pub(super) fn program(&self, code: impl Fn(Language) -> &'static str) -> Program {
+        let language = self.engine.languages.first().copied().unwrap_or_default();
+        Program {
+            language,
+            engine: Some(EngineChoice::Only(self.engine.name)),
+            timeout: Some(PATIENCE),
+            ..Program::new(code(language))
+        }
+    }
+
     /// Whether it is there at all: an interpreter that is not installed has no walls.
     pub(super) fn is_there(&self) -> bool {
         !matches!(self.examined, Err(EngineError::NoInterpreter { .. }))
     }
 
-    /// How bad it is if this engine cannot run programs: the system's Python may be missing unless
-    /// the configuration asks for it.
+    /// How bad it is if this engine cannot run programs: an interpreter of the system may be missing
+    /// unless the configuration asks for it.
     pub(super) fn if_missing(&self, config: &Config) -> Verdict {
-        let is_wanted = self.choice != EngineChoice::CPython
+        let is_wanted = self.engine.is_built_in()
             || config.python.is_some()
-            || config.engine == EngineChoice::CPython;
+            || config.engine == EngineChoice::Only(self.engine.name);
         if is_wanted { Verdict::Red } else { Verdict::Yellow }
     }
 }
@@ -58,10 +66,10 @@ impl Tested {
 /// Starts every engine, one after the other, so that none is slowed down by another.
 pub(super) async fn test(engines: &Engines) -> Vec<Tested> {
     let mut tested = Vec::new();
-    for (title, choice, hello) in ENGINES {
+    for engine in engines.all() {
         let started = Instant::now();
-        let examined = engines.examine(choice).await;
-        tested.push(Tested { title, choice, hello, examined, took: started.elapsed() });
+        let examined = engine.examine().await;
+        tested.push(Tested { engine: engine.spec, examined, took: started.elapsed() });
     }
     tested
 }
@@ -75,22 +83,27 @@ pub(super) async fn look(engines: Arc<Engines>, tested: &[Tested], config: &Conf
             Err(error) => cannot_run(engine, error, config),
             Ok(_) => hello(engine, &runtime).await,
         };
-        findings.push(finding.fact("is_default", is_default(engine.choice, config)));
+        findings.push(finding.fact("is_default", is_default(engine.engine, config)));
     }
     findings.extend(scratch::look(&runtime, tested, config).await);
     Section { name: "engines", findings }
 }
 
-fn is_default(choice: EngineChoice, config: &Config) -> bool {
-    choice == config.engine || (choice, config.engine) == (EngineChoice::Python, EngineChoice::Auto)
+/// Whether programs that ask for no engine run on this one first.
+fn is_default(engine: &EngineSpec, config: &Config) -> bool {
+    let first = ENGINES.iter().find(|it| it.runs(Language::default())).map(|it| it.name);
+    match config.engine {
+        EngineChoice::Auto => Some(engine.name) == first,
+        EngineChoice::Only(name) => engine.name == name,
+    }
 }
 
 fn cannot_run(engine: &Tested, error: &EngineError, config: &Config) -> Finding {
     let verdict = engine.if_missing(config);
     let finding = if engine.is_there() {
-        Finding::told(verdict, engine.title, "cannot run programs: see the sandbox above")
+        Finding::told(verdict, engine.title(), "cannot run programs: see the sandbox above")
     } else {
-        Finding::told(verdict, engine.title, &error.to_string())
+        Finding::told(verdict, engine.title(), &error.to_string())
     };
     match verdict {
         Verdict::Red => finding,
@@ -99,11 +112,10 @@ fn cannot_run(engine: &Tested, error: &EngineError, config: &Config) -> Finding 
 }
 
 async fn hello(engine: &Tested, runtime: &Runtime) -> Finding {
-    let program = Program {
-        engine: Some(engine.choice),
-        timeout: Some(PATIENCE),
-        ..Program::new(engine.hello)
-    };
+    let program = engine.program(|language| match language {
+        Language::Python => PYTHON,
+        Language::TypeScript => TYPESCRIPT,
+    });
     let started = Instant::now();
     let outcome = runtime.run(&program, &Silent).await;
     let took = started.elapsed();
@@ -112,12 +124,12 @@ async fn hello(engine: &Tested, runtime: &Runtime) -> Finding {
             Failure::EngineUnavailable { reason } => reason,
             other => other.to_string(),
         };
-        return Finding::told(Verdict::Red, engine.title, &reason).took(took);
+        return Finding::told(Verdict::Red, engine.title(), &reason).took(took);
     }
     let mut said = outcome.stdout.text.lines();
     let greeting = said.next().unwrap_or_default().to_owned();
     if !greeting.starts_with("hello from ") {
-        return Finding::red(engine.title, "a program ran, but its output did not arrive")
+        return Finding::red(engine.title(), "a program ran, but its output did not arrive")
             .took(took);
     }
     let version = greeting.trim_start_matches("hello from ").to_owned();
@@ -126,5 +138,8 @@ async fn hello(engine: &Tested, runtime: &Runtime) -> Finding {
         Some(path) => format!("{greeting} in {path}"),
         None => greeting,
     };
-    Finding::green(engine.title, summary).took(took).fact("version", version).fact("prefix", prefix)
+    Finding::green(engine.title(), summary)
+        .took(took)
+        .fact("version", version)
+        .fact("prefix", prefix)
 }

@@ -15,7 +15,7 @@ pub(super) fn look(config: &Config, tested: &[Tested]) -> Section {
     if config.sandbox != Sandbox::Off {
         for engine in tested {
             if let Some(error) = engine.examined.as_ref().err().filter(|_| engine.is_there()) {
-                let name = format!("for {}", engine.title);
+                let name = format!("for {}", engine.title());
                 findings.push(Finding::told(engine.if_missing(config), name, &error.to_string()));
             }
         }
@@ -54,7 +54,7 @@ fn mode(config: &Config, tested: &[Tested]) -> Finding {
 }
 
 fn examinations(tested: &[Tested]) -> impl Iterator<Item = (&'static str, &Examination)> {
-    tested.iter().filter_map(|engine| Some((engine.title, engine.examined.as_ref().ok()?)))
+    tested.iter().filter_map(|engine| Some((engine.title(), engine.examined.as_ref().ok()?)))
 }
 
 /// One property on all engines; how it is where it is worst.

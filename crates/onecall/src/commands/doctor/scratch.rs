@@ -4,11 +4,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use onecall_config::{Config, Sandbox};
-use onecall_core::{EngineChoice, Program};
 use onecall_runtime::{Runtime, Silent};
 use serde_json::{Map, Value, json};
 
-use super::engines::{PATIENCE, Tested};
+use super::engines::Tested;
 use super::finding::Finding;
 
 const PROGRAM: &str = "import os\nopen('/tmp/x', 'w').close()\nprint(os.listdir('/tmp'))";
@@ -25,20 +24,19 @@ pub(super) async fn look(runtime: &Runtime, tested: &[Tested], config: &Config) 
     let started = Instant::now();
     let (mut able, mut troubles) = (Vec::new(), Vec::new());
     let mut engines = Map::new();
-    let runs_python = |it: &&Tested| it.choice != EngineChoice::TypeScript && it.examined.is_ok();
-    for engine in tested.iter().filter(runs_python) {
-        let choice = Some(engine.choice);
-        let program = Program { engine: choice, timeout: Some(PATIENCE), ..Program::new(PROGRAM) };
+    let has_folder = |it: &&Tested| it.engine.offers.files && it.examined.is_ok();
+    for engine in tested.iter().filter(has_folder) {
+        let program = engine.program(|_| PROGRAM);
         let outcome = runtime.run(&program, &Silent).await;
         let works = outcome.result.is_ok() && outcome.stdout.text == PRINTED;
-        engines.insert(engine.title.to_owned(), json!(works));
+        engines.insert(engine.title().to_owned(), json!(works));
         if works {
-            able.push(engine.title);
+            able.push(engine.title());
         } else {
             let reason = outcome.remarks.join("; ");
             let failure = || outcome.result.err().map(|failure| failure.to_string());
             let reason = (!reason.is_empty()).then_some(reason).or_else(failure);
-            troubles.push(format!("not on {}: {}", engine.title, reason.unwrap_or_default()));
+            troubles.push(format!("not on {}: {}", engine.title(), reason.unwrap_or_default()));
         }
     }
     if engines.is_empty() {

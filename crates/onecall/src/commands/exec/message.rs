@@ -6,13 +6,14 @@ use onecall_core::{
     CallableName, ClientId, Detail, EngineChoice, Language, Program, ServerName, SessionRequest,
     ToolAnnotations, ToolName, ToolSpec,
 };
+use onecall_engine::check_choice;
 use onecall_runtime::Transcript;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::cli::{LONGEST_TIMEOUT, engine};
+use crate::cli::LONGEST_TIMEOUT;
 
 /// What changes when an old host could not understand us any more.
 pub(super) const PROTOCOL: u32 = 1;
@@ -222,8 +223,10 @@ fn execute(text: &str) -> Result<Incoming, String> {
     if reset && session.is_none() {
         return Err("'reset' must be given together with 'session'".to_owned());
     }
+    check_choice(language, engine).map_err(|error| error.to_string())?;
     let program = Program {
-        engine: language.engine(engine)?,
+        language,
+        engine,
         timeout: fields.timeout.map(timeout).transpose()?,
         // One process has one host, whose sessions they all are.
         session: session.map(|name| SessionRequest::named(ClientId(0), name, reset)),
@@ -299,7 +302,7 @@ fn language_named(name: String) -> Result<Language, String> {
 }
 
 fn engine_named(name: String) -> Result<EngineChoice, String> {
-    engine(&name).ok_or_else(|| {
+    EngineChoice::named(&name).ok_or_else(|| {
         let names = EngineChoice::NAMES.map(|(name, _)| name).join(", ");
         format!("'engine' must be one of {names}")
     })

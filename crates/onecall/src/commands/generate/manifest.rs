@@ -22,9 +22,7 @@ pub(super) struct Manifest {
 impl Manifest {
     /// Nothing was written yet.
     pub(super) fn new(language: Language) -> Self {
-        let named = Language::NAMES.iter().find(|(_, it)| *it == language);
-        let language = named.map(|(name, _)| (*name).to_owned()).unwrap_or_default();
-        Self { language, files: BTreeMap::new() }
+        Self { language: language.name().to_owned(), files: BTreeMap::new() }
     }
 
     /// What was written of `language`. A folder has files of one language only.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use anyhow::bail;
 use onecall_config::Loaded;
 use onecall_core::storage::{RunDetail, RunRecord};
-use onecall_core::{EngineChoice, Outcome, Program};
+use onecall_core::{EngineChoice, Language, Outcome, Program};
+use onecall_engine::ENGINES;
 use onecall_runtime::Runtime;
 
 use super::recorded::Recorded;
@@ -41,6 +42,7 @@ pub(super) fn replay(record: RunRecord, loaded: &Loaded) -> anyhow::Result<ExitC
     }
     let host = Arc::new(Recorded::new(&record));
     let program = Program {
+        language: Language::named(&run.language).unwrap_or_default(),
         engine: engine(&run.engine),
         argv: record.argv.clone(),
         ..Program::new(record.program.as_str())
@@ -57,13 +59,10 @@ pub(super) fn replay(record: RunRecord, loaded: &Loaded) -> anyhow::Result<ExitC
     Ok(verdict(&record, &outcome, host.left()))
 }
 
+/// The engine that ran a program, unless it was refused before one was chosen.
 fn engine(name: &str) -> Option<EngineChoice> {
-    match name {
-        "python" => Some(EngineChoice::Python),
-        "cpython" => Some(EngineChoice::CPython),
-        "typescript" => Some(EngineChoice::TypeScript),
-        _ => None,
-    }
+    let engine = ENGINES.iter().find(|engine| engine.name.name() == name);
+    engine.map(|engine| EngineChoice::Only(engine.name))
 }
 
 /// Says whether it came out the same.

@@ -1,0 +1,103 @@
+//! The languages of programs, and the names of the engines that run them.
+
+use serde::{Deserialize, Serialize};
+
+/// The language that a program is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// Python.
+    #[default]
+    Python,
+    /// TypeScript, and so JavaScript.
+    TypeScript,
+}
+
+impl Language {
+    /// Every language with its name in arguments, configurations and records.
+    pub const NAMES: [(&str, Self); 2] =
+        [(Self::Python.name(), Self::Python), (Self::TypeScript.name(), Self::TypeScript)];
+
+    /// The language of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, language)| *language)
+    }
+
+    /// Its name in arguments, configurations and records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::TypeScript => "typescript",
+        }
+    }
+
+    /// Its name in a sentence.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Python => "Python",
+            Self::TypeScript => "TypeScript",
+        }
+    }
+}
+
+/// An engine: an interpreter that runs programs. The registry of `onecall-engine` says which
+/// languages it runs and what it offers to programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineName {
+    /// The embedded Python.
+    Python,
+    /// The system's Python, with the packages that it has.
+    CPython,
+    /// The embedded interpreter for TypeScript and JavaScript.
+    TypeScript,
+}
+
+impl EngineName {
+    /// Its name in arguments, configurations, records and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::CPython => "cpython",
+            Self::TypeScript => "typescript",
+        }
+    }
+}
+
+/// Which of the engines that run a program's language runs the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// The first of them, unless the program imports what only another one has.
+    #[default]
+    Auto,
+    /// This one.
+    Only(EngineName),
+}
+
+impl EngineChoice {
+    /// Every choice that arguments and configurations can make. There is a choice only where
+    /// several engines run a language.
+    pub const NAMES: [(&str, Self); 3] = [
+        (Self::Auto.name(), Self::Auto),
+        (EngineName::Python.name(), Self::Only(EngineName::Python)),
+        (EngineName::CPython.name(), Self::Only(EngineName::CPython)),
+    ];
+
+    /// The choice that arguments and configurations write like this.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, choice)| *choice)
+    }
+
+    /// The name of the engine, or `auto`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Only(engine) => engine.name(),
+        }
+    }
+}

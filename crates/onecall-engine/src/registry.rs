@@ -1,0 +1,238 @@
+//! Every engine: its name, the languages that it runs and what it offers to programs.
+//!
+//! A new engine is an entry here, its name in `onecall-core` and the body of its workers.
+
+use std::process::ExitCode;
+
+use onecall_core::{BoxFuture, EngineChoice, EngineName, Failure, Language, Program};
+use thiserror::Error;
+
+use crate::absent::{self, Alternative};
+use crate::cell::Interpreter;
+use crate::engines::EngineSettings;
+use crate::pool::EngineError;
+use crate::{cpython, python, typescript};
+
+/// What an engine offers to programs beyond running them and calling tools for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offers {
+    /// A session keeps the variables of a program for the next one.
+    pub sessions: bool,
+    /// Programs can use files: the workspace, the folder of tools and a scratch folder.
+    pub files: bool,
+    /// Programs can show images and recordings.
+    pub display: bool,
+    /// Programs can be given arguments, as in `sys.argv`.
+    pub arguments: bool,
+    /// The tool calls of a program are checked before it runs.
+    pub check: bool,
+}
+
+/// An engine as the registry describes it.
+#[derive(Debug)]
+pub struct EngineSpec {
+    /// Its name.
+    pub name: EngineName,
+    /// What it is called in a sentence.
+    pub(crate) title: &'static str,
+    /// The languages of the programs that it runs.
+    pub languages: &'static [Language],
+    /// What it offers to them.
+    pub offers: Offers,
+    /// The first argument of the process that forks its workers.
+    pub(crate) zygote: &'static str,
+    /// The body of that process, which gets its second argument.
+    pub(crate) run_zygote: fn(&str) -> ExitCode,
+    /// Looks for its interpreter on this machine; absent for one that is part of this binary.
+    pub(crate) find: Option<FindInterpreter>,
+    /// Adds to the failure of a program which module the engine lacks, and which engine may have
+    /// it.
+    pub(crate) explain: fn(Failure, Alternative<'_>) -> Failure,
+}
+
+/// Looks for an interpreter on this machine.
+pub(crate) type FindInterpreter =
+    for<'a> fn(&'a EngineSettings) -> BoxFuture<'a, Result<Interpreter, EngineError>>;
+
+const PYTHON: Offers =
+    Offers { sessions: true, files: true, display: true, arguments: true, check: true };
+
+/// The engines. Of those that run a language, the first runs a program that asks for none, and the
+/// next one a program that imports what the first lacks.
+pub const ENGINES: &[EngineSpec] = &[
+    EngineSpec {
+        name: EngineName::Python,
+        title: "the embedded Python",
+        languages: &[Language::Python],
+        offers: PYTHON,
+        zygote: "python-zygote",
+        run_zygote: python::run_zygote,
+        find: None,
+        explain: absent::explain,
+    },
+    EngineSpec {
+        name: EngineName::CPython,
+        title: "the system's Python",
+        languages: &[Language::Python],
+        offers: PYTHON,
+        zygote: "cpython-zygote",
+        run_zygote: cpython::run_zygote,
+        find: Some(|settings| Box::pin(cpython::find(settings))),
+        explain: |failure, _| failure,
+    },
+    EngineSpec {
+        name: EngineName::TypeScript,
+        title: "the embedded TypeScript",
+        languages: &[Language::TypeScript],
+        offers: Offers {
+            sessions: false,
+            files: false,
+            display: false,
+            arguments: false,
+            check: false,
+        },
+        zygote: "typescript-zygote",
+        run_zygote: typescript::run_zygote,
+        find: None,
+        explain: |failure, _| failure,
+    },
+];
+
+/// Why an engine cannot run a program in a language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum EngineMismatch {
+    /// A single engine runs the language, and it is another one.
+    #[error("an engine can be chosen for {} only; leave it out", titles(has_choice))]
+    NoChoice,
+    /// The engine runs other languages.
+    #[error("the engine {} does not run {}", engine.name(), language.title())]
+    OtherLanguage {
+        /// The engine that was asked for.
+        engine: EngineName,
+        /// The language of the program.
+        language: Language,
+    },
+    /// The registry has no engine for the language.
+    #[error("no engine runs {}", language.title())]
+    NoEngine {
+        /// The language of the program.
+        language: Language,
+    },
+}
+
+impl From<EngineMismatch> for Failure {
+    fn from(mismatch: EngineMismatch) -> Self {
+        Self::refused("ValueError", mismatch.to_string())
+    }
+}
+
+impl EngineSpec {
+    /// Whether it runs programs in this language.
+    #[must_use]
+    pub fn runs(&self, language: Language) -> bool {
+        self.languages.contains(&language)
+    }
+
+    /// Whether its interpreter is part of onecall; any other one may be missing on a machine.
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        self.find.is_none()
+    }
+}
+
+/// Refuses an engine that does not run the language of a program.
+pub fn check_choice(
+    language: Language,
+    engine: Option<EngineChoice>,
+) -> Result<(), EngineMismatch> {
+    let Some(EngineChoice::Only(engine)) = engine else { return Ok(()) };
+    match ENGINES.iter().any(|it| it.name == engine && it.runs(language)) {
+        true => Ok(()),
+        false if has_choice(language) => Err(EngineMismatch::OtherLanguage { engine, language }),
+        false => Err(EngineMismatch::NoChoice),
+    }
+}
+
+/// The engine that a program asks for, or the only one that runs its language; `Auto` while that
+/// is open.
+#[must_use]
+pub fn choice_of(program: &Program) -> EngineChoice {
+    let mut engines = ENGINES.iter().filter(|it| it.runs(program.language));
+    match (program.engine, engines.next(), engines.next()) {
+        (Some(choice @ EngineChoice::Only(_)), ..) => choice,
+        (_, Some(only), None) => EngineChoice::Only(only.name),
+        _ => EngineChoice::Auto,
+    }
+}
+
+/// Whether some engine that runs this language offers something.
+#[must_use]
+pub fn is_offered(language: Language, offer: impl Fn(&Offers) -> bool) -> bool {
+    ENGINES.iter().any(|it| it.runs(language) && offer(&it.offers))
+}
+
+/// The failure of a program that asks for a session which its engine does not offer.
+#[must_use]
+pub fn no_session() -> Failure {
+    let languages = titles(|language| is_offered(language, |offers| offers.sessions));
+    Failure::refused("ValueError", format!("only {languages} programs can have a session"))
+}
+
+fn has_choice(language: Language) -> bool {
+    ENGINES.iter().filter(|it| it.runs(language)).count() > 1
+}
+
+/// The languages for which something holds, as a sentence names them.
+fn titles(holds: impl Fn(Language) -> bool) -> String {
+    let languages = Language::NAMES.iter().filter(|(_, language)| holds(*language));
+    languages.map(|(_, language)| language.title()).collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_and_every_choice_has_an_engine() {
+        for (_, language) in Language::NAMES {
+            assert!(ENGINES.iter().any(|it| it.runs(language)), "{language:?}");
+        }
+        for (name, choice) in EngineChoice::NAMES {
+            let is_registered = ENGINES.iter().any(|it| it.name.name() == name);
+            assert!(is_registered || choice == EngineChoice::Auto, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_engine_runs_its_own_languages_only() {
+        let only = |engine| Some(EngineChoice::Only(engine));
+        for engine in [None, Some(EngineChoice::Auto)] {
+            assert_eq!(check_choice(Language::Python, engine), Ok(()));
+            assert_eq!(check_choice(Language::TypeScript, engine), Ok(()));
+        }
+        assert_eq!(check_choice(Language::Python, only(EngineName::CPython)), Ok(()));
+        assert_eq!(check_choice(Language::TypeScript, only(EngineName::TypeScript)), Ok(()));
+        let refused = |language, engine| check_choice(language, only(engine)).unwrap_err();
+        assert_eq!(
+            refused(Language::TypeScript, EngineName::CPython).to_string(),
+            "an engine can be chosen for Python only; leave it out"
+        );
+        assert_eq!(
+            refused(Language::Python, EngineName::TypeScript).to_string(),
+            "the engine typescript does not run Python"
+        );
+    }
+
+    #[test]
+    fn a_language_with_one_engine_leaves_no_choice() {
+        let in_language =
+            |language, engine| choice_of(&Program { language, engine, ..Program::new("") });
+        let typescript = EngineChoice::Only(EngineName::TypeScript);
+        for engine in [None, Some(EngineChoice::Auto), Some(typescript)] {
+            assert_eq!(in_language(Language::TypeScript, engine), typescript);
+        }
+        assert_eq!(in_language(Language::Python, None), EngineChoice::Auto);
+        let cpython = EngineChoice::Only(EngineName::CPython);
+        assert_eq!(in_language(Language::Python, Some(cpython)), cpython);
+    }
+}
