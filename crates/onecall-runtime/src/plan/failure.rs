@@ -60,7 +60,7 @@ mod tests {
 
     use super::*;
     use crate::PlanRequest;
-    use crate::plan::{Lookup, check};
+    use crate::plan::{Lookup, check_plan};
 
     fn plan(request: Value) -> Plan {
         let tool = |name: &str| {
@@ -74,7 +74,7 @@ mod tests {
                 annotations: ToolAnnotations::default(),
             }))
         };
-        check(PlanRequest::read(request.as_object().unwrap()), &tool).unwrap()
+        check_plan(PlanRequest::read(request.as_object().unwrap()), &tool).unwrap()
     }
 
     fn explained(plan: &Plan, plan_part: Option<PlanPart>) -> String {
