@@ -34,4 +34,4 @@ pub use supervision::status::{
     SERVER_LOG_TARGET, ServerState, ServerStatus, Trouble,
 };
 pub use transport::environment::{HELPFUL_VARIABLES, base_environment, is_passed_on};
-pub use transport::http::{ProbeError, http_client, wanted_login};
+pub use transport::http::{ProbeError, wanted_login};

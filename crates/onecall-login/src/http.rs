@@ -31,7 +31,6 @@ pub fn client(url: &Url) -> reqwest::Result<Client> {
 }
 
 /// Prepares a client for the server at `url`, to be changed before it is made.
-#[must_use]
 pub fn client_builder(url: &Url) -> ClientBuilder {
     // Fails if there is one already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();

@@ -174,8 +174,8 @@ impl CallHandler for Bridge {
     }
 }
 
-/// A tool that nobody knows yet. Whoever calls it, in whatever way, is told why it
-/// does not work.
+/// Stands for a tool of a server that could not be asked for its tools. It takes any arguments, so
+/// that a call of it fails with the reason and not with a complaint about its arguments.
 fn stand_in(name: &CallableName, server: &ServerName) -> ToolSpec {
     let positions = (1..=MAX_POSITIONS).map(|position| (format!("argument_{position}"), json!({})));
     let properties: serde_json::Map<_, _> = positions.collect();

@@ -123,7 +123,7 @@ impl Bridge {
         }
     }
 
-    /// The tools that are known now, whoever is still connecting.
+    /// The tools that are known now. Servers that are still connecting may bring more.
     #[must_use]
     pub fn known(&self) -> Arc<Catalog> {
         Arc::clone(&self.snapshot.borrow().catalog)

@@ -109,7 +109,7 @@ impl Request<'_> {
         self.line_within(id, era, None)
     }
 
-    /// The same for a request that is part of a trace.
+    /// The whole line of a request that is part of a trace, its newline included.
     pub fn line_within(&self, id: u64, era: Era, trace: Option<&TraceContext>) -> Vec<u8> {
         let room = match self {
             Self::CallTool { arguments, .. } => arguments.get().len(),

@@ -90,7 +90,7 @@ pub(crate) fn differences(old: &ToolDefinition, new: &ToolDefinition) -> Vec<Par
     Part::ALL.into_iter().filter(|part| part.canonical(old) != part.canonical(new)).collect()
 }
 
-/// The same value with the keys of every object in order.
+/// A copy of a value in which the keys of every object are in order.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(object) => {

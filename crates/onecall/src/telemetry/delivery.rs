@@ -72,7 +72,7 @@ impl Delivery {
         leaving: watch::Receiver<bool>,
         complaint: Arc<Complaint>,
     ) -> anyhow::Result<Self> {
-        let client = onecall_bridge::http_client(&destination.url)?;
+        let client = onecall_login::http::client(&destination.url)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { client, destination, runtime, leaving, complaint })
     }

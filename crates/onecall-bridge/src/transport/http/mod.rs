@@ -18,7 +18,6 @@ mod streamable;
 mod tasks;
 
 pub(crate) use failure::HttpError;
-pub use onecall_login::http::client as http_client;
 pub use probe::{ProbeError, wanted_login};
 pub(crate) use sse::SseConnection;
 pub(crate) use streamable::StreamableConnection;

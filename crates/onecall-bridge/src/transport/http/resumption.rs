@@ -38,7 +38,8 @@ impl Resumptions {
         events.retry().unwrap_or(doubled.min(MAX_PAUSE)).max(MIN_PAUSE)
     }
 
-    /// The same where nobody waits and the server may not hurry us.
+    /// How long to wait before a stream is resumed that no request waits for: at least the usual
+    /// pause, even if the server asks for a shorter one.
     pub fn long_pause(&self, events: &Events) -> Duration {
         self.pause(events).max(RESUME_PAUSE)
     }
