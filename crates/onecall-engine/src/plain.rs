@@ -21,6 +21,9 @@ pub(crate) const MAX_DEPTH: usize = 900;
 /// Objects with more entries than this get an index of their keys.
 const FEW_ENTRIES: usize = 16;
 
+/// What an allocation takes beside its bytes.
+const ALLOCATION: usize = 16;
+
 /// What crosses to a worker beside the text of an answer: the kind of the frame and the id.
 const ANSWER_HEADER: usize = 1 + size_of::<u64>();
 
@@ -185,8 +188,14 @@ enum Begun {
 impl Begun {
     fn ended(self) -> PlainData {
         match self {
-            Self::List(items) => PlainData::List(items),
-            Self::Object { entries, .. } => PlainData::Object(entries.list),
+            Self::List(mut items) => {
+                items.shrink_to_fit();
+                PlainData::List(items)
+            }
+            Self::Object { mut entries, .. } => {
+                entries.list.shrink_to_fit();
+                PlainData::Object(entries.list)
+            }
         }
     }
 }
@@ -245,11 +254,12 @@ fn parse_at(text: &str, depth: usize, memory: &mut Memory) -> Result<PlainData, 
             Peek::True | Peek::False => PlainData::Bool(source.known_bool(peek)?),
             Peek::String => {
                 let text = source.known_str()?;
-                memory.take(text.len())?;
+                memory.take(ALLOCATION + text.len())?;
                 PlainData::Text(text.to_owned())
             }
             Peek::Array => match source.known_array()? {
                 Some(first) => {
+                    memory.take(ALLOCATION)?;
                     begun.push(Begun::List(Vec::new()));
                     peek = first;
                     continue;
@@ -259,6 +269,7 @@ fn parse_at(text: &str, depth: usize, memory: &mut Memory) -> Result<PlainData, 
             Peek::Object => match source.known_object()? {
                 Some(key) => {
                     let key = own_key(key, memory)?;
+                    memory.take(ALLOCATION)?;
                     begun.push(Begun::Object { entries: Entries::default(), key });
                     peek = source.peek()?;
                     continue;
@@ -293,7 +304,7 @@ fn parse_at(text: &str, depth: usize, memory: &mut Memory) -> Result<PlainData, 
 }
 
 fn own_key(key: &str, memory: &mut Memory) -> Result<String, Unreadable> {
-    memory.take(size_of::<String>() + key.len())?;
+    memory.take(size_of::<String>() + ALLOCATION + key.len())?;
     Ok(key.to_owned())
 }
 
@@ -316,7 +327,7 @@ fn number(
     if let Ok(integer) = digits.parse() {
         return Ok(PlainData::Integer(integer));
     }
-    memory.take(digits.len())?;
+    memory.take(ALLOCATION + digits.len())?;
     Ok(PlainData::BigInteger(digits.into()))
 }
 
