@@ -39,29 +39,29 @@ const STORING: Duration = Duration::from_secs(5);
 pub struct Gateway {
     pub(crate) bridge: Arc<Bridge>,
     pub(crate) guard: Guard,
-    /// For programs that begin now.
+    /// The rules of the configuration in force, for programs that begin now.
     pub(crate) rules: watch::Sender<Arc<Rules>>,
     pub(crate) shared: Shared,
-    /// What outlives this process, if there is a place for it.
+    /// Writes what outlives this process, if there is a store.
     pub(crate) store: Option<Arc<StoreWriter>>,
-    /// What is in force.
+    /// The configuration in force.
     config: Mutex<Config>,
     revision: watch::Receiver<u64>,
     listed: Listed,
-    /// What clients may call themselves.
+    /// Which tools clients may call themselves.
     pub(crate) exposure: Exposure,
-    /// Where programs can look around, if they can.
+    /// The folder in which programs find a file for each tool, if there is one.
     pub(crate) tool_folder: Option<Arc<ToolFolder>>,
 }
 
-/// Where a gateway keeps what it writes down; it can do without.
+/// Where a gateway keeps data outside its memory. It can do without each of these.
 #[derive(Default)]
 pub struct GatewayStorage {
-    /// What outlives this process.
+    /// Writes to the store of what outlives this process.
     pub store: Option<Arc<StoreWriter>>,
     /// A folder that the engines show to programs.
     pub tool_folder: Option<ToolFolder>,
-    /// What is known of servers whose command downloads what it runs.
+    /// Remembers servers whose command downloads what it runs.
     pub downloads: Downloads,
 }
 
@@ -115,7 +115,8 @@ fn quoted(names: &[CallableName]) -> String {
 }
 
 impl Gateway {
-    /// Returns at once; servers start as `start` says. Must be called inside a tokio runtime.
+    /// Starts a gateway and returns at once; its servers start as `start` says. Must be called inside
+    /// a tokio runtime.
     pub fn start(
         config: Config,
         start: ServerStart,
@@ -172,14 +173,14 @@ impl Gateway {
         gateway
     }
 
-    /// Tells that the tools programs may call have changed, for those who remember a
-    /// list of them. The number means nothing.
+    /// Notifies when a list of the tools that programs may call is outdated. The number means
+    /// nothing.
     #[must_use]
     pub fn revision(&self) -> watch::Receiver<u64> {
         self.revision.clone()
     }
 
-    /// Tells that what clients list has changed.
+    /// Notifies when the tool or resource lists shown to clients change.
     #[must_use]
     pub fn listed(&self) -> Listed {
         self.listed.clone()
@@ -207,7 +208,7 @@ impl Gateway {
         self.shared.engines.workspace()
     }
 
-    /// Tools of ours that agents are shown beside the usual ones.
+    /// The optional tools of onecall that agents are shown.
     #[must_use]
     pub fn exposed(&self) -> Vec<OptionalTool> {
         self.config().expose.clone()
@@ -315,14 +316,14 @@ impl Gateway {
         self.rules().directory.category(spec)
     }
 
-    /// What the results of a tool looked like, if its server does not say and somebody has
-    /// watched.
+    /// What the results of a tool looked like, if its server declares no type and results have been
+    /// seen.
     #[must_use]
     pub fn observed(&self, spec: &ToolSpec) -> Option<Observed> {
         self.shared.learned.as_ref()?.observed(spec)
     }
 
-    /// The tools that programs could call if they were accepted, by name.
+    /// The quarantined tools that programs could call if they were accepted, by name.
     #[must_use]
     pub fn quarantine(&self) -> Vec<Quarantined> {
         let directory = &self.rules().directory;
@@ -331,7 +332,7 @@ impl Gateway {
         tools
     }
 
-    /// Who is there to answer what the servers ask.
+    /// The clients that can answer questions of servers.
     #[must_use]
     pub fn audience(&self) -> &Audience {
         self.bridge.audience()
@@ -349,13 +350,13 @@ impl Gateway {
         self.bridge.installed(|server| program.code.contains(server)).await;
     }
 
-    /// How each server is doing. Waits for those that are still connecting.
+    /// The status of each server. Waits for those that are still connecting.
     pub async fn servers(&self) -> Vec<ServerStatus> {
         self.bridge.catalog().await;
         self.status()
     }
 
-    /// How each of these servers is doing; they are started if they are idle, and waited for.
+    /// The status of each of these servers, which are started if they are idle, and waited for.
     pub async fn servers_named(&self, names: &[String]) -> Vec<ServerStatus> {
         let is_meant = |name: &ServerName| names.iter().any(|it| it == name.as_str());
         self.bridge.catalog_of(is_meant).await;
@@ -370,13 +371,13 @@ impl Gateway {
         self.rules().directory.known()
     }
 
-    /// How each server is doing at this moment.
+    /// The status of each server at this moment.
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
         self.bridge.status()
     }
 
-    /// What it has done so far and how it is doing now, in Prometheus' text format.
+    /// The metrics of the gateway in Prometheus' text format.
     #[must_use]
     pub fn metrics(&self) -> String {
         let is_up = |server: &ServerStatus| {

@@ -33,7 +33,7 @@ impl Gateway {
         ToolTree { catalog, rules: self.rules() }
     }
 
-    /// The same, but with the tools of this folder if it can be had.
+    /// The tools that are known, with those of this folder if its server lists them soon.
     pub async fn tree_with(&self, folder: &str) -> ToolTree {
         let (known, rules) = (self.bridge.known(), self.rules());
         if known.tools().any(|spec| server_folder(&spec.server) == folder) {

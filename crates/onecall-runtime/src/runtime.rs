@@ -89,13 +89,13 @@ impl Runtime {
         Self { engines, resolver, layers, directory, limits, sessions, cache, recorder, metrics }
     }
 
-    /// The same, with somebody who answers what programs ask about tools.
+    /// Replaces the directory, which answers what programs ask about tools.
     #[must_use]
     pub fn with_directory(self, directory: Arc<dyn Directory>) -> Self {
         Self { directory, ..self }
     }
 
-    /// The same, with other limits of sessions.
+    /// Replaces the sessions with new ones that keep to these limits.
     #[must_use]
     pub fn with_session_limits(self, limits: SessionLimits) -> Self {
         self.with_sessions(Arc::new(Sessions::new(limits)))
@@ -118,13 +118,13 @@ impl Runtime {
         self.cache.as_ref().map(|cache| cache.around(Arc::clone(&self.layers)))
     }
 
-    /// The same, with somebody who records what runs.
+    /// Adds a recorder: every finished run is handed to it.
     #[must_use]
     pub fn with_recorder(self, recorder: Option<Arc<Recorder>>) -> Self {
         Self { recorder, ..self }
     }
 
-    /// The same, counted together with what else these metrics count.
+    /// Replaces the metrics that runs and their calls are counted in.
     #[must_use]
     pub fn with_metrics(self, metrics: Arc<Metrics>) -> Self {
         Self { metrics, ..self }

@@ -35,7 +35,7 @@ impl Key {
         })
     }
 
-    /// The same as a hash, for what the tool is at present.
+    /// The key as a hash, together with the definition that the tool has at present.
     pub(super) fn hash(&self, spec: &ToolSpec) -> [u8; 32] {
         let Self { identity, server, tool, arguments, form } = self;
         let definition =

@@ -232,7 +232,7 @@ impl Cached {
         Box::pin(self.find(Arc::new(key), spec, ttl, call, now))
     }
 
-    /// The same where no answer is at hand.
+    /// Answers a call that has no answer in memory.
     async fn find(
         &self,
         key: Arc<Key>,

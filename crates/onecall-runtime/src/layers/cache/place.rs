@@ -48,7 +48,7 @@ impl Place {
         }
     }
 
-    /// The same where it takes a while to find one.
+    /// The answer to this, if one that holds is in the store.
     pub(super) async fn far_off(
         &self,
         key: &Arc<Key>,
@@ -94,8 +94,8 @@ impl Place {
         }
     }
 
-    /// The same for those who cannot wait. What only this process uses is not used any more
-    /// anyway, and goes by itself.
+    /// Removes what a server has answered from the store, without waiting. What only this process has
+    /// is outdated already, and goes by itself.
     pub(super) fn forget_server_soon(&self, server: &ServerName, now: SystemTime) {
         if let Self::Disk(disk) = self {
             disk.forget_server_soon(server, now);
