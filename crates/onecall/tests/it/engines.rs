@@ -94,7 +94,7 @@ fn the_configuration_chooses_for_programs_that_do_not() {
 
     home.write("program.py", telling(""));
     let program = home.text_path("program.py");
-    let asked = support::finish(home.configured(&["run", "--engine", "python", &program]));
+    let asked = finish(home.configured(&["run", "--engine", "python", &program]));
     assert_eq!((asked.code, asked.stdout.as_str()), (Some(0), EMBEDDED));
 }
 
@@ -172,7 +172,7 @@ fn without_a_system_python_the_reason_is_told() {
     let home = Home::with_config(&json!({ "python": "/nowhere/python" }));
     home.write("program.py", "print(1)");
     let program = home.text_path("program.py");
-    let ended = support::finish(home.configured(&["run", "--engine", "cpython", &program]));
+    let ended = finish(home.configured(&["run", "--engine", "cpython", &program]));
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
     assert_eq!(
         ended.stderr.lines().next(),
@@ -207,7 +207,7 @@ fn what_is_no_python_is_not_taken_for_one() {
         home.set("python", impostor);
         home.write("program.py", "print(1)");
         let program = home.text_path("program.py");
-        let ended = support::finish(home.configured(&["run", "--engine", "cpython", &program]));
+        let ended = finish(home.configured(&["run", "--engine", "cpython", &program]));
         let reason = format!(
             "the engine could not start: {impostor} {expected}; set `python` to a CPython from \
              3.11 on"
