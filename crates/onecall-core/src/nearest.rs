@@ -31,10 +31,10 @@ pub fn nearest_words<'k>(
     known: impl IntoIterator<Item = &'k str>,
     limit: usize,
 ) -> Vec<&'k str> {
-    let letters = letters_and_digits(word);
-    if letters.len() > LONGEST {
+    if word.len() > LONGEST {
         return Vec::new();
     }
+    let letters = letters_and_digits(word);
     let score = |known: &'k str| {
         let other = letters_and_digits(known);
         let alike = likeness_of_letters(&letters, &other);
@@ -42,10 +42,13 @@ pub fn nearest_words<'k>(
             || other.len() >= SHORTEST_PART && letters.contains(&other);
         (if is_part { alike.max(PART) } else { alike }, known)
     };
-    let compared = known.into_iter().take(COMPARISONS).map(score);
-    let mut near: Vec<_> = compared.filter(|(score, _)| *score >= CLOSE).collect();
-    near.sort_by(|(a, x), (b, y)| b.total_cmp(a).then_with(|| x.cmp(y)));
-    near.into_iter().take(limit).map(|(_, known)| known).collect()
+    let compared = known.into_iter().take(COMPARISONS).filter(|known| known.len() <= LONGEST);
+    let near = compared.map(score).filter(|(score, _)| *score >= CLOSE);
+    // Of equals, the one that is spelled most like the word comes first.
+    let mut near: Vec<_> =
+        near.map(|(score, known)| (score, osa_distance(word, known), known)).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    near.into_iter().take(limit).map(|(_, _, known)| known).collect()
 }
 
 /// How alike two words are, from 0 (nothing in common) to 1 (the same letters and digits).
@@ -97,5 +100,8 @@ mod tests {
     fn the_best_come_first_and_equals_in_order() {
         let known = ["orders_c", "order", "orders_b", "orders", "customers"];
         assert_eq!(nearest_words("Orders", known, 3), ["orders", "orders_b", "orders_c"]);
+        let known = ["findBooks", "find_books", "find_authors"];
+        assert_eq!(nearest_words("find_book", known, 3), ["find_books", "findBooks"]);
+        assert_eq!(nearest_words("findBook", known, 3), ["findBooks", "find_books"]);
     }
 }

@@ -103,8 +103,7 @@ fn what_is_not_there_is_told_with_what_is() {
         ),
         (
             "import it from './mcp-apis/library/query/find_book.js'; it",
-            "server 'library' has no tool 'find_book'. Did you mean: find_books or findBooks or \
-             find_authors?",
+            "server 'library' has no tool 'find_book'. Did you mean: find_books or findBooks?",
         ),
         (
             "import it from './mcp-apis/library/query/shelve'; it",
