@@ -56,6 +56,9 @@ pub fn is_run_by_others(name: &str) -> bool {
     files::protected::is_protected_name(name)
 }
 
+/// What a process that an engine starts runs, on its one argument.
+type ProcessBody = fn(&str) -> ExitCode;
+
 /// Whether an engine has started this process, to fork workers or to ask an interpreter what it is.
 #[must_use]
 pub fn is_zygote() -> bool {
@@ -72,7 +75,7 @@ pub fn run_if_zygote() -> Option<ExitCode> {
 }
 
 /// The body of this process and what it is run on, if an engine has started it.
-fn zygote() -> Option<(fn(&str) -> ExitCode, String)> {
+fn zygote() -> Option<(ProcessBody, String)> {
     let mut arguments = std::env::args_os().skip(1).map(std::ffi::OsString::into_string);
     let (name, plan) = (arguments.next()?.ok()?, arguments.next()?.ok()?);
     let body = match name == cpython::PROBE {
