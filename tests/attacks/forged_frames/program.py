@@ -177,7 +177,7 @@ print(answer[1], len(answer[2]["problem"]))
 
 # %% a hundred thousand questions whose answers are not read
 for start in range(0, 100_000, 100):
-    send(b"".join(ask(number, b'{"list":{}}') for number in range(start, start + 100)))
+    send(b"".join(ask(number, b'{"node_schema":{"node":0}}') for number in range(start, start + 100)))
 wait()
 
 # %% a node where there is no plan
