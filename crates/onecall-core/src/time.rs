@@ -7,8 +7,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
-const DAY: i64 = 86_400_000;
-
 impl Timestamp {
     /// The present.
     #[must_use]
@@ -37,15 +35,22 @@ impl Timestamp {
     /// Such as `2026-05-09T07:29:33.042Z`.
     #[must_use]
     pub fn with_milliseconds(self) -> String {
-        let seconds = self.to_string();
-        format!("{}.{:03}Z", seconds.trim_end_matches('Z'), self.0.rem_euclid(1000))
+        self.calendar().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
     }
 
     /// Such as `2026-05-09`.
     #[must_use]
     pub fn day(self) -> String {
-        let (year, month, day) = civil(self.0.div_euclid(DAY));
-        format!("{year:04}-{month:02}-{day:02}")
+        self.calendar().strftime("%Y-%m-%d").to_string()
+    }
+
+    /// The moment on the calendar. One that is beyond the calendar counts as its first or last.
+    fn calendar(self) -> jiff::Timestamp {
+        let beyond = match self.0 {
+            ..0 => jiff::Timestamp::MIN,
+            _ => jiff::Timestamp::MAX,
+        };
+        jiff::Timestamp::from_millisecond(self.0).unwrap_or(beyond)
     }
 }
 
@@ -65,24 +70,8 @@ impl From<SystemTime> for Timestamp {
 /// Such as `2026-05-09T07:29:33Z`.
 impl fmt::Display for Timestamp {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.0.rem_euclid(DAY) / 1000;
-        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-        write!(formatter, "{}T{hour:02}:{minute:02}:{second:02}Z", self.day())
+        write!(formatter, "{}", self.calendar().strftime("%Y-%m-%dT%H:%M:%SZ"))
     }
-}
-
-/// The date of a day counted from 1970-01-01, in the Gregorian calendar: counted in years
-/// that begin in March, so that the day that may be missing is the last one.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let from_march = days.saturating_add(719_468);
-    let (era, day_of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]
@@ -101,6 +90,8 @@ mod tests {
         for (milliseconds, expected) in cases {
             assert_eq!(Timestamp(milliseconds).to_string(), expected);
         }
+        assert_eq!(Timestamp(i64::MAX).day(), "9999-12-30");
+        assert_eq!(Timestamp(i64::MIN).day(), "-9999-01-02");
         let precise = Timestamp(951_827_696_042).with_milliseconds();
         assert_eq!(precise, "2000-02-29T12:34:56.042Z");
     }
