@@ -174,4 +174,7 @@ fn runs_of_the_command_line_save_no_tokens() {
     let headline = "1 runs (0 failed), 0 calls (0 failed). All of them ran from the command line; \
                     tokens are saved when an agent runs programs.\n";
     assert!(shown.starts_with(headline), "{shown}");
+    let listed = finish(home.configured(&["runs"])).stdout;
+    let run: Vec<&str> = listed.lines().nth(1).unwrap_or_default().split_whitespace().collect();
+    assert_eq!(run[3..], ["0", "-", "command", "line", "ok"], "{listed}");
 }

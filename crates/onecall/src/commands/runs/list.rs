@@ -6,7 +6,7 @@ use onecall_core::Timestamp;
 use onecall_core::storage::{RunFilter, RunSummary, Store};
 use serde_json::Value;
 
-use super::{RunsArguments, json};
+use super::{RunsArguments, agent_tokens, json};
 use crate::commands::note;
 use crate::figures::{Side, age, amount, duration, table, terminal_width};
 use crate::terminal::{neutralise, print};
@@ -86,7 +86,7 @@ fn rows(runs: &[RunSummary], now: Timestamp, width: usize) -> String {
 
 fn saved(run: &RunSummary) -> String {
     let about = |estimated| if estimated { "~" } else { "" };
-    run.tokens().map_or("-".to_owned(), |tokens| {
+    agent_tokens(run).map_or("-".to_owned(), |tokens| {
         format!("{}{}", about(tokens.estimated), amount(tokens.saved()))
     })
 }

@@ -14,12 +14,19 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use onecall_config::{Config, Surroundings};
-use onecall_core::RunId;
-use onecall_core::storage::{Found, RunRecord, Store};
+use onecall_core::storage::{Found, RunRecord, RunSummary, Store};
+use onecall_core::{RunId, Tokens};
 
 use crate::cli::Global;
+use crate::live::COMMAND_LINE;
 use crate::setup;
 use crate::span::span;
+
+/// The tokens that an agent saved with a run. A run from the command line saves none: no model would
+/// have made its calls.
+pub(crate) fn agent_tokens(run: &RunSummary) -> Option<Tokens> {
+    run.tokens().filter(|_| run.client != COMMAND_LINE)
+}
 
 /// What `onecall runs` takes.
 #[derive(Args, Debug)]

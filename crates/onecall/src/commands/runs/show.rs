@@ -6,7 +6,7 @@ use onecall_core::Timestamp;
 use onecall_core::storage::{RunDetail, RunRecord, RunSummary};
 use onecall_core::text::{shell_word, visible_line};
 
-use super::{json, timeline};
+use super::{agent_tokens, json, timeline};
 use crate::figures::{age, amount, duration, terminal_width, wrapped};
 use crate::terminal::{neutralise, print};
 
@@ -102,7 +102,7 @@ fn calls(run: &RunSummary) -> String {
 }
 
 fn tokens(run: &RunSummary) -> String {
-    let Some(tokens) = run.tokens() else { return String::new() };
+    let Some(tokens) = agent_tokens(run) else { return String::new() };
     let about = if tokens.estimated { "about " } else { "" };
     format!(
         "{about}{} instead of {} with direct calls: {} saved",

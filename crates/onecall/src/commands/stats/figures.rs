@@ -7,8 +7,8 @@ use onecall_core::RunId;
 use onecall_core::storage::{CallFacts, RunSummary};
 use serde_json::{Value, json};
 
+use crate::commands::runs::agent_tokens;
 use crate::figures::{Side, amount, bar, duration, percent, table, wrapped};
-use crate::live::COMMAND_LINE;
 use crate::terminal::neutralise;
 
 /// Rows of a table that are shown; JSON has all.
@@ -58,7 +58,7 @@ impl Sum {
         self.errors += run.failed_calls;
         self.cached += run.cached_calls;
         self.durations.push(run.duration);
-        if let Some(tokens) = run.tokens().filter(|_| run.client != COMMAND_LINE) {
+        if let Some(tokens) = agent_tokens(run) {
             self.agent_runs += 1;
             self.direct_tokens += tokens.direct;
             self.saved_tokens = self.saved_tokens.saturating_add(tokens.saved());
