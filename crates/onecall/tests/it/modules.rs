@@ -13,7 +13,7 @@ const PUBLIC_NAMES: &str = include_str!("../../../../tests/modules/public_names.
 /// What the engine takes the embedded interpreter to lack.
 const ABSENT: &str = include_str!("../../../onecall-engine/src/python/absent.txt");
 
-const README: &str = include_str!("../../../../README.md");
+const ENGINES_CHAPTER: &str = include_str!("../../../../docs/engines.md");
 
 const TELL: &str = "\nimport platform\nprint(platform.python_implementation())";
 
@@ -39,8 +39,8 @@ fn the_list_of_what_is_absent_is_true() {
 }
 
 #[test]
-fn the_readme_lists_the_modules_that_are_absent() {
-    let (_, section) = README.split_once("The embedded one lacks these modules").unwrap();
+fn the_book_lists_the_modules_that_are_absent() {
+    let (_, section) = ENGINES_CHAPTER.split_once("The embedded one lacks these modules").unwrap();
     let (section, _) = section.split_once("\n\nand ").unwrap();
     let listed: BTreeSet<_> = section.split('`').skip(1).step_by(2).collect();
     assert_eq!(listed, absent_modules().into_iter().collect());

@@ -1,5 +1,5 @@
 //! What a tool's answer means to a program. Whichever way a tool is called, this is the one place
-//! where its answer becomes a value; "Values" in the README says by which rule. Text and structured
+//! where its answer becomes a value; `docs/values.md` says by which rule. Text and structured
 //! content are taken over as text; only the program parses them.
 
 mod read;

@@ -93,7 +93,7 @@ pub fn run(command: Command) -> String {
 }
 
 /// What a client sees in the scenario: the answers that a bare client gets, and those that
-/// are to the letter what the README says.
+/// are to the letter what `docs/programs.md` says.
 fn expected(home: &Home) -> Value {
     let mut session = Session::open(home.configured(&["serve"]));
     let mut ask = |tool: &str, arguments: Value| pair(&session.call_tool(tool, arguments));
