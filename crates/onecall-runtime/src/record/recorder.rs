@@ -57,6 +57,10 @@ pub struct RecordSettings {
     pub redactor: Redactor,
 }
 
+/// The priority of the thread that records, after calls and programs. With the lowest one it would get
+/// next to no time on a busy machine, and the end of the gateway waits for it.
+const NICENESS: i32 = 10;
+
 /// Records runs, and measures what their agents read and wrote.
 pub struct Recorder {
     /// Whether agents are told what a program saved.
@@ -103,8 +107,7 @@ impl Recorder {
         let (finish, finished) = mpsc::sync_channel(1);
         let of_thread = Arc::clone(&state);
         let work = move || {
-            // Nothing waits for it.
-            _ = rustix::process::setpriority_process(None, 19);
+            _ = rustix::process::setpriority_process(None, NICENESS);
             of_thread.work(&runs);
             _ = finish.send(());
         };

@@ -27,7 +27,11 @@ const QUEUE: usize = 4096;
 const QUEUE_BYTES: usize = 8 * 1024 * 1024;
 
 /// How long the end of a command waits until all is written.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The priority of the thread that writes, after calls and programs. With the lowest one it would get
+/// next to no time on a busy machine, and the end of a command waits for it.
+const NICENESS: i32 = 10;
 
 static LOGS: LazyLock<Logs> = LazyLock::new(Logs::new);
 
@@ -70,8 +74,7 @@ impl Logs {
         let Some(waiting) = lock(&self.waiting).take() else { return };
         let (finish, finished) = mpsc::sync_channel(1);
         let started = thread::Builder::new().name("logs".to_owned()).spawn(move || {
-            // Calls and programs come first.
-            _ = rustix::process::setpriority_process(None, 19);
+            _ = rustix::process::setpriority_process(None, NICENESS);
             write(&folder, &self.shared, &waiting);
             _ = finish.send(());
         });
