@@ -117,6 +117,23 @@ fn every_page_is_in_the_book() {
 }
 
 #[test]
+fn the_readme_is_short_and_leads_to_every_chapter() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let length = readme.lines().count();
+    assert!(length <= 200, "README.md has {length} lines");
+    let linked: BTreeSet<&str> = readme
+        .lines()
+        .flat_map(targets)
+        .filter_map(|target| target.split('#').next()?.strip_prefix("docs/"))
+        .collect();
+    let pages = fs::read_dir(root().join("docs")).unwrap();
+    let pages = pages.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    let chapters = pages.filter(|name| name.ends_with(".md") && name != "SUMMARY.md");
+    let missing: Vec<String> = chapters.filter(|name| !linked.contains(name.as_str())).collect();
+    assert_eq!(missing, [""; 0]);
+}
+
+#[test]
 fn every_command_is_one() {
     let home = Home::new();
     let mut commands = BTreeSet::new();
