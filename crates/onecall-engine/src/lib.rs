@@ -39,7 +39,7 @@ pub use admission::Load;
 pub use cpython::PythonFiles;
 pub use engines::{EngineSettings, Engines, Session};
 pub use examination::{Attempt, Examination, ExaminedWall};
-pub use onecall_jail::{Mode as JailMode, Property, Requirement};
+pub use onecall_jail::{Mode as JailMode, Property, Requirement, ignore_file_size_signal};
 pub use plain::{ArgumentWriter, PlainData, Unreadable, Unwritable};
 pub use pool::EngineError;
 pub use registered::RegisteredEngine;

@@ -38,4 +38,5 @@ pub use report::{Report, State, Wall};
 pub use requirement::{Mode, Requirement};
 pub use resources::THREADS;
 pub use scratch::Scratch;
+pub use signals::ignore_file_size_signal;
 pub use streams::close_standard_streams;

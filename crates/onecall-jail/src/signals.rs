@@ -1,6 +1,8 @@
-//! A program begins with the usual signals, whoever started the gateway: what it or
-//! its shell ignores would be ignored by everything that comes after it.
-#![expect(unsafe_code, reason = "resetting a signal has no safe form")]
+//! Signals: a program begins with the usual ones, whatever the gateway or its shell ignores, and a
+//! file that becomes too large ends no process.
+#![expect(unsafe_code, reason = "changing what a signal does has no safe form")]
+
+use std::io;
 
 /// Gives every signal that is ignored its default again, but for SIGPIPE, which Rust
 /// and Python ignore themselves.
@@ -14,5 +16,18 @@ pub(crate) fn reset() {
             // SAFETY: no handler is installed, so no code of ours runs in a signal's context.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
+    }
+}
+
+/// Makes a write beyond the largest size of a file that this process may write (`ulimit -f`) an error
+/// of the write instead of the end of the process.
+///
+/// # Errors
+/// If the system refuses it.
+pub fn ignore_file_size_signal() -> io::Result<()> {
+    // SAFETY: no handler is installed, so no code of ours runs in a signal's context.
+    match unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) } {
+        libc::SIG_ERR => Err(io::Error::last_os_error()),
+        _ => Ok(()),
     }
 }

@@ -39,6 +39,11 @@ fn main() -> ExitCode {
     } else {
         system::use_small_pages();
     }
-    let command = || commands::run(cli::Cli::of_words(words::of_process()));
+    let command = || {
+        // A store or a log that reaches `ulimit -f` is a failed write, as on a full disk. Where the
+        // system refuses that, such a write ends the process, as it does by default.
+        _ = onecall_engine::ignore_file_size_signal();
+        commands::run(cli::Cli::of_words(words::of_process()))
+    };
     onecall_engine::run_if_zygote().unwrap_or_else(command)
 }

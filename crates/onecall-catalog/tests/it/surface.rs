@@ -31,7 +31,11 @@ const ORDINARY: [&str; 10] = [
 fn hostile() -> impl Strategy<Value = String> {
     let hidden = prop_oneof![
         (0xe0000_u32..=0xe01ef).prop_map(|code| char::from_u32(code).unwrap_or('x')),
-        (0x200b_u32..=0x206f).prop_map(|code| char::from_u32(code).unwrap_or('x')),
+        (0x200b_u32..=0x206f).prop_map(|code| match char::from_u32(code) {
+            // A variation selector after one of these is needed.
+            Some('‼' | '⁉') | None => 'x',
+            Some(character) => character,
+        }),
         (0xfe00_u32..=0xfe0f).prop_map(|code| char::from_u32(code).unwrap_or('x')),
         (0x00_u32..=0x9f).prop_map(|code| char::from_u32(code).unwrap_or('x')),
         prop::sample::select(vec![

@@ -3,7 +3,6 @@
 //! Forking is refused by the system call filter, so what counts as processes is
 //! threads. The kernel counts those of all workers of a zygote together; see `counted.rs`
 //! for those of root.
-#![expect(unsafe_code, reason = "ignoring a signal has no safe form")]
 
 use std::io;
 
@@ -11,6 +10,7 @@ use rustix::process::Resource;
 
 use crate::ProgramLimits;
 use crate::resources::{THREADS, limit_cpu, lower};
+use crate::signals::ignore_file_size_signal;
 
 /// Descriptors a program may have open; it is born with a handful.
 const OPEN_FILES: u64 = 64;
@@ -41,15 +41,6 @@ pub(crate) fn limit_program(baseline: u64, limits: ProgramLimits) -> io::Result<
     // Not before: a worker that is getting ready must be able to start its own.
     lower(Resource::Nproc, THREADS)?;
     limit_cpu(limits.cpu_seconds)
-}
-
-/// A file that grows over its limit is an error of the write, not the end of the process.
-fn ignore_file_size_signal() -> io::Result<()> {
-    // SAFETY: no handler is installed, so no code of ours runs in a signal's context.
-    match unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) } {
-        libc::SIG_ERR => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
 }
 
 /// Address space in use now. The interpreter's own share is not the program's

@@ -69,8 +69,8 @@ fn is_torn(file: &File, size: u64) -> io::Result<bool> {
     Ok(byte != [b'\n'])
 }
 
-/// Refuses a size beyond the limit of this process (`ulimit -f`): a write beyond it would end the
-/// process with a signal.
+/// Refuses a size beyond the limit of this process (`ulimit -f`): a write beyond it would leave half
+/// of a line.
 fn check_size_limit(size: u64) -> io::Result<()> {
     match getrlimit(Resource::Fsize).current {
         Some(limit) if size > limit => Err(io::ErrorKind::FileTooLarge.into()),
