@@ -35,7 +35,7 @@ pub struct Request<'r> {
 pub struct Change {
     /// The new text.
     pub text: String,
-    /// What was done.
+    /// The record of the change.
     pub record: Record,
 }
 
