@@ -140,7 +140,7 @@ impl StartError {
     }
 }
 
-/// What is wrong with the answer to one of the first requests.
+/// The problem with the answer to one of the first requests.
 #[derive(Debug, Error)]
 pub(crate) enum AnswerError {
     #[error("it is not an object")]

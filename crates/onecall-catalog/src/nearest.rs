@@ -17,7 +17,7 @@ const CLOSE: f64 = 0.6;
 const SHORTEST_ENDING: usize = 3;
 const SHORTEST_PART: usize = 4;
 
-/// Longer names are only compared for equality; no person or model writes them.
+/// The longest name whose similarity is computed; no person or model writes a longer one.
 const LONGEST_COMPARED: usize = 200;
 
 /// The largest number of exact comparisons for one name, the most promising first.

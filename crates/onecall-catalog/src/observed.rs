@@ -19,7 +19,7 @@ pub struct Observed {
 pub(crate) enum ResultType {
     /// The server declares it.
     Declared(Types),
-    /// It was observed in this number of results.
+    /// The type was observed in this number of results.
     Observed(Types, u64),
     Unknown,
 }

@@ -13,7 +13,7 @@ use crate::spot::{Format, Shape};
 /// The name of onecall's entry in clients' files.
 const NAME: &str = "onecall";
 
-/// What is to be installed.
+/// The entry to install in a client's file, and the servers that it replaces there.
 pub struct Request<'r> {
     /// The program to start.
     pub command: &'r str,

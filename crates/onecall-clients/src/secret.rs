@@ -8,7 +8,7 @@ use crate::server::{Launch, Server};
 /// A value that looks like a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
-    /// Its location for people, such as `GITHUB_TOKEN in env`.
+    /// The location of the secret for people, such as `GITHUB_TOKEN in env`.
     pub place: String,
     /// The suggested name of a variable for it.
     pub variable: String,

@@ -26,7 +26,7 @@ pub enum Launch {
     Command {
         /// The program.
         command: String,
-        /// Its arguments.
+        /// The arguments of the program.
         args: Vec<String>,
         /// The environment variables.
         env: Vec<(String, String)>,

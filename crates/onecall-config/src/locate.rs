@@ -102,11 +102,11 @@ pub struct Found {
 /// Why a configuration file was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It was named, by `--config` or by this variable.
+    /// The file was named, by `--config` or by this variable.
     Named(&'static str),
-    /// It is in the working directory, and trusted.
+    /// The file is in the working directory, and is trusted.
     WorkingDirectory,
-    /// It is the user's own file.
+    /// The file is the user's own.
     User,
 }
 

@@ -18,7 +18,7 @@ const MAX_INDENT: usize = 200;
 /// How aliases (`*name`) are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aliases {
-    /// They are rejected.
+    /// Aliases are rejected.
     Refused,
     /// Each is replaced by a copy of the value that its anchor names.
     Expanded,

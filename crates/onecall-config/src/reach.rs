@@ -21,7 +21,7 @@ pub struct AllowedHost {
 /// Why a text is not a valid allowed host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AllowedHostError {
-    /// It is neither a host nor a host with a port.
+    /// The text is neither a host nor a host with a port.
     #[error("must be 'host' or 'host:port'")]
     Malformed,
     /// A host on this machine or in a private network must be given with a port.

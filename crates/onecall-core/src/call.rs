@@ -36,7 +36,7 @@ pub struct NodeCall {
 pub struct RunContext {
     /// The name of the run.
     pub id: RunId,
-    /// What makes the calls of the run.
+    /// The kind of the run.
     pub kind: RunKind,
     /// The client that the run is for, if servers may send requests to it.
     pub caller: Option<Arc<Caller>>,

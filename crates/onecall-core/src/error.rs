@@ -4,7 +4,8 @@ use thiserror::Error;
 
 use crate::CallableName;
 
-/// What a program catches as `ToolError`; the message is this type's display text.
+/// An error of a tool call, which a program catches as `ToolError`; the message is the display
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ToolError {
     /// The tool, its server or the connection failed; the program continues.
@@ -21,7 +22,7 @@ pub enum ToolError {
     NotUnderstood {
         /// The tool as the program named it.
         name: CallableName,
-        /// What is wrong with the call.
+        /// The problem with the call.
         message: String,
     },
     /// The tool's server cannot be reached; the call was not sent.

@@ -23,12 +23,12 @@ pub enum Line<'a> {
     TooLong(Edges),
 }
 
-/// What is left of a line that was over the limit.
+/// The two ends of a line that was over the limit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Edges {
-    /// Its first bytes.
+    /// The first bytes of the line.
     pub head: Vec<u8>,
-    /// Its last bytes, which may overlap the first ones.
+    /// The last bytes of the line, which may overlap the first ones.
     pub tail: Vec<u8>,
 }
 

@@ -15,9 +15,9 @@ use crate::{CallableName, SessionHandle, ToolValue};
 pub struct Outcome {
     /// `Ok` if the program ran to its end.
     pub result: Result<(), Failure>,
-    /// What it printed.
+    /// The text that the program printed.
     pub stdout: Output,
-    /// What it wrote to stderr.
+    /// The text that the program wrote to stderr.
     pub stderr: Output,
     /// The images and recordings it showed.
     pub shown: Vec<Shown>,

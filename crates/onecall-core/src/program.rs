@@ -171,7 +171,7 @@ pub enum WorkspaceAccess {
     },
 }
 
-/// What all programs together may use.
+/// The limits of all programs together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TotalLimits {
     /// Programs that run at once; further ones wait.
@@ -187,7 +187,7 @@ impl Default for TotalLimits {
     }
 }
 
-/// What one program may use.
+/// The limits of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The wall-clock time it may run.

@@ -23,7 +23,7 @@ pub enum JailError {
         wall: &'static str,
         /// The error of the kernel when that wall was built.
         reason: String,
-        /// What would allow it to be built.
+        /// What would allow the wall to be built.
         remedy: &'static str,
         /// How to run programs nevertheless.
         way_out: String,

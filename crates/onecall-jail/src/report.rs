@@ -33,7 +33,7 @@ pub enum State {
     Missing {
         /// The error of the kernel.
         reason: String,
-        /// What would allow it to be built.
+        /// What would allow the wall to be built.
         remedy: &'static str,
     },
 }

@@ -36,7 +36,7 @@ pub struct Granted {
     pub renews_itself: bool,
 }
 
-/// Who vouches for the authorization server that the server's metadata name.
+/// On whose word the login trusts the authorization server that the server's metadata name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// Only the configuration: a login with [doubts](PendingLogin::doubts) is rejected.

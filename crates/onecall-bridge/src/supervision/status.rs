@@ -23,13 +23,13 @@ pub const SERVER_LOG_TARGET: &str = "server";
 /// A configured server and its state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerStatus {
-    /// Its name in the configuration.
+    /// The name of the server in the configuration.
     pub name: ServerName,
     /// The transport: `stdio`, `http`, `sse`, or `local` for the local tools.
     pub transport: &'static str,
     /// The state of the server.
     pub state: ServerState,
-    /// Its tools that programs may not call until the user accepts them.
+    /// The tools of the server that programs may not call until the user accepts them.
     pub quarantined: Vec<Quarantined>,
     /// Why not all of its tools are known, if its list exceeded a limit.
     pub cut: Option<ListingCut>,
@@ -150,7 +150,7 @@ pub enum Trouble {
 /// When a server that is not running is started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextStart {
-    /// At this time.
+    /// The server is started at this time.
     At(Instant),
     /// The server is being started.
     Now,

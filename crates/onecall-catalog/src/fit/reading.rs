@@ -10,9 +10,9 @@ use super::{accepted_kinds, entry};
 /// How a value is handled that only a lenient server accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
-    /// It is rejected.
+    /// The value is rejected.
     Strict,
-    /// It is sent, with a note in case the server rejects it.
+    /// The value is sent, with a note in case the server rejects it.
     Lenient,
 }
 

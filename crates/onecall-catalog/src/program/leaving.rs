@@ -24,11 +24,11 @@ const EXITS: [&str; 12] = [
 /// How a statement may prevent the following ones from running.
 #[derive(Default)]
 pub(super) struct Leaving {
-    /// It may end the program, now or when something it defines is called.
+    /// The statement may end the program, now or when something it defines is called.
     pub(super) exits: bool,
-    /// It may return from the function or raise an exception.
+    /// The statement may return from the function or raise an exception.
     pub(super) returns: bool,
-    /// It makes the enclosing function a generator.
+    /// The statement makes the enclosing function a generator.
     pub(super) yields: bool,
     functions: usize,
 }

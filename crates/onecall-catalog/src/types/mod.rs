@@ -28,7 +28,7 @@ pub(crate) struct Types {
 /// A part of the document that references point to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Target {
-    /// Its JSON pointer; empty for the whole document.
+    /// The JSON pointer of the part; empty for the whole document.
     pub(crate) pointer: String,
     pub(crate) of: Type,
     pub(crate) note: Note,

@@ -54,7 +54,7 @@ pub enum EditError {
     /// The text is valid, but in a form that cannot be edited safely.
     #[error("it is written in a way that cannot be edited safely ({why}); edit it by hand")]
     Unusual {
-        /// What is unusual about it.
+        /// What is unusual about the text.
         why: String,
     },
 }
@@ -71,9 +71,9 @@ pub enum Content {
 /// How the comments around a removed entry are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comments {
-    /// They are removed with the entry, and restored with it.
+    /// The comments are removed with the entry, and restored with it.
     Take,
-    /// They stay: another author wrote them around an entry of onecall.
+    /// The comments stay: another author wrote them around an entry of onecall.
     Leave,
 }
 

@@ -19,7 +19,7 @@ pub struct LocalTool {
     pub description: Option<String>,
     /// The hints of the configuration about effects; missing hints depend on the kind of tool.
     pub annotations: ToolAnnotations,
-    /// What the tool does.
+    /// What the tool does: start a command, or work on files.
     pub work: LocalWork,
 }
 
@@ -37,9 +37,9 @@ impl LocalTool {
 /// What a local tool does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocalWork {
-    /// It starts a command.
+    /// The tool starts a command.
     Command(CommandTool),
-    /// It works on the files of one folder.
+    /// The tool works on the files of one folder.
     Files(FilesTool),
 }
 
@@ -81,12 +81,12 @@ pub enum CommandInput {
 /// How the output of a command is interpreted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CommandOutput {
-    /// As JSON if it can be parsed, otherwise as text.
+    /// The output is JSON if it can be parsed, otherwise text.
     #[default]
     Auto,
-    /// As JSON; the call fails if it cannot be parsed.
+    /// The output is JSON; the call fails if it cannot be parsed.
     Json,
-    /// As text, even if it looks like JSON.
+    /// The output is text, even if it looks like JSON.
     Text,
 }
 

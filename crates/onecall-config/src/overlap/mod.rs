@@ -29,7 +29,7 @@ pub struct OpenFolder {
     pub name: String,
     /// The path as it is configured.
     pub path: PathBuf,
-    /// What programs may do there.
+    /// What programs may do with the files of the folder.
     pub access: FolderAccess,
 }
 
@@ -47,7 +47,7 @@ pub enum Extent {
 pub struct ProtectedPlace {
     /// The path, whether or not it exists yet.
     pub path: PathBuf,
-    /// What it is and why it is protected, as text that follows its path.
+    /// What the place is and why it is protected, as text that follows its path.
     pub reason: String,
     /// How much is protected.
     pub extent: Extent,

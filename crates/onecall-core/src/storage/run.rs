@@ -22,9 +22,9 @@ pub struct RunRecord {
     pub argv: Vec<String>,
     /// The definitions of the tools it called, as JSON, if they are recorded.
     pub tools: Option<String>,
-    /// What it printed, if output is recorded.
+    /// The text that the program printed, if output is recorded.
     pub output: Option<String>,
-    /// Its calls, in the order in which they began.
+    /// The calls of the run, in the order in which they began.
     pub calls: Vec<CallFacts>,
 }
 

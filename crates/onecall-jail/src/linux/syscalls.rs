@@ -53,7 +53,7 @@ impl From<Files> for FileCalls {
 pub(crate) enum Surroundings {
     /// The names and ids of its own namespaces, which reveal nothing.
     Own,
-    /// Those of the machine, so such questions are not answered truthfully.
+    /// The names and ids of the machine, so such questions are not answered truthfully.
     Shared,
 }
 

@@ -15,7 +15,7 @@ pub struct Inspection {
     pub version: i64,
     /// The schema version that this program writes, to which an older one is migrated.
     pub newest: i64,
-    /// Its size on disk, including the write-ahead log.
+    /// The size of the store on disk, including the write-ahead log.
     pub bytes: u64,
     /// Whether the user can write to it.
     pub is_writable: bool,

@@ -103,7 +103,8 @@ impl PendingRequests {
         }
     }
 
-    /// The client that all pending calls are made for; `None` if there are several clients.
+    /// The client that all pending calls are made for; `None` without calls or with several
+    /// clients.
     pub fn only_caller(&self) -> Option<Arc<Caller>> {
         let requests = self.lock();
         let Requests::Open(waiting) = &*requests else { return None };

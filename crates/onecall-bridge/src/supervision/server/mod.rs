@@ -77,7 +77,7 @@ pub(crate) enum Stop {
     Shutdown,
     /// The server was removed from the configuration.
     Removed,
-    /// Its entry in the configuration has changed.
+    /// The entry in the configuration has changed.
     Replaced,
 }
 
@@ -95,11 +95,11 @@ impl Stop {
 /// The progress of a server's first start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StartProgress {
-    /// Its tools may still arrive, and requests wait for it.
+    /// The tools of the server may still arrive, and requests wait for them.
     Pending,
-    /// It is being installed and its tools may still arrive, but requests no longer wait for it.
+    /// The server is being installed and its tools may still arrive, but requests no longer wait.
     LeftBehind,
-    /// Its tools are known, or the reason why there are none.
+    /// The tools of the server are known, or the reason why there are none.
     Ended,
 }
 

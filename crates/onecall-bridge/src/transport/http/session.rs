@@ -54,11 +54,11 @@ impl Session {
 /// How a request depends on a session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It begins a session, so it does not wait for one.
+    /// The request begins a session, so it does not wait for one.
     Opening,
-    /// It needs a session, and fails if the session is lost.
+    /// The request needs a session, and fails if the session is lost.
     Ordinary,
-    /// It needs a session, and is sent again in a new one if the session is lost.
+    /// The request needs a session, and is sent again in a new one if the session is lost.
     Call,
 }
 

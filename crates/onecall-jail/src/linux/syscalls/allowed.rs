@@ -137,7 +137,7 @@ fn conditional() -> io::Result<[(i64, Vec<SeccompRule>); 16]> {
         (SYS_clock_gettime, vec![not_negative(0)?]),
         (SYS_clock_getres, vec![not_negative(0)?]),
         (SYS_clock_nanosleep, vec![not_negative(0)?]),
-        // What Python and Rust query about the socket, but not the process at its other end.
+        // The options of the socket that Python and Rust query; not who is at its other end.
         (SYS_getsockopt, one_of(2, &[SO_TYPE, SO_ERROR, SO_DOMAIN, SO_PROTOCOL].map(flags))?),
         // Only for the process itself. A limit can be lowered, as the sandbox does when the program
         // is known, but not raised again.

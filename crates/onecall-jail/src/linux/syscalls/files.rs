@@ -48,7 +48,7 @@ const WRITING: &[i64] = &[
     SYS_rename,
 ];
 
-/// For a program that can only change its own files.
+/// Calls for a program that can only change its own files.
 const OWNING: &[i64] = &[
     SYS_fchmod,
     SYS_fchmodat,
