@@ -18,7 +18,7 @@ pub struct CacheSettings {
     pub ttl: Duration,
     /// Lifetimes for single tools; the first matching pattern overrides `ttl`.
     pub ttls: Vec<(ToolPattern, Duration)>,
-    /// The total size of all cached answers.
+    /// The largest total size of all cached answers.
     pub max_bytes: u64,
 }
 

@@ -25,7 +25,7 @@ pub enum ToolError {
         /// The problem with the call.
         message: String,
     },
-    /// The tool's server cannot be reached; the call was not sent.
+    /// The call was not sent, because no server has the tool or its server cannot be reached.
     #[error("'{name}' failed: {message}")]
     NeverSent {
         /// The tool as the program named it.
@@ -44,7 +44,7 @@ pub enum ToolError {
     Quarantined {
         /// The tool as the program named it.
         name: CallableName,
-        /// How the definition differs, and what the user can do.
+        /// Why the tool is quarantined, and what the user can do.
         why: String,
     },
     /// The program has used up its calls; all its later calls fail too.

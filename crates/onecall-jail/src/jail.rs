@@ -36,7 +36,7 @@ pub type Isolation = <System as Confinement>::Isolation;
 /// A sandboxed process, before the limits of its program are applied.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The walls that were built.
+    /// The report about the walls.
     pub report: Report,
     /// The address space in use before any program runs, in bytes.
     pub(crate) baseline: u64,
@@ -45,7 +45,7 @@ pub struct Prepared {
 /// A process that is about to execute another program, with all walls that survive the execution.
 #[derive(Clone, Debug)]
 pub struct Enclosed {
-    /// The walls that were built so far.
+    /// The report about the walls so far.
     pub report: Report,
     /// The remaining wall, which the workers of that program have to build.
     pub filters: Filters,

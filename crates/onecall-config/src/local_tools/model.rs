@@ -69,7 +69,7 @@ pub struct CommandTool {
 /// The standard input of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CommandInput {
-    /// Empty.
+    /// The standard input is empty.
     #[default]
     None,
     /// The arguments as one JSON object.
