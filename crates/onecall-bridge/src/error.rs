@@ -1,4 +1,5 @@
-//! Why a server did not become usable, and why a request to it has no answer.
+//! Errors of starting a server and of single requests to it. The display texts are shown to users
+//! and programs.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,10 +14,10 @@ use thiserror::Error;
 use crate::supervision::status::Trouble;
 use crate::transport::http::HttpError;
 
-/// JSON-RPC's code for a method the other side does not know.
+/// The JSON-RPC error code for an unknown method.
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 
-/// Why a server has no tools for us. The display text is the `reason` of its status.
+/// Why a server could not be started. The display text is the `reason` in its status.
 #[derive(Debug, Error)]
 pub(crate) enum StartError {
     #[error(
@@ -54,7 +55,7 @@ pub(crate) enum StartError {
 }
 
 impl StartError {
-    /// What the server said last besides answers, to be put behind the error.
+    /// The last output of the server besides answers, to be appended to the error.
     pub fn last_words(&self) -> &str {
         match self {
             Self::Ended { last_words, .. } | Self::TimedOut { last_words, .. } => last_words,
@@ -62,7 +63,7 @@ impl StartError {
         }
     }
 
-    /// What kind of trouble it is.
+    /// The kind of problem, for the status of the server.
     pub fn trouble(&self) -> Trouble {
         match self {
             Self::CommandNotFound { .. } | Self::CommandLine { .. } => Trouble::NoCommand,
@@ -82,8 +83,8 @@ impl StartError {
         }
     }
 
-    /// Whether the server refused the handshake in a way that leaves open that it
-    /// speaks a revision without one.
+    /// Whether the server rejected the handshake in a way that a server of a revision without a
+    /// handshake would.
     pub fn may_be_stateless(&self) -> bool {
         matches!(
             self,
@@ -95,7 +96,7 @@ impl StartError {
         )
     }
 
-    /// Whether nobody has logged in whom the server would answer.
+    /// Whether the server requires a login and no login exists.
     pub fn needs_login(&self) -> bool {
         match self {
             Self::Request { source: RequestError::Http(error), .. } => {
@@ -106,7 +107,7 @@ impl StartError {
         }
     }
 
-    /// Whether it tells the user to log in, for the first time or with more rights.
+    /// Whether the remedy is to log in, for the first time or with more rights.
     pub fn advises_login(&self) -> bool {
         let lacks_scope = matches!(
             self,
@@ -118,8 +119,8 @@ impl StartError {
         lacks_scope || self.needs_login()
     }
 
-    /// Whether something answered our first message that is not MCP, so that the server may be at
-    /// another address of the same host and port.
+    /// Whether the first message was answered by something that is not MCP, so that the server may
+    /// be at another address of the same host and port.
     pub fn may_be_other_address(&self) -> bool {
         match self {
             Self::Request { source: RequestError::Http(error), .. } => error.is_not_mcp(),
@@ -127,8 +128,8 @@ impl StartError {
         }
     }
 
-    /// Whether the server refused our first message in the way that one with the
-    /// older HTTP transport does.
+    /// Whether the server rejected the first message as a server with the older HTTP transport
+    /// does.
     pub fn may_be_older_transport(&self) -> bool {
         match self {
             Self::Request { source: RequestError::Http(error), .. } => {
@@ -139,7 +140,7 @@ impl StartError {
     }
 }
 
-/// What is wrong with an answer to one of our first requests.
+/// The problem with the answer to one of the first requests.
 #[derive(Debug, Error)]
 pub(crate) enum AnswerError {
     #[error("it is not an object")]
@@ -151,7 +152,7 @@ pub(crate) enum AnswerError {
 }
 
 impl AnswerError {
-    /// Reads an object. Serde alone would take an array for its fields in order.
+    /// Deserializes an object. Serde alone would also accept an array with the fields in order.
     pub fn read_object<'a, T: Deserialize<'a>>(json: &'a RawValue) -> Result<T, Self> {
         if !json.get().starts_with('{') {
             return Err(Self::NoObject);
@@ -160,8 +161,8 @@ impl AnswerError {
     }
 }
 
-/// Why one request has no answer. The connection lives on unless it says
-/// [`Closed`](Self::Closed) or [`NeverLeft`](Self::NeverLeft).
+/// Why a single request failed. The connection stays open, except for [`Closed`](Self::Closed) and
+/// [`NeverLeft`](Self::NeverLeft).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum RequestError {
     #[error("{message}")]
@@ -178,15 +179,15 @@ pub(crate) enum RequestError {
     Http(#[from] HttpError),
     #[error("the request was not sent: {0}")]
     NotSent(#[from] SendError),
-    /// The connection ended while the request waited; the server may have acted on it.
+    /// The connection closed while the request was waiting; the server may have acted on it.
     #[error("{reason}")]
     Closed { reason: Arc<str> },
-    /// The connection had ended before the request left.
+    /// The connection had closed before the request was sent.
     #[error("{reason}")]
     NeverLeft { reason: Arc<str> },
 }
 
-/// Why a line could not be handed to a server. Nothing of it was sent.
+/// Why a message could not be sent to a server. No part of it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum SendError {
     #[error(

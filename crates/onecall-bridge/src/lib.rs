@@ -1,9 +1,9 @@
-//! The side of the gateway that talks to downstream MCP servers: it starts them,
-//! lists their tools, calls them and leaves none of them behind.
+//! The connection to downstream MCP servers: this crate starts them, lists their tools, calls
+//! these, and stops every server that it started.
 //!
-//! A server is not trusted. Whatever it sends or fails to send ends in an error
-//! of the call concerned, never in a panic, a hang or memory without bound.
-//! Values pass through as text; only the program that asked for them parses them.
+//! A server is not trusted. Whatever it sends or fails to send becomes an error of the call
+//! concerned, never a panic, a hang or unbounded memory. Values pass through as text; only the
+//! program that asked for them parses them.
 
 mod bridge;
 mod error;

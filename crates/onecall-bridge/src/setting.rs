@@ -1,4 +1,4 @@
-//! What every connection to a server is made with.
+//! The settings that all connections to servers share.
 
 use std::sync::Arc;
 
@@ -8,20 +8,21 @@ use crate::protocol::audience::Audience;
 use crate::supervision::demand::ServerStart;
 use crate::supervision::downloads::Downloads;
 
-/// Who answers what servers ask, and how much is taken from each of them.
+/// The clients that answer requests of servers, the limits on what servers may send, and when
+/// servers are started.
 #[derive(Clone, Default)]
 pub struct Setting {
-    /// Who answers.
+    /// The clients that answer requests of servers.
     pub audience: Audience,
     /// When servers are started.
     pub start: ServerStart,
-    /// How much is taken.
+    /// The limits on what a server may send.
     pub limits: ServerLimits,
-    /// Whether anybody wants to know what servers say about tools for people to see.
+    /// Whether the display metadata of tools is kept.
     pub faces: bool,
-    /// What is known of commands that download what they run.
+    /// The record of commands that download what they run.
     pub downloads: Downloads,
-    /// Where servers may be that a plan brought along, and whose answers are not shown unless they
-    /// are MCP; absent for servers of the configuration.
+    /// Restricts the addresses of servers that a plan defines, and hides their answers unless these
+    /// are MCP; `None` for servers of the configuration.
     pub confined_to: Option<Arc<ProxyPolicy>>,
 }

@@ -1,4 +1,4 @@
-//! What the bridge asks of Linux, and what it does without on other systems.
+//! System calls that only Linux has, with replacements for other systems.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// Opens a handle on a file or folder that is only looked at.
+/// The flag that opens a file or folder only to inspect it.
 #[cfg(target_os = "linux")]
 pub(crate) const LOOK: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
@@ -25,7 +25,7 @@ pub(crate) fn open_beneath(
     openat2(folder, path, flags, mode, resolve)
 }
 
-/// Opens nothing: this system does not keep a path below a folder.
+/// Always fails: this system cannot confine a path to a folder.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn open_beneath(
     _folder: impl AsFd,
@@ -36,12 +36,13 @@ pub(crate) fn open_beneath(
     Err(Errno::NOSYS)
 }
 
-/// Starts a child with huge pages, whether this process has them or not: a child inherits that.
+/// Starts a child process with huge pages enabled, even if this process has disabled them: a child
+/// inherits the setting.
 #[cfg(target_os = "linux")]
 pub(crate) fn with_huge_pages<T>(start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     use rustix::thread::{disable_transparent_huge_pages, transparent_huge_pages_are_disabled};
     let without = transparent_huge_pages_are_disabled().unwrap_or(false);
-    // Where the kernel does not let us, the child does without, too.
+    // If the kernel refuses, the child runs without huge pages.
     if without {
         _ = disable_transparent_huge_pages(false);
     }
@@ -52,7 +53,7 @@ pub(crate) fn with_huge_pages<T>(start: impl FnOnce() -> io::Result<T>) -> io::R
     child
 }
 
-/// Starts a child as it is: this system decides about the size of pages itself.
+/// Starts a child process without any change: only Linux has this setting.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn with_huge_pages<T>(start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     start()

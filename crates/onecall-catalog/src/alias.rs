@@ -1,8 +1,8 @@
-//! The Unicode spellings of tools whose own names have letters beyond ASCII.
+//! Aliases: the Unicode spellings of tools whose own names have letters beyond ASCII.
 //!
-//! A tool `größe` of the server `s` is listed as `mcp__s__gr__e`, and a program that writes
-//! `mcp__s__größe` means it, too. Such a spelling is only ever looked up: calls, lists, patterns
-//! and records have the plain name. A name that is listed always means the tool it is listed for.
+//! A tool `größe` of the server `s` is listed as `mcp__s__gr__e`, and a program may also call it
+//! `mcp__s__größe`. Such an alias is only used for lookups: calls, lists, patterns and records
+//! contain the plain name. A listed name always refers to the tool that it is listed for.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use unicode_normalization::char::is_combining_mark;
 use crate::catalog::LONGEST_NAME;
 use crate::naming::{name_prefix, natural_name};
 
-/// The tool that a Unicode spelling means.
+/// The result of looking up a Unicode spelling.
 #[derive(Debug)]
 pub enum Alias<'a> {
-    /// None.
+    /// No tool has this spelling.
     Unknown,
-    /// This one.
+    /// Exactly one tool has this spelling.
     Of(&'a Arc<ToolSpec>),
-    /// Several could be meant, so none of them is.
+    /// Several tools have this spelling, so none of them is chosen.
     Ambiguous(Vec<CallableName>),
 }
 
 /// Finds tools by their Unicode spellings.
 #[derive(Debug, Default)]
 pub(crate) struct AliasIndex {
-    /// Positions of tools by `mcp__server__tool`.
+    /// The positions of tools by `mcp__server__tool`.
     whole: HashMap<String, Vec<usize>>,
-    /// Positions of tools by their own name alone.
+    /// The positions of tools by their own names alone.
     own: HashMap<String, Vec<usize>>,
 }
 
@@ -46,7 +46,8 @@ impl AliasIndex {
                 index.own.entry(own).or_default().push(position);
             }
         }
-        // The normal form of a letter may be in ASCII, and so a name that others would have.
+        // The normal form of a letter may be ASCII, so an alias can equal the plain name of another
+        // tool.
         if index.whole.keys().any(|alias| alias.is_ascii()) {
             for (position, spec) in tools.iter().enumerate() {
                 let plain = natural_name(&spec.server, &spec.tool);
@@ -74,8 +75,8 @@ fn find<'a>(index: &'a HashMap<String, Vec<usize>>, name: &str) -> &'a [usize] {
     index.get(&name.nfkc().collect::<String>()).map_or(&[], Vec::as_slice)
 }
 
-/// The Unicode spellings of a tool's callable name; none if its own name and its server's are
-/// plain.
+/// The Unicode spellings of a tool's callable name; empty if its own name and its server's name are
+/// ASCII.
 #[must_use]
 pub fn aliases(spec: &ToolSpec) -> Vec<String> {
     let (server, tool) = (spec.server.as_str(), spec.tool.as_str());
@@ -98,8 +99,8 @@ pub fn aliases(spec: &ToolSpec) -> Vec<String> {
     names
 }
 
-/// Whether a name may be that of a tool of this server, in any spelling: it begins as the names of
-/// all its tools do, or with the server and a dot.
+/// Whether a name may refer to a tool of this server, in any spelling: it begins with the prefix of
+/// the server's callable names, or with the server's name and a dot.
 #[must_use]
 pub fn may_name_tool_of(name: &str, server: &ServerName) -> bool {
     let plain = name_prefix(server);
@@ -115,20 +116,19 @@ pub fn may_name_tool_of(name: &str, server: &ServerName) -> bool {
     normal.starts_with(&plain) || normal.starts_with(&alias_prefix(server.as_str()))
 }
 
-/// Whether a text has something in it that begins like a tool of this server, as programs
-/// usually spell it.
+/// Whether a text contains the prefix of this server's callable names, in the usual spellings.
 #[must_use]
 pub fn names_tools_of(text: &str, server: &ServerName) -> bool {
     text.contains(&name_prefix(server))
         || (!server.as_str().is_ascii() && text.contains(&alias_prefix(server.as_str())))
 }
 
-/// What the Unicode spellings of a server's tools begin with.
+/// The prefix of the Unicode spellings of a server's tools.
 fn alias_prefix(server: &str) -> String {
     format!("mcp__{}__", identifier(server))
 }
 
-/// A name in the form that Python gives to identifiers, with `_` for what none can have.
+/// A name in the normal form of Python identifiers, with `_` for invalid characters.
 fn identifier(name: &str) -> String {
     let is_part = |it: char| it == '_' || it.is_alphanumeric() || is_combining_mark(it);
     name.nfkc().map(|it| if is_part(it) { it } else { '_' }).collect()

@@ -1,6 +1,7 @@
-//! Names as a language writes them. Whatever goes in, ASCII identifiers come out.
+//! Converts names to the naming conventions of a language. The result is always an ASCII
+//! identifier.
 
-/// The name with an underscore for everything that no identifier has.
+/// Replaces every character that is invalid in an identifier by an underscore.
 #[must_use]
 pub fn identifier(name: &str) -> String {
     let kept = |it: char| if it.is_ascii_alphanumeric() { it } else { '_' };
@@ -11,7 +12,7 @@ pub fn identifier(name: &str) -> String {
     }
 }
 
-/// `queryFinancials`
+/// Converts a name to camel case: `queryFinancials`.
 #[must_use]
 pub fn camel_case(name: &str) -> String {
     let mut words = words(name);
@@ -20,12 +21,12 @@ pub fn camel_case(name: &str) -> String {
     identifier(&first.into_iter().chain(rest).collect::<String>())
 }
 
-/// `QueryFinancials`
+/// Converts a name to Pascal case: `QueryFinancials`.
 pub(crate) fn pascal_case(name: &str) -> String {
     words(name).map(|word| first_letter(word, char::to_ascii_uppercase)).collect()
 }
 
-/// `query_financials`
+/// Converts a name to snake case: `query_financials`.
 pub(crate) fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     for word in words(name) {
@@ -35,7 +36,7 @@ pub(crate) fn snake_case(name: &str) -> String {
         let mut before = None;
         let mut characters = word.chars().peekable();
         while let Some(character) = characters.next() {
-            // A capital begins a word after a small letter (`getUser`), and before one
+            // A capital begins a word after a lower-case letter (`getUser`), and before one
             // (`HTTPServer`).
             let ends_capitals = characters.peek().is_some_and(char::is_ascii_lowercase);
             let is_start = character.is_ascii_uppercase()

@@ -1,4 +1,4 @@
-//! All tools that can be called at one moment.
+//! The catalog of all callable tools, with lookup by name, by alias and by search.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -10,53 +10,53 @@ use crate::naming::{callable_names, name_prefix, natural_name};
 use crate::nearest::NameIndex;
 use crate::search::SearchIndex;
 
-/// What matches worse than this part of the best match shares no more than a common word
-/// with the query.
+/// The share of the best score that a relevant match must reach. A worse match shares only common
+/// words with the query.
 const RELEVANT_SHARE: f32 = 0.3;
 
-/// A longer name is no tool's, misspelt or not. To look for similar ones would take
-/// minutes, in a step that nothing can interrupt.
+/// The longest name that is looked up. Searching for similar names to a longer one would take
+/// minutes without a way to interrupt it.
 pub(crate) const LONGEST_NAME: usize = 4 * 1024;
 
 /// A tool as a server lists it, before it has a callable name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDefinition {
-    /// What the server calls it.
+    /// The name that the server gives it.
     pub tool: ToolName,
-    /// The server's own words about it.
+    /// The server's description of it.
     pub description: Option<Arc<str>>,
     /// JSON Schema of the arguments.
     pub input_schema: Schema,
     /// JSON Schema of the structured result, where the server declares one.
     pub output_schema: Option<Schema>,
-    /// What the server hints about its effects.
+    /// The server's hints about its effects.
     pub annotations: ToolAnnotations,
 }
 
-/// The callable tools of all servers at one moment; it never changes, a new listing
-/// makes a new catalog.
+/// The callable tools of all servers at one moment. A catalog never changes; a new tool list
+/// creates a new one.
 #[derive(Debug, Default)]
 pub struct Catalog {
-    /// Sorted by callable name; no two have the same.
+    /// The tools, sorted by callable name, which is unique.
     tools: Vec<Arc<ToolSpec>>,
-    /// What each server listed.
+    /// The tool list of each server.
     listed: HashMap<ServerName, Arc<Vec<ToolDefinition>>>,
-    /// Built when first used, so that a catalog nobody asks costs nothing.
+    /// Indexes that are built on first use, so that an unused catalog costs nothing.
     name_index: OnceLock<NameIndex>,
     search_index: OnceLock<SearchIndex>,
     alias_index: OnceLock<AliasIndex>,
 }
 
 impl Catalog {
-    /// Names the tools of all servers. Of two tools with the same raw name on the
-    /// same server, the first counts.
+    /// Creates a catalog and assigns callable names. If a server lists two tools with the same
+    /// name, the first one is used.
     pub fn build(servers: impl IntoIterator<Item = (ServerName, Vec<ToolDefinition>)>) -> Self {
         let servers = servers.into_iter().map(|(server, listed)| (server, Arc::new(listed)));
         Self::default().next(servers)
     }
 
-    /// The same for what is listed now. The tools of a server whose list is still the same one
-    /// are shared with this catalog, not copied.
+    /// Creates the next catalog from the current tool lists. The tools of a server with an
+    /// unchanged list are shared with this catalog, not copied.
     #[must_use]
     pub fn next(
         &self,
@@ -107,8 +107,8 @@ impl Catalog {
         Self { tools, listed: servers.into_iter().collect(), ..Self::default() }
     }
 
-    /// The plain names that several tools would have, with those tools; each of them is called by
-    /// its plain name and a suffix instead.
+    /// The plain names that several tools would have, with those tools; the callable name of each
+    /// has a suffix instead.
     #[must_use]
     pub fn collisions(&self) -> BTreeMap<String, Vec<&ToolSpec>> {
         let mut by_name: BTreeMap<String, Vec<&ToolSpec>> = BTreeMap::new();
@@ -119,8 +119,8 @@ impl Catalog {
         by_name
     }
 
-    /// Tools that have their callable names already. Of two with the same one, the first
-    /// counts.
+    /// Creates a catalog of tools that already have callable names. If two have the same one, the
+    /// first is used.
     pub fn of(tools: impl IntoIterator<Item = ToolSpec>) -> Self {
         let mut tools: Vec<_> = tools.into_iter().map(Arc::new).collect();
         tools.sort_by(|a, b| a.callable.cmp(&b.callable));
@@ -128,15 +128,15 @@ impl Catalog {
         Self { tools, ..Self::default() }
     }
 
-    /// The tool a program calls by this name.
+    /// The tool with this callable name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<ToolSpec>> {
         let position = self.tools.binary_search_by(|tool| tool.callable.as_str().cmp(name)).ok()?;
         self.tools.get(position)
     }
 
-    /// The tool that a program means by a callable name in its Unicode spelling. Names that are
-    /// listed come first: see [`Self::get`].
+    /// The tool with a callable name in this Unicode spelling. Listed names have priority: see
+    /// [`Self::get`].
     #[must_use]
     pub fn alias(&self, name: &str) -> Alias<'_> {
         if name.len() > LONGEST_NAME {
@@ -150,9 +150,9 @@ impl Catalog {
         }
     }
 
-    /// Every tool that may be meant by this name. The first of these forms that a tool has counts:
-    /// its callable name, `server.tool`, its own name in any spelling, also as the end of its
-    /// callable name, or its callable name as some clients spell it.
+    /// All tools that this name may refer to. The first of these forms that matches any tool is
+    /// used: the callable name; `server.tool`; the tool's own name in any spelling, also as the end
+    /// of its callable name, or the callable name as some clients spell it.
     #[must_use]
     pub fn named(&self, name: &str) -> Vec<&Arc<ToolSpec>> {
         if let Some(spec) = self.get(name) {
@@ -178,8 +178,8 @@ impl Catalog {
         found
     }
 
-    /// Whether this name says which server its tool belongs to, and the tool is there. Then no tool
-    /// of another server can be meant.
+    /// Whether this name includes the server of its tool, and the tool exists. Then it cannot refer
+    /// to a tool of another server.
     #[must_use]
     pub fn has_with_server(&self, name: &str) -> bool {
         self.get(name).is_some()
@@ -205,20 +205,20 @@ impl Catalog {
         self.tools.iter()
     }
 
-    /// How many tools there are.
+    /// The number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether there is no tool at all.
+    /// Whether the catalog has no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// At most `limit` callable names that look like `name`, best first; none if
-    /// nothing comes close.
+    /// The callable names that are most similar to `name`, at most `limit`, best first; empty if
+    /// none is similar.
     #[must_use]
     pub fn nearest(&self, name: &str, limit: usize) -> Vec<CallableName> {
         if name.len() > LONGEST_NAME {
@@ -229,8 +229,8 @@ impl Catalog {
         found.filter_map(|position| Some(self.tools.get(position)?.callable.clone())).collect()
     }
 
-    /// At most `limit` tools that match `query`, best first; all of them in the
-    /// order of their names if the query is empty.
+    /// The tools that match `query`, at most `limit`, best first; if the query is empty, the first
+    /// ones by name.
     #[must_use]
     pub fn search(&self, query: &str, limit: usize) -> Vec<&Arc<ToolSpec>> {
         if query.trim().is_empty() {
@@ -240,9 +240,8 @@ impl Catalog {
         found.filter_map(|(position, _)| self.tools.get(position)).collect()
     }
 
-    /// The tools for which `is_meant` that match `query`, best first, without those that
-    /// match far worse than the best; all of them in the order of their names if the
-    /// query is empty.
+    /// The tools that `is_meant` accepts and that match `query`, best first, without those that
+    /// match much worse than the best; all of them sorted by name if the query is empty.
     #[must_use]
     pub fn relevant(
         &self,
@@ -272,7 +271,7 @@ fn is_with_server(name: &str, spec: &ToolSpec) -> bool {
     rest == Some(spec.tool.as_str())
 }
 
-/// Whether a name is this tool's as some clients show it to models: `mcp_sales_list_orders` for
+/// Whether a name is the spelling that some clients use for this tool: `mcp_sales_list_orders` for
 /// `mcp__sales__list_orders`.
 fn is_as_clients_spell(name: &str, spec: &ToolSpec) -> bool {
     name.starts_with("mcp_") && spec.callable.as_str().replace("__", "_") == name

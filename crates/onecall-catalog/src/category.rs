@@ -1,8 +1,8 @@
-//! What a tool is for, from what its server says and what it is called.
+//! Derives the category of a tool from its annotations and its name.
 
 use onecall_core::{Category, ToolSpec};
 
-/// Verbs that check something, read something, and change something.
+/// Verbs of tools that check, read, and change something.
 const VALIDATION: &[&str] =
     &["validate", "check", "verify", "lint", "test", "assert", "audit", "diagnose", "preview"];
 const QUERY: &[&str] = &[
@@ -101,8 +101,8 @@ const MUTATION: &[&str] = &[
     "submit",
 ];
 
-/// What a tool is for. A verb that checks counts most, then what the server says of
-/// effects, then any other verb.
+/// The category of a tool. A verb for checking has priority, then the server's annotations, then
+/// any other verb.
 #[must_use]
 pub fn category_of(spec: &ToolSpec) -> Category {
     let name = crate::casing::snake_case(spec.tool.as_str());
@@ -121,7 +121,8 @@ pub fn category_of(spec: &ToolSpec) -> Category {
     }
 }
 
-/// The first verb counts: servers put their own name or a noun before it.
+/// The category of a verb. The first verb of a name is used, because servers put their own name or
+/// a noun before it.
 fn verb(word: &str) -> Option<Category> {
     let verbs = [
         (VALIDATION, Category::Validation),

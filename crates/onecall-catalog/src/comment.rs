@@ -1,14 +1,14 @@
-//! Words of a server inside comments and docstrings. Whatever is in them, they end where
-//! we end them, and show nothing that is invisible.
+//! Writes text of a server into comments and docstrings. The text cannot end the comment, and
+//! contains no invisible characters.
 
 use onecall_core::text::readable;
 
 use crate::surface::DESCRIPTION_TOKENS;
 
-/// Lines of one comment.
+/// The largest number of lines in one comment.
 const MAX_LINES: usize = 80;
 
-/// A text as lines of plain characters, cut where it gets too long.
+/// Splits a text into lines that are safe to show, and cuts it if it is too long.
 pub(crate) fn lines(text: &str) -> Vec<String> {
     let text = readable(text.trim(), DESCRIPTION_TOKENS).replace('\t', "    ");
     let mut all = text.lines().map(|line| line.trim_end().to_owned());
@@ -27,7 +27,7 @@ pub(crate) fn lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// `/** … */` with a line break after it; nothing for no lines.
+/// A JSDoc comment `/** … */` with a line break after it; empty if there are no lines.
 pub(crate) fn jsdoc(lines: &[String], indent: &str) -> String {
     let safe = |line: &String| line.replace("*/", "*\\/");
     match lines {
@@ -44,15 +44,15 @@ pub(crate) fn jsdoc(lines: &[String], indent: &str) -> String {
     }
 }
 
-/// `# …`, line by line.
+/// Lines of a comment with `# ` in front.
 pub(crate) fn hashes(lines: &[String], indent: &str) -> String {
     lines.iter().map(|line| format!("{indent}# {line}").trim_end().to_owned() + "\n").collect()
 }
 
-/// `"""…"""` with a line break after it; nothing for no lines.
+/// A docstring `"""…"""` with a line break after it; empty if there are no lines.
 pub(crate) fn docstring(lines: &[String], indent: &str) -> String {
     let safe = |line: &String| line.replace('\\', "\\\\").replace("\"\"", "\\\"\\\"");
-    // Two backslashes are one that is meant, and escape nothing.
+    // A pair of backslashes is an escaped backslash and does not escape what follows.
     let is_escaped = |start: &str| (start.len() - start.trim_end_matches('\\').len()) % 2 == 1;
     let last = |line: &str| match line.strip_suffix('"') {
         Some(start) if !is_escaped(start) => format!("{start}\\\""),

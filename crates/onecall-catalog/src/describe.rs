@@ -1,4 +1,4 @@
-//! One tool as `inspect_tool` shows it.
+//! Describes one tool for `inspect_tool`.
 
 use onecall_core::{OutputForm, ToolSpec};
 use serde_json::{Value, json};
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::surface::{ShownSchema, shown_description};
 use crate::{Observed, python_signature_with};
 
-/// Everything a program's author needs to call the tool; `observed` is what its results
-/// looked like, if its server does not say.
+/// Everything that the author of a program needs to call the tool. `observed` is the shape of its
+/// earlier results, if the server declares none.
 #[must_use]
 pub fn describe(spec: &ToolSpec, observed: Option<&Observed>) -> Value {
     let mut notes = Vec::new();

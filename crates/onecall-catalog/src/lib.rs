@@ -1,9 +1,8 @@
-//! Pure functions over tool definitions: which name a program calls a tool by,
-//! which tools a query or a misspelt name means, how a call to one is written,
-//! whether arguments can fit, and what is wrong with a program's calls before it runs.
+//! Pure functions over tool definitions: callable names, lookup and search of tools, signatures of
+//! calls, checks of arguments, and checks of a program's calls before it runs.
 //!
-//! Every string in a definition was chosen by a server that may be hostile. It is
-//! data here: bounded before it is compared, escaped before it is shown.
+//! Every string in a definition was chosen by a server that may be hostile. Such strings are data:
+//! their length is limited before they are compared, and they are escaped before they are shown.
 
 mod alias;
 mod casing;

@@ -1,15 +1,15 @@
-//! Values and strings of a server as Python literals on one line. Whatever is in
-//! them, the result stays inside its quotes and shows nothing that is invisible.
+//! Writes values and strings of a server as Python literals on one line. The text cannot end the
+//! literal, and contains no invisible characters.
 
 use std::fmt::Write;
 
 use onecall_core::text::marked;
 use serde_json::Value;
 
-/// Longer strings are not shown in a signature.
+/// The longest string that a signature shows.
 pub(crate) const LONGEST_SHOWN: usize = 60;
 
-/// A string in single quotes, as Python's `repr` shows it.
+/// A string in single quotes, as Python's `repr` writes it.
 pub(crate) fn python_string(text: &str) -> String {
     quoted(text, '\'', |literal, character| {
         let code = u32::from(character);
@@ -22,7 +22,7 @@ pub(crate) fn python_string(text: &str) -> String {
     })
 }
 
-/// A string in double quotes, as JSON and Python both read it.
+/// A string in double quotes, valid in JSON and Python.
 pub(crate) fn json_string(text: &str) -> String {
     quoted(text, '"', |literal, character| {
         for unit in character.encode_utf16(&mut [0; 2]) {
@@ -48,7 +48,7 @@ fn quoted(text: &str, quote: char, escape: fn(&mut String, char)) -> String {
     literal
 }
 
-/// A scalar or an empty container; `None` for what would be too long to show.
+/// A scalar or an empty container as a literal; `None` for a value that is too long to show.
 pub(crate) fn python_literal(value: &Value) -> Option<String> {
     match value {
         Value::Null => Some("None".to_owned()),

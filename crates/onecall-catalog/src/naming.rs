@@ -1,21 +1,20 @@
-//! From raw names to callable ones. The mapping depends on which tools there are,
-//! never on the order in which they were found, and no two tools share a name.
+//! Assigns callable names to tools. The result depends on the set of tools and not on their order,
+//! and the names are unique.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use onecall_core::{CallableName, Hasher, ServerName, ToolName};
 
-/// Digits a contested name starts with.
+/// The number of digits in the first suffix of a contested name.
 const SHORTEST_SUFFIX: usize = 6;
 
-/// Names each tool, in the order given. No raw tool may be given twice.
+/// Assigns a name to each tool, in the given order. No tool may be given twice.
 ///
-/// A tool that is alone on its natural name keeps it. Where several meet, each of
-/// them gets `_` and the first digits of its digest, and twice as many digits for
-/// as long as the name still meets another. Doubling keeps this short against a
-/// server that lists the suffixed names as tools of its own: to block one more
-/// round it has to send a name twice as long.
+/// A tool whose natural name is unique keeps it. If several tools have the same natural name, each
+/// gets `_` and the first digits of its digest, and the number of digits is doubled as long as the
+/// name still collides. Doubling limits the rounds against a server that lists the suffixed names
+/// as its own tools: to force one more round, it has to send a name twice as long.
 pub(crate) fn callable_names(tools: &[(ServerName, ToolName)]) -> Vec<CallableName> {
     let natural: Vec<String> = tools.iter().map(|(s, t)| natural_name(s, t)).collect();
     let mut owners: HashMap<&str, usize> = HashMap::new();
@@ -57,8 +56,8 @@ pub(crate) fn callable_names(tools: &[(ServerName, ToolName)]) -> Vec<CallableNa
     names.into_iter().map(CallableName::new).collect()
 }
 
-/// What the callable name of every tool of this server begins with. Another
-/// server's may begin so too.
+/// The prefix of the callable names of this server's tools. Another server may have the same
+/// prefix.
 #[must_use]
 pub fn name_prefix(server: &ServerName) -> String {
     let mut name = String::from("mcp__");
@@ -67,7 +66,7 @@ pub fn name_prefix(server: &ServerName) -> String {
     name
 }
 
-/// The callable name of a tool that shares it with no other.
+/// The callable name of a tool if no other tool has the same one.
 #[must_use]
 pub fn natural_name(server: &ServerName, tool: &ToolName) -> String {
     let mut name = name_prefix(server);
@@ -79,12 +78,12 @@ fn identifier_char(raw: char) -> char {
     if raw.is_ascii_alphanumeric() { raw } else { '_' }
 }
 
-/// The digits that tell a name from others that look like it.
+/// The digits of the suffix that makes a name unique.
 pub(crate) fn short_digest(server: &str, tool: &str, digits: usize) -> String {
     hex_digest(&ServerName::new(server), &ToolName::new(tool), digits)
 }
 
-/// A tool whose natural name is another one's too.
+/// A tool that shares its natural name with another one.
 struct Contested<'a> {
     position: usize,
     server: &'a ServerName,
@@ -105,10 +104,10 @@ impl<'a> Contested<'a> {
 
 /// The first `digits` hex digits of the SHA-256 of `server`, NUL, `tool`.
 ///
-/// The server is part of what is hashed because equally named tools may live on
-/// servers whose names become equal (`a-b` and `a.b`). Past the 64 digits of one
-/// digest, further digests follow; they hash the server's length too, so that even
-/// names with a NUL in them part in the end.
+/// The server is part of the hash because tools of the same name may be on servers whose names
+/// become equal (`a-b` and `a.b`). After the 64 digits of one digest, further digests are appended;
+/// they include the length of the server's name, so that names with a NUL in them become distinct
+/// too.
 fn hex_digest(server: &ServerName, tool: &ToolName, digits: usize) -> String {
     let mut hex = String::new();
     let mut block = 0_u64;

@@ -1,7 +1,6 @@
-//! Names that look like one that does not exist. Models get the server or the
-//! separators wrong more often than the letters, so only letters and digits are
-//! compared: `sales.orders`, `mcp__sales_orders` and `orders` all mean
-//! `mcp__sales__orders`.
+//! Finds tools with names similar to an unknown one. Models get the server or the separators wrong
+//! more often than the letters, so only letters and digits are compared: `sales.orders`,
+//! `mcp__sales_orders` and `orders` all match `mcp__sales__orders`.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -10,35 +9,35 @@ use std::sync::Arc;
 use onecall_core::ToolSpec;
 use onecall_core::nearest::{letters_and_digits, likeness};
 
-/// What counts as close.
+/// The least similarity of a suggestion.
 const CLOSE: f64 = 0.6;
 
-/// A shorter name ends, or occurs in, too many others by chance.
+/// The shortest name that is compared with the end, or with a part, of other names; a shorter one
+/// matches too many by chance.
 const SHORTEST_ENDING: usize = 3;
 const SHORTEST_PART: usize = 4;
 
-/// Longer names are compared as a whole only; no person or model writes them.
+/// The longest name whose similarity is computed; no person or model writes a longer one.
 const LONGEST_COMPARED: usize = 200;
 
-/// Exact comparisons made for one name, the most promising first.
+/// The largest number of exact comparisons for one name, the most promising first.
 const COMPARISONS: usize = 2_000;
 
-/// The names of all tools as they are compared, in the order of the tools.
+/// The names of all tools in the form for comparison, in the order of the tools.
 #[derive(Debug)]
 pub(crate) struct NameIndex {
     names: Vec<Name>,
 }
 
 impl NameIndex {
-    /// Takes the raw names, so that the digits that keep callable names apart do not
-    /// count.
+    /// Builds the index from the raw names, so that the suffixes of callable names are ignored.
     pub(crate) fn build(tools: &[Arc<ToolSpec>]) -> Self {
         let name = |tool: &Arc<ToolSpec>| Name::new(tool.server.as_str(), tool.tool.as_str());
         Self { names: tools.iter().map(name).collect() }
     }
 
-    /// Positions of at most `limit` tools that look like `name`, best first; equally
-    /// good ones stay in the order of the tools.
+    /// The positions of the tools most similar to `name`, at most `limit`, best first; equal scores
+    /// stay in the order of the tools.
     pub(crate) fn nearest(&self, name: &str, limit: usize) -> Vec<usize> {
         let mut name = Letters::of(name);
         if let Some(rest) = name.text.strip_prefix("mcp") {
@@ -76,10 +75,10 @@ impl NameIndex {
     }
 }
 
-/// A tool's name, taken apart.
+/// The parts of a tool's name.
 #[derive(Debug)]
 struct Name {
-    /// Server and tool in one.
+    /// The server and the tool together.
     full: Letters,
     server: String,
     tool: Letters,
@@ -92,9 +91,9 @@ impl Name {
         Self { full: Letters::of(&format!("{server}{}", tool.text)), server, tool }
     }
 
-    /// How much it looks like `name`; grows with what `similarity` says. An exact
-    /// match is above 1, one that shares its ending near 0.9, so that only a full
-    /// name with a slip or two comes before it.
+    /// The similarity to `name`, which increases with the result of `similarity`. An exact match is
+    /// above 1 and a common ending near 0.9, so that only a full name with one or two typing errors
+    /// comes before it.
     fn score(&self, name: &Letters, similarity: fn(&Letters, &Letters) -> f64) -> f64 {
         let (written, full) = (name.text.as_str(), self.full.text.as_str());
         let tool = self.tool.text.as_str();
@@ -114,8 +113,8 @@ impl Name {
         } else {
             0.0
         };
-        // With the right server the tool must be close too: a long server name would
-        // make all its tools look alike.
+        // If the server matches, the tool must be similar too: otherwise a long server name would
+        // make all its tools look similar.
         let alike = match written.strip_prefix(self.server.as_str()) {
             Some(rest) if !self.server.is_empty() => {
                 let by_tool = 0.1 + 0.9 * similarity(&Letters::of(rest), &self.tool);
@@ -127,7 +126,7 @@ impl Name {
     }
 }
 
-/// The part of a text that is compared, and how often each character is in it.
+/// The compared part of a text, and the count of each character in it.
 #[derive(Debug)]
 struct Letters {
     text: String,
@@ -148,7 +147,7 @@ impl Letters {
     }
 }
 
-/// Best first, equally good ones by position.
+/// A scored position. The order is by descending score, then by position.
 #[derive(PartialEq)]
 struct Scored {
     score: f64,
@@ -169,13 +168,13 @@ impl PartialOrd for Scored {
     }
 }
 
-/// From 0, nothing in common, to 1, the same.
+/// The similarity from 0 (nothing in common) to 1 (equal).
 fn similarity(a: &Letters, b: &Letters) -> f64 {
     likeness(&a.text, &b.text)
 }
 
-/// At least [`similarity`], from the counts of each character alone: that is far
-/// cheaper, and rules out nearly all names.
+/// An upper bound of [`similarity`] from the character counts alone: it is much cheaper to compute,
+/// and excludes nearly all names.
 fn similarity_bound(a: &Letters, b: &Letters) -> f64 {
     if a.text.len().max(b.text.len()) > LONGEST_COMPARED {
         return 0.0;

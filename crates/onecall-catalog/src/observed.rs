@@ -1,4 +1,4 @@
-//! What real results of a tool looked like, where its server does not say.
+//! The observed shape of a tool's results, for tools whose server declares no output schema.
 
 use onecall_core::{ToolSpec, wrapped_schema};
 use serde_json::Value;
@@ -6,26 +6,26 @@ use serde_json::Value;
 use crate::shape::Shape;
 use crate::types::Types;
 
-/// The shape of the results of a tool so far.
+/// The shape of a tool's results so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
-    /// As a JSON Schema of keys and types; it has no values.
+    /// A JSON Schema of keys and types, without values.
     pub schema: Value,
-    /// How many results it was made from.
+    /// The number of results it was derived from.
     pub samples: u64,
 }
 
-/// What is known of a tool's result.
+/// What is known of a tool's result type.
 pub(crate) enum ResultType {
-    /// The server says so.
+    /// The server declares it.
     Declared(Types),
-    /// It was like this as many times.
+    /// The type was observed in this number of results.
     Observed(Types, u64),
     Unknown,
 }
 
 impl ResultType {
-    /// What the server says counts before what was observed.
+    /// The result type of a tool. The server's declaration has priority over observations.
     pub(crate) fn of(spec: &ToolSpec, observed: Option<&Observed>) -> Self {
         match (&spec.output_schema, observed) {
             (Some(schema), _) => {
@@ -41,20 +41,21 @@ impl ResultType {
 }
 
 impl Observed {
-    /// What a shape that was made from so many results tells.
+    /// The observation for a shape that was derived from this number of results.
     #[must_use]
     pub fn new(shape: &Shape, samples: u64) -> Self {
         Self { schema: shape.schema(), samples }
     }
 }
 
-/// The mark of a type that nobody promises.
+/// The marker of an observed type, which the server does not promise.
 pub(crate) fn as_observed(samples: u64) -> String {
     let calls = if samples == 1 { "call" } else { "calls" };
     format!("observed in {samples} {calls}")
 }
 
-/// The same for files, which are not to change with every call.
+/// The marker of an observed type for generated files, with a rounded count, so that the files do
+/// not change with every call.
 pub(crate) fn as_observed_roughly(samples: u64) -> String {
     match [1_000, 100, 10].into_iter().find(|many| samples >= *many) {
         Some(many) => format!("result as observed in {many} or more calls, not declared"),

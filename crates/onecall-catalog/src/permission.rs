@@ -1,7 +1,7 @@
-//! Whether a list of the configuration means a tool, whatever the tool is called at the moment.
+//! Applies allow and block lists to tools, under all names that a tool can have.
 //!
-//! Where the names of two tools meet, each gets a suffix, and a server can bring that about at any
-//! time by listing one more tool. What a user has written about the plain name still holds then.
+//! If the names of two tools collide, each gets a suffix, and a server can cause that at any time
+//! by listing one more tool. A list entry for the plain name still applies then.
 
 use onecall_core::{ToolPattern, ToolPolicy, ToolSpec};
 
@@ -13,15 +13,15 @@ pub fn permits(policy: &ToolPolicy, spec: &ToolSpec) -> bool {
     policy.permits_any_name(spec.callable.as_str(), || other_names(spec))
 }
 
-/// Whether a pattern means this tool by any of its names. For lists that take something away.
+/// Whether a pattern matches any name of this tool. For lists that exclude tools.
 #[must_use]
 pub fn is_meant(pattern: &ToolPattern, spec: &ToolSpec) -> bool {
     pattern.matches(spec.callable.as_str())
         || other_names(spec).iter().any(|name| pattern.matches(name))
 }
 
-/// What the tool would be called if its name met no other, with and without its server, and what its
-/// server calls it, and how a program may write that.
+/// The other names of a tool: the name it would have without a collision, with and without its
+/// server, the name on its server, and the Unicode spellings.
 fn other_names(spec: &ToolSpec) -> Vec<String> {
     let plain = natural_name(&spec.server, &spec.tool);
     let without_server =

@@ -1,6 +1,5 @@
-//! Which tools a query means: BM25F over the words of names, descriptions and
-//! parameters, with a second look at words that mean the same and at those that no tool
-//! has.
+//! Searches for tools: BM25F over the words of names, descriptions and parameters. Synonyms are
+//! matched with less weight, and unknown words by similarity.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -12,8 +11,8 @@ use crate::synonyms;
 use crate::tokens::{stems, words};
 use crate::vocabulary::{Term, Vocabulary};
 
-/// The parts of a tool that are searched. A word counts `weight` times in a field;
-/// `length_share` says how much less it counts in a longer one.
+/// The searched fields of a tool. `weight` is the weight of a word in the field; `length_share`
+/// determines how much a long field reduces it.
 const FIELDS: [Field; 4] = [
     Field { weight: 4.0, length_share: 0.5 }, // tool name
     Field { weight: 2.0, length_share: 0.0 }, // server name
@@ -21,19 +20,20 @@ const FIELDS: [Field; 4] = [
     Field { weight: 1.0, length_share: 0.3 }, // parameter names
 ];
 
-/// Occurrences of a word in one field that count: a server must not win by repeating it.
+/// The largest number of occurrences of a word in one field that count, so that repeating a word
+/// has little effect.
 const OCCURRENCES: u8 = 2;
 
-/// How soon further occurrences stop counting, the usual `k1` of BM25.
+/// How fast further occurrences lose weight, the usual `k1` of BM25.
 const SATURATION: f32 = 1.2;
 
-/// Words that only resemble the query's count less than its own.
+/// The weight of words that are only similar to those of the query.
 const GUESS_WEIGHT: f32 = 0.5;
 
-/// And so do words that only mean the same.
+/// The weight of synonyms of the words of the query.
 const SYNONYM_WEIGHT: f32 = 0.4;
 
-/// Bounds on what comes from outside; far above what a person or a model writes.
+/// Limits on text from outside, far above what a person or a model writes.
 const QUERY_CHARS: usize = 500;
 const NAME_CHARS: usize = 256;
 const PARAMETERS: usize = 100;
@@ -43,16 +43,16 @@ struct Field {
     length_share: f32,
 }
 
-/// Everything search needs to know about the tools, which it names by their position.
+/// The search index over tools, which are identified by their positions.
 #[derive(Debug)]
 pub(crate) struct SearchIndex {
     vocabulary: Vocabulary,
-    /// For each term, the tools that have it and how much it counts there.
+    /// For each term, the tools that contain it and its weight there.
     postings: Vec<Box<[Posting]>>,
     tool_count: usize,
 }
 
-/// There are millions of them.
+/// A tool that contains a term. It is kept small because there are millions of them.
 #[derive(Debug)]
 struct Posting {
     tool: u32,
@@ -68,8 +68,8 @@ impl SearchIndex {
         counts.into_index(tools.len())
     }
 
-    /// Positions and scores of at most `limit` tools that share a word with the query,
-    /// best first; equally good ones stay in the order of the tools.
+    /// The positions and scores of the tools that share a word with the query, at most `limit`,
+    /// best first; equal scores stay in the order of the tools.
     pub(crate) fn search(&self, query: &str, limit: usize) -> Vec<(usize, f32)> {
         let mut scores = vec![0.0_f32; self.tool_count];
         for (term, weight) in self.query_terms(query) {
@@ -90,7 +90,7 @@ impl SearchIndex {
 
     fn query_terms(&self, query: &str) -> Vec<(Term, f32)> {
         let query = query.trim();
-        // Every tool has this prefix, so it says nothing.
+        // Every callable name has this prefix, so it carries no information.
         let query = query.strip_prefix("mcp__").unwrap_or(query);
         let all: Vec<&str> = words(start_of(query, QUERY_CHARS)).collect();
         let mut telling: Vec<&str> =
@@ -110,7 +110,7 @@ impl SearchIndex {
             };
             add(&mut terms, found);
         }
-        // After all words of the query, which count for what they are.
+        // Synonyms are added last, so that the words of the query keep their own weight.
         for stem in telling.iter().flatten() {
             let synonyms = synonyms::alike(stem).iter().filter_map(|it| self.vocabulary.get(it));
             add(&mut terms, synonyms.map(|term| (term, SYNONYM_WEIGHT)).collect());
@@ -138,7 +138,7 @@ impl SearchIndex {
     }
 }
 
-/// A word said twice means no more than once, and must not cost more.
+/// Adds terms without duplicates: a repeated word has no more weight and no more cost.
 fn add(terms: &mut Vec<(Term, f32)>, found: Vec<(Term, f32)>) {
     for (term, weight) in found {
         if !terms.iter().any(|(other, _)| *other == term) {
@@ -147,13 +147,13 @@ fn add(terms: &mut Vec<(Term, f32)>, found: Vec<(Term, f32)>) {
     }
 }
 
-/// How often each term occurs in each field of each tool.
+/// The number of occurrences of each term in each field of each tool.
 #[derive(Default)]
 struct Counts {
-    /// The terms of each word met so far; prose repeats itself.
+    /// The terms of each word seen so far, because text repeats its words.
     words: HashMap<Box<str>, Box<[Term]>>,
     terms: HashMap<String, Term>,
-    /// For each term, the tools that have it, in order.
+    /// For each term, the tools that contain it, in order.
     occurrences: Vec<Vec<(u32, [u8; FIELDS.len()])>>,
     /// For each tool, the number of terms in each field.
     lengths: Vec<[f32; FIELDS.len()]>,
@@ -232,7 +232,7 @@ impl Counts {
         SearchIndex { vocabulary: Vocabulary::new(self.terms), postings, tool_count }
     }
 
-    /// At least one, so that it can be divided by.
+    /// The mean length of each field; at least one, so that it can be a divisor.
     #[expect(clippy::cast_precision_loss, reason = "a count of tools, and only for ranking")]
     fn mean_lengths(&self) -> [f32; FIELDS.len()] {
         let mut mean = [0.0; FIELDS.len()];
@@ -245,7 +245,7 @@ impl Counts {
     }
 }
 
-/// Where a tool is among all of them.
+/// The position of a tool.
 fn position(tool: u32) -> Option<usize> {
     usize::try_from(tool).ok()
 }

@@ -1,21 +1,20 @@
-//! Which server a name means. Models write a server as its tools' names have it, as an
-//! identifier of their language, or as its user calls it.
+//! Looks up a server by name. Models write a server's name as in callable names, as an identifier
+//! of their language, or as the user calls it.
 
 use onecall_core::nearest::{letters_and_digits as letters, nearest};
 
-/// What a server's name was found to mean.
+/// The result of looking up a server's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerMatch<'a> {
-    /// This server.
+    /// Exactly one server matches.
     One(&'a str),
-    /// Each of these, which differ only in what a model tends to get wrong.
+    /// Several servers match; their names differ only in case or separators.
     Several(Vec<&'a str>),
-    /// No server; this one looks like it.
+    /// No server matches; this one is the most similar, if any is.
     None(Option<&'a str>),
 }
 
-/// Looks `name` up among the `known` servers: as it is written, then by its letters and
-/// digits alone.
+/// Looks `name` up among the `known` servers: first exactly, then by its letters and digits alone.
 pub fn match_server<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> ServerMatch<'a> {
     let known: Vec<&str> = known.into_iter().collect();
     if let Some(exact) = known.iter().find(|it| **it == name) {

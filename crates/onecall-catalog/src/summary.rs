@@ -1,8 +1,8 @@
-//! What a tool is for, in one line.
+//! Shortens a tool's description to one line.
 
 use onecall_core::text::visible_line;
 
-/// The first sentence of a description, or as much of it as fits `width` characters.
+/// The first sentence of a description, cut to `width` characters if it is longer.
 #[must_use]
 pub fn summary(description: &str, width: usize) -> String {
     let line = description.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();

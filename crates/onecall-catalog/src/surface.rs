@@ -1,50 +1,50 @@
-//! What a model is shown of a tool's definition: the words of its server without anything
-//! invisible, and no more of them than a model can use. The values that a program has to send
-//! (names of arguments, choices, defaults) keep every character; code that writes them as JSON
-//! writes invisible ones as escapes ([`onecall_core::text::visible_json`]).
+//! The part of a tool's definition that a model sees: the server's text without invisible
+//! characters, and limited in length. Values that a program has to send (names of arguments,
+//! choices, defaults) keep every character; code that writes them as JSON writes invisible ones as
+//! escapes ([`onecall_core::text::visible_json`]).
 
 use std::borrow::Cow;
 
 use onecall_core::text::{grouped, readable, tokens, visible, visible_json};
 use serde_json::{Map, Value, json};
 
-/// Tokens of a tool's description.
+/// The longest description of a tool, in tokens.
 pub const DESCRIPTION_TOKENS: usize = 2_000;
 
-/// Tokens of a description inside a schema.
+/// The longest description inside a schema, in tokens.
 const PARAMETER_TOKENS: usize = 300;
 
-/// Tokens of a schema.
+/// The longest schema, in tokens.
 pub const SCHEMA_TOKENS: usize = 4_000;
 
-/// Keywords of a schema that are words for a reader.
+/// Keywords of a schema whose values are prose.
 const PROSE: [&str; 3] = ["description", "title", "$comment"];
 
-/// Keywords whose values are data of any form, not schemas.
+/// Keywords whose values are data, not schemas.
 const DATA: [&str; 4] = ["default", "const", "enum", "examples"];
 
-/// Keywords whose values are schemas by name.
+/// Keywords whose values are mappings of names to schemas.
 const NAMED: [&str; 5] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
-/// The description of a tool as a model is shown it.
+/// The description of a tool as a model sees it.
 #[must_use]
 pub fn shown_description(description: &str) -> String {
     readable(description, DESCRIPTION_TOKENS)
 }
 
-/// A schema as a model is shown it.
+/// A schema as a model sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownSchema {
-    /// All of it that has room.
+    /// The part of the schema that fits.
     pub schema: Value,
     /// What is missing, as the end of a sentence that begins with the name of the schema.
     pub note: Option<String>,
 }
 
 impl ShownSchema {
-    /// What there is room for: all of it, else what is in it without descriptions and
-    /// examples, else the names and types of what it begins with, else nothing.
+    /// Reduces a schema to what fits: all of it, or else without descriptions and examples, or else
+    /// the names and types of its first properties, or else only its type.
     #[must_use]
     pub fn of(schema: &Value) -> Self {
         let all = length(schema);
@@ -68,8 +68,8 @@ impl ShownSchema {
         Self { schema, note: Some(note) }
     }
 
-    /// Makes every text in the schema visible, names and choices too. Such a value cannot be
-    /// sent as it is written then, so this is for those who cannot be shown escapes.
+    /// Makes all invisible characters in the schema visible, also in names and choices. Such a
+    /// value cannot be sent as it is shown, so this is for output that has no escapes.
     #[must_use]
     pub fn without_invisible_values(mut self) -> Self {
         show_all(&mut self.schema);
@@ -77,7 +77,7 @@ impl ShownSchema {
     }
 }
 
-/// Makes what a schema says in words readable; everything else stays as it is.
+/// Makes the prose of a schema readable; everything else stays unchanged.
 pub fn clean(schema: &mut Value) {
     each_schema(schema, &mut |keywords| {
         for name in PROSE {
@@ -85,7 +85,7 @@ pub fn clean(schema: &mut Value) {
                 *text = readable(text, PARAMETER_TOKENS);
             }
         }
-        // What forms call the choices.
+        // The display names of choices in forms.
         let names = keywords.get_mut("enumNames").and_then(Value::as_array_mut);
         for name in names.into_iter().flatten() {
             if let Value::String(text) = name {
@@ -122,7 +122,7 @@ fn each_schema(value: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>
     }
 }
 
-/// The properties with nothing but their types, as many as have room.
+/// The first properties with only their types, as many as fit.
 fn outline(schema: &Value) -> Option<Value> {
     let properties = schema.get("properties")?.as_object()?;
     let mut shown = Map::new();

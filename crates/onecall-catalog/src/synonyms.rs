@@ -1,12 +1,12 @@
-//! Words that mean the same where tools are concerned, and words that mean nothing.
-//! Servers name a tool once; those who look for it have many words for it.
+//! Synonyms of words in the context of tools, and words without meaning for a search. A server
+//! names a tool once, but a query may use other words for it.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::tokens::stems;
 
-/// Each line is one meaning.
+/// The groups of synonyms, one per line.
 const MEANINGS: &[&str] = &[
     "folder directory",
     "create make new open add insert",
@@ -35,7 +35,7 @@ const MEANINGS: &[&str] = &[
     "money currency price payment",
 ];
 
-/// Words of questions, not of tools.
+/// Words of questions that do not describe a tool.
 const EMPTY: &str = "a an and are as at be by can do for from how i in is it me my of on or our \
                      please s so that the there this to us was we what where which with you your";
 
@@ -51,12 +51,12 @@ static ALIKE: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
     alike
 });
 
-/// Stems that mean the same as this one.
+/// The synonyms of a stem.
 pub(crate) fn alike(stem: &str) -> &'static [String] {
     ALIKE.get(stem).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Whether a word says nothing about what is looked for.
+/// Whether a word has no meaning for a search.
 pub(crate) fn is_empty(word: &str) -> bool {
     EMPTY.split_ascii_whitespace().any(|empty| empty.eq_ignore_ascii_case(word))
 }

@@ -1,4 +1,4 @@
-//! Whether the declared result of a tool can be a string.
+//! Determines whether the declared result of a tool can be a string.
 
 use std::collections::HashSet;
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 
 use crate::types::{Type, Types};
 
-/// What the output schema of a tool says about results that are strings.
+/// What the output schema of a tool says about string results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextResult {
-    /// There is no schema, or it takes anything.
+    /// There is no schema, or it accepts any value.
     Undeclared,
     /// A string is among the declared results.
     Declared,
-    /// Every result is something else: a list, an object, a number. A text that such a tool
-    /// returns is JSON that has yet to be parsed.
+    /// Every result has another type: a list, an object, a number. A text that such a tool returns
+    /// is JSON that has not been parsed.
     Never,
 }
 
@@ -31,7 +31,8 @@ impl TextResult {
         Self::in_type(&types.root, &types, &mut HashSet::new())
     }
 
-    /// `followed` has the references that were followed before, so that each is followed once.
+    /// Searches a type for strings. `followed` contains the references that were followed, so that
+    /// each is followed once.
     fn in_type(of: &Type, types: &Types, followed: &mut HashSet<usize>) -> Self {
         match of {
             Type::Any => Self::Undeclared,

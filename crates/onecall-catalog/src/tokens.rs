@@ -1,15 +1,15 @@
-//! Text cut into the words that search compares.
+//! Splits text into the words and stems that the search compares.
 
-/// Characters of a word that count; longer ones are blobs, not words.
+/// The number of characters of a word that are used; longer ones are not words.
 const WORD_CHARS: usize = 40;
 
-/// The words of an identifier or of prose, as they are written.
+/// The words of an identifier or of prose, unchanged.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// The stems of a word's parts (`getHTTPStatus2` has `get`, `http`, `status`, `2`) and,
-/// if it has several, of the whole word too, so that `github` finds `GitHub`.
+/// The stems of a word's parts (`getHTTPStatus2` has `get`, `http`, `status`, `2`) and, if it has
+/// several, of the whole word too, so that `github` matches `GitHub`.
 pub(crate) fn stems(word: &str) -> Vec<String> {
     let characters: Vec<char> = word.chars().take(WORD_CHARS).collect();
     let mut parts = vec![String::new()];
@@ -35,9 +35,9 @@ fn starts_part(before: char, character: char, after: Option<char>) -> bool {
     character.is_uppercase() && (before.is_lowercase() || ends_acronym)
 }
 
-/// Folds plurals and the endings `-ing`, `-ed`, `-e` and `-y` of English words, so
-/// that `queries` meets `query` and `created` meets `create`. What it leaves need not
-/// be a word; it only has to be the same for the same word.
+/// Removes plurals and the endings `-ing`, `-ed`, `-e` and `-y` of English words, so that `queries`
+/// matches `query` and `created` matches `create`. The result need not be a word; it only has to be
+/// equal for equal words.
 fn stem(mut word: String) -> String {
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word;

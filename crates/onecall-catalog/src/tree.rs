@@ -1,6 +1,5 @@
-//! Tools as a tree of files: a folder for each server, a file for each tool in each
-//! language. A place in it is a callable name taken apart, so whoever knows one knows the
-//! other: `mcp__sales__orders` is `sales/orders.pyi`.
+//! The tools as a tree of files: a folder for each server, with a file for each tool and language.
+//! The path of a file corresponds to the callable name: `mcp__sales__orders` is `sales/orders.pyi`.
 
 use std::fmt::Write;
 
@@ -11,7 +10,7 @@ use crate::naming::name_prefix;
 use crate::observed::{Observed, as_observed};
 use crate::{python_signature_with, typescript_signature_with};
 
-/// What the name of every tool begins with.
+/// The prefix of every callable name.
 const PREFIX: &str = "mcp__";
 
 /// The language of a file.
@@ -27,7 +26,7 @@ impl ToolFile {
     /// Every language.
     pub const ALL: [Self; 2] = [Self::Python, Self::TypeScript];
 
-    /// How the names of such files end.
+    /// The file name extension.
     #[must_use]
     pub fn ending(self) -> &'static str {
         match self {
@@ -36,7 +35,7 @@ impl ToolFile {
         }
     }
 
-    /// What a file says about its tool, and of its results if its server does not.
+    /// The text of a tool's file, with its observed result type if the server declares none.
     #[must_use]
     pub fn text(self, spec: &ToolSpec, observed: Option<&Observed>) -> String {
         let (mark, signature) = match self {
@@ -65,7 +64,7 @@ impl ToolFile {
     }
 }
 
-/// The folder of a server: its name as its tools' names have it.
+/// The folder of a server: its name as in callable names.
 #[must_use]
 pub fn server_folder(server: &ServerName) -> String {
     let prefix = name_prefix(server);
@@ -73,15 +72,15 @@ pub fn server_folder(server: &ServerName) -> String {
     name.strip_suffix("__").unwrap_or(name).to_owned()
 }
 
-/// The folder of a tool, and the name of its files without their ending. `None` if it is
-/// not named as the tools of servers are.
+/// The folder of a tool and the name of its files without extension. `None` if its callable name
+/// does not have the usual form.
 #[must_use]
 pub fn tool_place(spec: &ToolSpec) -> Option<(String, &str)> {
     let stem = spec.callable.as_str().strip_prefix(&name_prefix(&spec.server))?;
     Some((server_folder(&spec.server), stem))
 }
 
-/// The callable name of the tool at a place.
+/// The callable name of the tool at a path.
 #[must_use]
 pub fn name_at(folder: &str, stem: &str) -> String {
     format!("{PREFIX}{folder}__{stem}")
@@ -89,7 +88,7 @@ pub fn name_at(folder: &str, stem: &str) -> String {
 
 fn python_declaration(spec: &ToolSpec, call: &str) -> String {
     let definition = match call.split_once("({") {
-        // One dict, which has no name of its own in a call.
+        // A single dict, which has no parameter name in the call.
         Some((name, rest)) if name == spec.callable.as_str() => match rest.split_once("}) -> ") {
             Some((entries, returns)) => format!("{name}(arguments: {{{entries}}}, /) -> {returns}"),
             None => call.to_owned(),

@@ -1,13 +1,13 @@
-//! Parameters without a type annotation, on servers that the official Python SDKs made.
+//! Detects parameters without a type annotation, on servers made with the official Python SDKs.
 
 use serde_json::{Map, Value};
 
-/// What the SDK writes for such a parameter, and nothing else.
+/// The keywords that the SDK writes for such a parameter.
 const KEYWORDS: [&str; 3] = ["default", "title", "type"];
 
 /// Whether a property of an input schema stands for a parameter without a type. The SDK declares it
-/// as text and takes whatever comes; its title is its plain name, where one whose author declares
-/// it as text is titled in capitals.
+/// as a string and accepts any value; its title is its plain name, whereas a parameter that is
+/// annotated as a string has a title in capitals.
 pub(crate) fn is_untyped(schema: &Map<String, Value>, name: &str, property: &Value) -> bool {
     let Value::Object(keywords) = property else { return false };
     name.starts_with(|first: char| first.is_ascii_lowercase())

@@ -1,21 +1,21 @@
-//! The terms that occur in any tool, and the ones that resemble a term that does not.
+//! The vocabulary of the search: all terms of the tools, and similar terms for unknown words.
 
 use std::collections::HashMap;
 
 use strsim::osa_distance;
 
-/// A term, by its number.
+/// The number of a term.
 pub(crate) type Term = usize;
 
-/// Guesses for one unknown word.
+/// The largest number of similar terms for one unknown word.
 const GUESSES: usize = 4;
 
-/// Shorter words resemble too much.
+/// The shortest word for which similar terms are searched.
 const SHORTEST_GUESSED: usize = 3;
 
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
-    /// The terms sorted, each with what rules most of them out at once.
+    /// The sorted terms, each with data that excludes most of them quickly.
     sketches: Box<[Sketch]>,
 }
 
@@ -47,7 +47,7 @@ impl Vocabulary {
         self.sketches.get(found).map(|sketch| sketch.term)
     }
 
-    /// The few terms nearest to a misspelt or shortened word.
+    /// The terms most similar to a misspelt or abbreviated word.
     pub(crate) fn resembling(&self, text: &str) -> Vec<Term> {
         let characters = text.chars().count();
         if characters < SHORTEST_GUESSED {
@@ -66,7 +66,7 @@ impl Vocabulary {
         let own_letters = letters(text);
         let mut nearest = Vec::new();
         for sketch in &self.sketches {
-            // One edit adds or takes away at most two letters from the set.
+            // One edit changes at most two letters of the set.
             if sketch.characters.abs_diff(characters) > allowed
                 || differing_letters(sketch.letters, own_letters) > allowed * 2
             {
@@ -84,7 +84,7 @@ impl Vocabulary {
         nearest
     }
 
-    /// `repo` for `repository`: the shortest terms that start like this.
+    /// The shortest terms that begin with an abbreviation, such as `repository` for `repo`.
     fn shortened(&self, text: &str) -> Vec<Term> {
         let start = self.sketches.partition_point(|sketch| *sketch.text < *text);
         let mut longer: Vec<&Sketch> = self
@@ -102,7 +102,7 @@ fn differing_letters(a: u64, b: u64) -> usize {
     usize::try_from((a ^ b).count_ones()).unwrap_or(usize::MAX)
 }
 
-/// The set of characters of a text, folded into the bits of a number.
+/// The set of characters of a text, as a bit set of 64 bits.
 fn letters(text: &str) -> u64 {
     text.chars().fold(0, |set, character| set | 1 << (u32::from(character) % 64))
 }

@@ -1,8 +1,8 @@
-//! The MCP clients that are known here.
+//! The MCP clients whose configuration files onecall knows.
 
 use std::fmt;
 
-/// A program that starts MCP servers.
+/// An MCP client: a program that starts MCP servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Client {
     /// Anthropic's agent for the terminal.
@@ -45,13 +45,13 @@ impl Client {
         Self::NAMES.iter().find(|(known, ..)| *known == name).map(|(.., client)| *client)
     }
 
-    /// Its name on the command line.
+    /// The name of the client on the command line.
     #[must_use]
     pub fn id(self) -> &'static str {
         self.names().0
     }
 
-    /// Whether people start it from a shell, so that it finds what the shell finds.
+    /// Whether users start it from a shell, so that it gets the shell's environment.
     #[must_use]
     pub fn is_started_in_shell(self) -> bool {
         matches!(self, Self::ClaudeCode | Self::Codex | Self::Gemini)

@@ -1,4 +1,4 @@
-//! The servers that a user's clients have, found in all their files and put together.
+//! Finds the servers in the configuration files of all clients of a user, and merges duplicates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,23 +14,23 @@ use crate::reading;
 use crate::server::{Launch, Server};
 use crate::spot::{Format, Shape, Spot};
 
-/// A server, and every place that has it.
+/// A server and all places that contain it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The server, under a name that no other one has.
+    /// The server, with a unique name.
     pub server: Server,
-    /// Where it is from.
+    /// The places that contain it.
     pub origins: Vec<Origin>,
 }
 
-/// A place that has a server.
+/// A place that contains a server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
-    /// Whose it is.
+    /// The client that the place belongs to.
     pub client: Client,
-    /// Whether everybody gets it who works on the project.
+    /// Whether the place is shared by all users who work on the project.
     pub is_shared: bool,
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
 }
 
@@ -41,12 +41,12 @@ impl Origin {
     }
 }
 
-/// What was found.
+/// The result of a discovery.
 #[derive(Debug, Default)]
 pub struct Discovery {
-    /// The servers, each once.
+    /// The servers, without duplicates.
     pub found: Vec<Found>,
-    /// What could not be read or taken over, a line each.
+    /// Files and entries that could not be read or used, one line each with the reason.
     pub problems: Vec<String>,
     /// Entries that would start onecall itself.
     pub own: Vec<(Server, Origin)>,
@@ -55,11 +55,11 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Looks through the files of these clients.
+    /// Searches the files of these clients.
     #[must_use]
     pub fn of_clients(host: &Host<'_>, clients: &[Client], executable: Option<&str>) -> Self {
         let mut discovery = Self::default();
-        // Some clients keep servers in several places of one large file.
+        // Some clients have servers in several places of one large file, which is parsed once.
         let mut documents = BTreeMap::new();
         for place in clients.iter().flat_map(|client| host.places(*client)) {
             for path in files_of(&place) {
@@ -82,7 +82,7 @@ impl Discovery {
         discovery
     }
 
-    /// Looks through one file, whatever client it is from.
+    /// Searches one file of any client.
     pub fn add_file(
         &mut self,
         path: &Path,
@@ -151,10 +151,10 @@ impl Discovery {
         self.found.push(Found { server, origins: vec![origin] });
     }
 
-    /// The name, or one like it if another server has it.
+    /// The name, or a similar one if another server has it.
     fn free_name(&self, name: &str, client: Client) -> String {
         let is_free = |name: &String| {
-            // What is reserved for tools without a server.
+            // This name is reserved for local tools.
             name != "local"
                 && !name.trim().is_empty()
                 && !self.found.iter().any(|known| known.server.name == *name)
@@ -167,8 +167,8 @@ impl Discovery {
 }
 
 impl Server {
-    /// A project's server is started in the project; that matters where it is named by
-    /// a path from there.
+    /// Sets the working directory of a project's server. It is started in the project, which
+    /// matters if its command or an argument is a relative path.
     fn run_in(&mut self, place: &Place, host: &Host<'_>) {
         let project = match place.spot.keys.as_slice() {
             [projects, project, _] if projects == "projects" => project,
@@ -189,7 +189,7 @@ impl Server {
     }
 }
 
-/// Every value in a text that looks like a secret of one of its servers, the longest first.
+/// All values in a text that look like secrets of its servers, the longest first.
 #[must_use]
 pub fn secrets_in(text: &str, format: Format) -> Vec<String> {
     let Ok(document) = edit::read(text, format) else { return Vec::new() };
@@ -208,7 +208,7 @@ pub fn secrets_in(text: &str, format: Format) -> Vec<String> {
     secrets
 }
 
-/// The file of a place, or those in its folder.
+/// The file of a place, or all files in its folder.
 fn files_of(place: &Place) -> Vec<PathBuf> {
     let text = place.path.to_string_lossy();
     if !text.ends_with(['/', '\\']) {
@@ -225,7 +225,7 @@ fn files_of(place: &Place) -> Vec<PathBuf> {
     files
 }
 
-/// Why a client's file could not be looked through.
+/// Why a client's file could not be read.
 #[derive(Debug, Error)]
 enum DocumentError {
     #[error(transparent)]
@@ -264,7 +264,7 @@ fn format_of(path: &Path, text: &str) -> Format {
     }
 }
 
-/// Every way to servers that some client has, in this document.
+/// The key paths in this document at which some client has servers.
 fn ways_to_servers(document: &Value) -> Vec<Vec<String>> {
     let known: [&[&str]; 5] = [
         &["mcpServers"],
@@ -284,7 +284,7 @@ fn ways_to_servers(document: &Value) -> Vec<Vec<String>> {
     ways
 }
 
-/// Whose file it is, by its name or else by how it is written.
+/// The client that a file belongs to, by its path or else by its keys and format.
 fn client_of(path: &Path, keys: &[&str], format: Format) -> Client {
     let path = path.to_string_lossy().replace('\\', "/");
     let by_name = [

@@ -1,6 +1,5 @@
-//! A file that somebody else owns, read once and replaced in one step: nobody sees half
-//! of it, a link stays a link, rights and owner stay, and what was written meanwhile is
-//! never lost.
+//! A file of another program, read once and replaced atomically: readers never see half of it, a
+//! link stays a link, permissions and owner are kept, and a concurrent change is never lost.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -9,55 +8,55 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use thiserror::Error;
 
-/// A larger file is surely not a configuration; some clients keep a history in theirs.
+/// The largest file that is read; some clients keep a history in their configuration.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Why a file was not read or not written. Whatever it is, the file is as it was.
+/// Why a file was not read or not written. The file is unchanged in every case.
 #[derive(Debug, Error)]
 pub enum FileError {
-    /// The system does not let us.
+    /// The system reported an error.
     #[error("cannot {what} '{path}': {reason}", path = path.display())]
     System {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// On what.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: io::Error,
     },
-    /// A link that leads nowhere.
+    /// The path is a link to a file that does not exist.
     #[error("'{path}' is a link to something that does not exist; repair or remove the link", path = path.display())]
     DanglingLink {
         /// The link.
         path: PathBuf,
     },
-    /// Not a file at all.
+    /// The path is not a file.
     #[error("'{path}' is not a file", path = path.display())]
     NotAFile {
-        /// What it is.
+        /// The path.
         path: PathBuf,
     },
-    /// Not plausibly a configuration.
+    /// The file is too large to be a configuration.
     #[error("'{path}' is larger than 64 MiB; check that it is the right file", path = path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
     },
-    /// Not text.
+    /// The file is not valid UTF-8.
     #[error("'{path}' is not valid UTF-8 from line {line} on; save it as UTF-8", path = path.display())]
     NotText {
         /// The file.
         path: PathBuf,
-        /// Where it stops to be.
+        /// The line of the first invalid byte.
         line: usize,
     },
-    /// It has several names, and replacing it would leave the others behind.
+    /// The file has hard links, and replacing it would separate them.
     #[error("'{path}' has several names (hard links), which would no longer be one file after a change; edit it by hand", path = path.display())]
     SeveralNames {
         /// The file.
         path: PathBuf,
     },
-    /// Somebody else has written it since.
+    /// Another process has changed the file since it was read.
     #[error("another program has just changed '{path}', so onecall did not change it; try again", path = path.display())]
     ChangedMeanwhile {
         /// The file.
@@ -65,30 +64,30 @@ pub enum FileError {
     },
 }
 
-/// Who may read a file that is new.
+/// Who may read a newly created file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Its owner alone.
+    /// Only its owner.
     Owner,
-    /// Whoever may read what its owner makes.
+    /// All users that the owner's umask permits.
     Everybody,
 }
 
-/// A file as it was when it was read.
+/// A file with the content it had when it was read.
 #[derive(Debug)]
 pub struct TextFile {
-    /// As it was named.
+    /// The path as it was given.
     path: PathBuf,
-    /// Where links lead.
+    /// The path with links resolved.
     target: PathBuf,
     text: Option<String>,
 }
 
 impl TextFile {
-    /// Reads a file, which may not exist.
+    /// Reads a file, which need not exist.
     ///
     /// # Errors
-    /// If it exists and cannot be read.
+    /// If the file exists and cannot be read.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let path = path.to_path_buf();
         let target = match fs::canonicalize(&path) {
@@ -113,25 +112,25 @@ impl TextFile {
         }
     }
 
-    /// As it was named.
+    /// The path as it was given.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether there is such a file.
+    /// Whether the file exists.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.text.is_some()
     }
 
-    /// What it holds; nothing if it does not exist.
+    /// The content of the file; empty if it does not exist.
     #[must_use]
     pub fn text(&self) -> &str {
         self.text.as_deref().unwrap_or_default()
     }
 
-    /// Whether other users of this machine can read it.
+    /// Whether other users of this machine can read the file.
     #[must_use]
     pub fn is_readable_by_others(&self) -> bool {
         #[cfg(unix)]
@@ -144,7 +143,7 @@ impl TextFile {
         false
     }
 
-    /// Writes a copy of it beside it, and returns where; nothing if there is no file.
+    /// Writes a copy beside the file and returns its path; `None` if the file does not exist.
     ///
     /// # Errors
     /// If the copy cannot be written.
@@ -174,11 +173,10 @@ impl TextFile {
         Ok(None)
     }
 
-    /// Replaces what it holds. `readers` is about a file that is new; rights that there
-    /// are stay.
+    /// Replaces the content. `readers` applies to a new file; existing permissions are kept.
     ///
     /// # Errors
-    /// If it cannot be written or has changed since it was read.
+    /// If the file cannot be written or has changed since it was read.
     pub fn replace(&self, text: &str, readers: Readers) -> Result<(), FileError> {
         let failed = |what: &'static str| {
             let path = self.path.clone();
@@ -218,7 +216,7 @@ impl TextFile {
     /// Removes the file.
     ///
     /// # Errors
-    /// If it cannot be removed or has changed since it was read.
+    /// If the file cannot be removed or has changed since it was read.
     pub fn delete(&self) -> Result<(), FileError> {
         self.check_unchanged()?;
         fs::remove_file(&self.path).map_err(|reason| FileError::System {
@@ -230,7 +228,7 @@ impl TextFile {
 
     fn replaceable(&self) -> Result<Metadata, FileError> {
         let failed = |reason| FileError::System { what: "write", path: self.path.clone(), reason };
-        // A file that must not be written must not be replaced either.
+        // A file that is not writable must not be replaced either.
         let file = OpenOptions::new().write(true).open(&self.target).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         #[cfg(unix)]
@@ -263,7 +261,7 @@ impl FileError {
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
     let failed = |reason| FileError::System { what: "read", path: path.to_path_buf(), reason };
-    // Opening a pipe would wait for whoever writes it.
+    // Opening a pipe would block until another process writes to it.
     if !fs::metadata(path).map_err(failed)?.is_file() {
         return Err(FileError::NotAFile { path: path.to_path_buf() });
     }
@@ -297,11 +295,11 @@ fn keep_rights(file: &File, metadata: &Metadata) -> io::Result<()> {
     file.set_permissions(metadata.permissions())
 }
 
-/// Date and time in UTC, as part of a file name.
+/// The date and time in UTC, as part of a file name.
 fn time_stamp(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March here, so that a leap day is the last of its year.
+    // Years begin in March here, so that a leap day is the last day of its year.
     let days = days + 719_468;
     let era = days / 146_097;
     let day = days % 146_097;

@@ -1,4 +1,4 @@
-//! How a client's text changes when onecall comes in or goes out.
+//! Adds onecall to a client's configuration file, and removes it again.
 
 use serde_json::{Map, Value, json};
 
@@ -10,44 +10,44 @@ use crate::record::{Entered, Moved, Record, hash};
 use crate::server::Server;
 use crate::spot::{Format, Shape};
 
-/// What onecall is called in clients' files.
+/// The name of onecall's entry in clients' files.
 const NAME: &str = "onecall";
 
-/// What is to be installed.
+/// The entry to install in a client's file, and the servers that it replaces there.
 pub struct Request<'r> {
-    /// The program.
+    /// The program to start.
     pub command: &'r str,
-    /// Its arguments.
+    /// The arguments of the program.
     pub args: &'r [String],
-    /// Variables that it is started with.
+    /// The environment variables for the program.
     pub env: &'r [(String, String)],
-    /// Variables that onecall's configuration refers to.
+    /// The variables that onecall's configuration refers to.
     pub variables: &'r [String],
-    /// Servers that onecall bridges, to be taken out of the client's file; none if they
-    /// are to stay.
+    /// Servers that onecall bridges, to be removed from the client's file; empty if they should
+    /// stay.
     pub bridged: &'r [Server],
-    /// The folder of the project that is worked on.
+    /// The folder of the current project.
     pub project: &'r str,
 }
 
-/// A text that has changed.
+/// A changed text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Change {
     /// The new text.
     pub text: String,
-    /// What was done.
+    /// The record of the change.
     pub record: Record,
 }
 
 impl Request<'_> {
-    /// The entry as this client writes one.
+    /// The entry in the form that this client uses.
     #[must_use]
     pub fn entry(&self, client: Client) -> Map<String, Value> {
         let mut entry = Map::new();
         let mut put = |key: &str, value: Value| _ = entry.insert(key.to_owned(), value);
         match client {
             Client::ClaudeCode | Client::VsCode => put("type", json!("stdio")),
-            // Older versions want to know.
+            // Older versions require this key.
             Client::Zed => put("source", json!("custom")),
             _ => {}
         }
@@ -59,7 +59,7 @@ impl Request<'_> {
             put("env", json!(env));
         }
         match client {
-            // It passes on no variable that is not named.
+            // Codex passes on only the variables that are named.
             Client::Codex if !self.variables.is_empty() => put("env_vars", json!(self.variables)),
             _ => {}
         }
@@ -67,12 +67,12 @@ impl Request<'_> {
     }
 }
 
-/// The text of a file with onecall in it. The entry goes to the first of the file's
-/// places if `is_home`; bridged servers are taken out of all of them. Nothing if the
-/// file is already as it should be.
+/// Adds onecall to the text of a file. The entry is inserted at the first of the file's places if
+/// `is_home`; bridged servers are removed from all of them. Returns `None` if nothing has to
+/// change.
 ///
 /// # Errors
-/// If the text cannot be read or edited.
+/// If the text cannot be parsed or edited.
 pub fn install(
     text: &str,
     places: &[Place],
@@ -117,7 +117,7 @@ fn enter(
 ) -> Result<String, EditError> {
     let spot = &place.spot;
     let started = match text.trim().is_empty() && spot.shape == Shape::List {
-        // A file of Continue's says what it is.
+        // A file of Continue must name its schema.
         true => "name: onecall\nversion: 0.0.1\nschema: v1\n".to_owned(),
         false => text.to_owned(),
     };
@@ -146,7 +146,7 @@ fn enter(
     Ok(edited)
 }
 
-/// Adds what a person has written into our entry, such as variables, to the new one.
+/// Copies fields that the user has added to the existing entry, such as variables, to the new one.
 fn keep_additions(entry: &mut Map<String, Value>, found: &Value, shape: Shape) {
     for (key, value) in found.as_object().into_iter().flatten() {
         let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
@@ -157,7 +157,7 @@ fn keep_additions(entry: &mut Map<String, Value>, found: &Value, shape: Shape) {
     }
 }
 
-/// Whether an entry says all this; what a person has added to it may stay.
+/// Whether an entry contains all these values; further fields of the user are accepted.
 fn has(found: &Value, wanted: &Map<String, Value>) -> bool {
     let is_default = |key: &str| matches!(key, "type" | "source" | "env");
     wanted.iter().all(|(key, value)| match found.get(key) {
@@ -166,11 +166,11 @@ fn has(found: &Value, wanted: &Map<String, Value>) -> bool {
     })
 }
 
-/// The text of a file without onecall, and with what was taken out for it. Nothing if
-/// there is nothing to undo.
+/// Removes onecall from the text of a file, and restores the entries that were removed for it.
+/// Returns `None` if nothing has to change.
 ///
 /// # Errors
-/// If the text cannot be read or edited.
+/// If the text cannot be parsed or edited.
 pub fn uninstall(
     text: &str,
     places: &[Place],
@@ -200,7 +200,7 @@ pub fn uninstall(
         for Moved { name, text, .. } in moved.iter().filter(|moved| moved.spot == *spot) {
             match edit::insert(&edited, spot, name, &Content::Verbatim(text.clone())) {
                 Ok((with, _)) => edited = with,
-                // Somebody has put one back already.
+                // The user has already restored an entry with this name.
                 Err(EditError::Taken { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -214,7 +214,7 @@ fn is_bridged(client: Client, name: &str, entry: &Value, request: &Request<'_>) 
         .is_ok_and(|server| request.bridged.iter().any(|known| known.leads_to_same(&server)))
 }
 
-/// Whether a file that we have made has nothing in it but what we put there.
+/// Whether a file that onecall created contains only what onecall wrote.
 #[must_use]
 pub fn is_left_empty(text: &str, format: Format) -> bool {
     edit::read(text, format).is_ok_and(|document| {

@@ -1,6 +1,6 @@
-//! The configuration files of MCP clients: where each client keeps them on each operating
-//! system, how its servers are read out, and how an entry is put in or taken out without
-//! touching anything else. What needs no file is pure over text.
+//! The configuration files of MCP clients: their locations on each operating system, how their
+//! servers are read, and how an entry is inserted or removed without any other change. All
+//! functions that need no file work on text.
 
 mod client;
 mod discovery;

@@ -1,5 +1,5 @@
-//! onecall's own configuration as text: where its servers stand, and what a new file
-//! looks like.
+//! Edits onecall's own configuration file as text: finds its servers, adds and removes them, and
+//! creates a new file.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use crate::reading;
 use crate::server::Server;
 use crate::spot::{Format, Shape, Spot};
 
-/// Where servers stand, or would stand, in a text.
+/// The spot at which a text has servers, or at which they would be inserted.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the text cannot be parsed.
 pub fn own_spot(text: &str) -> Result<Spot, EditError> {
     let document = edit::read(text, Format::Yaml)?;
     let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
@@ -25,28 +25,28 @@ pub fn own_spot(text: &str) -> Result<Spot, EditError> {
         None if is_json => ("mcpServers", Shape::Mapping),
         None => ("servers", Shape::List),
     };
-    // A list in JSON is one in brackets to YAML.
+    // To the YAML editor, a list in JSON is a list in brackets.
     let format = if is_json && shape == Shape::Mapping { Format::Json } else { Format::Yaml };
     Ok(Spot::new(format, &[key], shape))
 }
 
-/// The servers in a text, without those that cannot be understood.
+/// The servers in a text, without invalid entries.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the text cannot be parsed.
 pub fn own_servers(text: &str) -> Result<Vec<Server>, EditError> {
     let spot = own_spot(text)?;
     let document = edit::read(text, spot.format)?;
-    // Claude Code's words are closest to ours.
+    // The keys of Claude Code are the most similar to those of onecall.
     let read =
         |(name, entry): (&str, &Value)| reading::server(Client::ClaudeCode, "", name, entry).ok();
     Ok(edit::entries(&document, &spot).into_iter().filter_map(read).collect())
 }
 
-/// `text` with these servers more, each with comments above it.
+/// Adds these servers to `text`, each with comments above it.
 ///
 /// # Errors
-/// If it cannot be read or edited, or has a server of such a name.
+/// If the text cannot be parsed or edited, or already has a server with one of the names.
 pub fn with_servers(text: &str, servers: &[(&Server, Vec<String>)]) -> Result<String, EditError> {
     let mut text = text.to_owned();
     if text.trim().is_empty() {
@@ -59,19 +59,19 @@ pub fn with_servers(text: &str, servers: &[(&Server, Vec<String>)]) -> Result<St
     Ok(text)
 }
 
-/// `text` without a server.
+/// Removes a server from `text`.
 ///
 /// # Errors
-/// If it cannot be read or edited, or has no such server.
+/// If the text cannot be parsed or edited, or has no such server.
 pub fn without_server(text: &str, name: &str) -> Result<String, EditError> {
     let spot = own_spot(text)?;
     Ok(edit::remove(text, &spot, name, &edit::Trace::none(&spot), edit::Comments::Take)?.0)
 }
 
-/// `text` with a server switched on or off.
+/// Enables or disables a server in `text`.
 ///
 /// # Errors
-/// If it cannot be read or edited, or has no such server.
+/// If the text cannot be parsed or edited, or has no such server.
 pub fn with_switch(text: &str, name: &str, switch: Switch) -> Result<String, EditError> {
     let spot = own_spot(text)?;
     let document = edit::read(text, spot.format)?;
@@ -90,12 +90,12 @@ pub fn with_switch(text: &str, name: &str, switch: Switch) -> Result<String, Edi
     }
 }
 
-/// Whether a server is used.
+/// Whether a server is enabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// It is used.
+    /// The server is enabled.
     On,
-    /// It stays in the configuration and is left out.
+    /// The server stays in the configuration but is not started.
     Off,
 }
 

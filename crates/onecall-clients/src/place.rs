@@ -1,5 +1,5 @@
-//! Where each client keeps its servers. A pure function of the operating system, the
-//! environment and two directories, so that every system's places are tested on any.
+//! The locations at which each client stores its servers. They depend only on the operating system,
+//! the environment and two directories, so the locations for every system can be tested on any.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::spot::{Format, Shape, Spot};
 /// The operating systems that clients run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Os {
-    /// Linux, and whatever else keeps its files the same way.
+    /// Linux, and other systems with the same file layout.
     Linux,
     /// macOS.
     Mac,
@@ -18,7 +18,7 @@ pub enum Os {
 }
 
 impl Os {
-    /// The one this program was built for.
+    /// The system that this program was built for.
     pub const THIS: Self = if cfg!(target_os = "macos") {
         Self::Mac
     } else if cfg!(windows) {
@@ -28,43 +28,43 @@ impl Os {
     };
 }
 
-/// Whose configuration is looked for.
+/// The system and user whose configuration files are searched.
 pub struct Host<'h> {
-    /// What it runs on.
+    /// The operating system.
     pub os: Os,
-    /// Looks up an environment variable.
+    /// A function that looks up an environment variable.
     pub environment: &'h dyn Fn(&str) -> Option<String>,
     /// The user's home directory.
     pub home: String,
-    /// The folder of the project that is worked on.
+    /// The folder of the current project.
     pub project: String,
 }
 
-/// For whom a file holds.
+/// The scope of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The user, in every project.
+    /// The user, in all projects.
     User,
-    /// One project, and everybody who works on it.
+    /// One project, for all users who work on it.
     Project,
 }
 
-/// A file that can hold servers, and where in it they stand.
+/// A file that can contain servers, and the spot at which it has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Whose it is.
+    /// The client that the file belongs to.
     pub client: Client,
-    /// For whom it holds.
+    /// The scope of the file.
     pub scope: Scope,
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Where in the file.
+    /// The spot in the file.
     pub spot: Spot,
 }
 
 impl Host<'_> {
-    /// Every place of a client, the one it is installed to first for each scope.
-    /// A path that ends in a separator is a folder of such files.
+    /// All places of a client. For each scope, the one to install into comes first. A path that
+    /// ends in a separator is a folder of such files.
     #[must_use]
     pub fn places(&self, client: Client) -> Vec<Place> {
         let json = |key: &str| Spot::new(Format::Json, &[key], Shape::Mapping);
@@ -86,7 +86,7 @@ impl Host<'_> {
                 let nested = || Spot::new(Format::Json, &["mcp", "servers"], Shape::Mapping);
                 vec![
                     user(self.application(&["Code", "User", "mcp.json"]), json("servers")),
-                    // Where servers stood before they got a file of their own.
+                    // The location of servers before they had a separate file.
                     user(self.application(&["Code", "User", "settings.json"]), nested()),
                     project(&[".vscode", "mcp.json"], json("servers")),
                     project(&[".vscode", "settings.json"], nested()),
@@ -133,8 +133,8 @@ impl Host<'_> {
         }
     }
 
-    /// Beside the user's own servers and those in the project's file, the main file has
-    /// servers that one user has in one project.
+    /// The places of Claude Code. Besides the user's own servers and those in the project's file,
+    /// the main file contains servers of one user in one project.
     fn claude_code(&self) -> Vec<Place> {
         let client = Client::ClaudeCode;
         let spot = |keys: &[&str]| Spot::new(Format::Json, keys, Shape::Mapping);
@@ -152,7 +152,7 @@ impl Host<'_> {
         places
     }
 
-    /// The folder of the project, and those that it is in.
+    /// The folder of the project and its parent folders.
     fn project_and_above(&self) -> impl Iterator<Item = &str> {
         let separator = self.separator();
         std::iter::successors(Some(self.project.as_str()), move |folder| {
@@ -165,7 +165,7 @@ impl Host<'_> {
         Place { client, scope, path: PathBuf::from(path), spot }
     }
 
-    /// Below the directory where applications keep the user's settings.
+    /// A path below the directory for application settings.
     fn application(&self, parts: &[&str]) -> String {
         let folder = match self.os {
             Os::Linux => self
@@ -184,7 +184,7 @@ impl Host<'_> {
         self.below(&self.home, parts)
     }
 
-    /// Joined as this system does it, not as the one that we run on.
+    /// Joins paths with the separator of the described system, which may not be the running one.
     fn below(&self, folder: &str, parts: &[&str]) -> String {
         let separator = self.separator();
         let mut path = folder.trim_end_matches(separator).to_owned();

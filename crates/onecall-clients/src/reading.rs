@@ -1,5 +1,5 @@
-//! Reads a server out of a client's entry. Clients have borrowed most keys from each
-//! other, so one reader knows them all, and a client only where they differ.
+//! Reads a server from a client's entry. Clients share most keys, so one reader handles them all
+//! and treats a client specially only where it differs.
 
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -8,10 +8,10 @@ use crate::client::Client;
 use crate::reference::Dialect;
 use crate::server::{Launch, Remote, Server};
 
-/// Why an entry has no server that could be taken over.
+/// Why an entry cannot be converted into a server.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum EntryError {
-    /// It is a text, a number or a list.
+    /// The entry is not a mapping.
     #[error("its entry is not a mapping")]
     NotAMapping,
     /// An extension of the client starts the server.
@@ -20,18 +20,18 @@ pub(crate) enum EntryError {
         /// The client.
         client: Client,
     },
-    /// It does not say how to start or reach the server.
+    /// The entry has neither a command nor an address.
     #[error("it has neither a command nor an address")]
     NoLaunch,
-    /// It names a way to reach the server that onecall does not have.
+    /// The entry names a transport that onecall does not support.
     #[error("its transport '{transport}' is not known")]
     UnknownTransport {
-        /// As the entry names it.
+        /// The transport as the entry names it.
         transport: String,
     },
 }
 
-/// The server in an entry.
+/// Reads the server in an entry.
 pub(crate) fn server(
     client: Client,
     project: &str,
@@ -75,7 +75,7 @@ pub(crate) fn server(
     if let Launch::Command { cwd: Some(cwd), .. } = &mut server.launch {
         *cwd = dialect.translate(cwd, &mut notes);
     }
-    // These are references in a form of their own, and come after the translation.
+    // These references are in onecall's form already, so they are added after the translation.
     fields.add_references(&mut server.launch);
     if entry.contains_key("envFile") {
         notes.push("its 'envFile' is not read; put the variables it needs into 'env'".to_owned());
@@ -119,7 +119,7 @@ impl<'e> Fields<'e> {
                 env: pairs(self.0.get("env")),
                 cwd: self.text("cwd").map(str::to_owned),
             }),
-            // As Zed wrote it once.
+            // The form that older versions of Zed used.
             Value::Object(inner) => Some(Command {
                 command: inner.get("path").and_then(Value::as_str)?.to_owned(),
                 args: texts(inner.get("args")),
@@ -158,7 +158,7 @@ impl<'e> Fields<'e> {
         Ok(Some(Launch::Remote { url: url.to_owned(), transport, headers }))
     }
 
-    /// What Codex keeps as names of variables.
+    /// Adds references for variables that Codex lists by name only.
     fn add_references(&self, launch: &mut Launch) {
         match launch {
             Launch::Command { env, .. } => {
@@ -187,14 +187,14 @@ impl<'e> Fields<'e> {
         flag("disabled") == Some(true) || flag("enabled") == Some(false)
     }
 
-    /// The first of these durations, in whole seconds.
+    /// The first of these durations that is present, in whole seconds.
     fn seconds(&self, keys: &[(&str, f64)]) -> Option<u64> {
         let (value, parts) = keys.iter().find_map(|(key, parts)| {
             let value = self.0.get(*key)?.as_f64()?;
             (value > 0.0).then_some((value, *parts))
         })?;
         let seconds = (value / parts).ceil();
-        // More than a day is not meant.
+        // A value of more than a day is not plausible.
         (1..=86_400_u32).contains(&(seconds as u32)).then_some(u64::from(seconds as u32))
     }
 }

@@ -1,4 +1,4 @@
-//! What installing onecall has changed in whose files, so that it can be undone.
+//! Records of what installing onecall has changed in clients' files, so that it can be undone.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,48 +11,48 @@ use serde::{Deserialize, Serialize};
 use crate::edit::Trace;
 use crate::spot::Spot;
 
-/// What was changed in one file.
+/// The changes in one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The entry that was put in.
+    /// The entry that was inserted.
     #[serde(default)]
     pub entry: Option<Entered>,
-    /// What was taken out for it.
+    /// The entries that were removed for it.
     #[serde(default)]
     pub moved: Vec<Moved>,
-    /// Whether there was no file before.
+    /// Whether the file did not exist before.
     #[serde(default)]
     pub created: bool,
-    /// The SHA-256 of the file afterwards, in hexadecimal.
+    /// The SHA-256 digest of the changed file, in hexadecimal.
     #[serde(default)]
     pub after: String,
-    /// A copy of the file as it was before.
+    /// The path of a backup of the original file.
     #[serde(default)]
     pub backup: Option<PathBuf>,
 }
 
-/// An entry that was put in.
+/// An entry that was inserted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entered {
-    /// Where.
+    /// The spot of the entry.
     pub spot: Spot,
-    /// What else that changed.
+    /// What else the insertion changed.
     pub trace: Trace,
 }
 
-/// An entry that was taken out.
+/// An entry that was removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
-    /// From where.
+    /// The spot of the entry.
     pub spot: Spot,
-    /// Its name.
+    /// The name of the entry.
     pub name: String,
-    /// As it was written.
+    /// The text of the entry as it was written.
     pub text: String,
 }
 
-/// Every file that was changed. What was taken out may hold secrets, so that the file
-/// of this is for its owner alone.
+/// The records of all changed files. Removed entries may contain secrets, so only the owner can
+/// read the file with the records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Records {
     #[serde(default)]
@@ -60,24 +60,24 @@ pub struct Records {
 }
 
 impl Records {
-    /// Reads what is remembered under a state directory; what cannot be read counts as
-    /// nothing, for an entry can be taken out without it.
+    /// Reads the records in a state directory. A damaged file counts as empty, because an entry can
+    /// be removed without its record.
     #[must_use]
     pub fn read(state: &Path) -> Self {
         let bytes = read_private_file(&file_in(state)).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    /// What was changed in a file.
+    /// The record of a file.
     #[must_use]
     pub fn of(&self, path: &Path) -> Option<&Record> {
         self.files.get(path)
     }
 
-    /// Remembers what was changed in a file, or that nothing is any more.
+    /// Stores the record of a file, or removes it.
     ///
     /// # Errors
-    /// What the system says.
+    /// If the file cannot be written.
     pub fn write(state: &Path, path: &Path, record: Option<Record>) -> io::Result<()> {
         let mut records = Self::read(state);
         match record {

@@ -1,21 +1,22 @@
-//! How clients refer to variables, in onecall's words: `${NAME}`, `${NAME:-default}`.
+//! Translates clients' references to variables into those of onecall: `${NAME}`,
+//! `${NAME:-default}`.
 
 use crate::client::Client;
 
-/// What a reference can mean in one client's file.
+/// The context in which the references of a client's file are translated.
 pub(crate) struct Dialect<'d> {
     pub(crate) client: Client,
-    /// The folder of the project that the file is for.
+    /// The folder of the project that the file belongs to.
     pub(crate) project: &'d str,
     /// The variables that the server's own entry sets.
     pub(crate) own_variables: &'d [String],
 }
 
-/// A dollar sign that onecall does not take for the beginning of a reference.
+/// A dollar sign in a form that onecall does not read as the beginning of a reference.
 const DOLLAR: &str = "${DOLLAR:-$}";
 
 impl Dialect<'_> {
-    /// `text` with every reference rewritten; what needs attention goes to `notes`.
+    /// Translates every reference in `text`; hints for the user are added to `notes`.
     pub(crate) fn translate(&self, text: &str, notes: &mut Vec<String>) -> String {
         let mut translated = String::with_capacity(text.len());
         let mut rest = text;
@@ -30,7 +31,7 @@ impl Dialect<'_> {
         translated
     }
 
-    /// What stands at the beginning of `text`, and how much of it that is.
+    /// Translates the reference at the beginning of `text`, and returns its length.
     fn reference(&self, text: &str, notes: &mut Vec<String>) -> (String, usize) {
         if let Some(inner) = text.strip_prefix("${{")
             && let Some((inner, _)) = inner.split_once("}}")
@@ -75,8 +76,8 @@ impl Dialect<'_> {
             }
             ("", "userHome") => "${HOME}".to_owned(),
             ("", "pathSeparator" | "/") => std::path::MAIN_SEPARATOR.to_string(),
-            // A client that does not know it hands it to the server, which may: then it
-            // is about a variable that the entry sets.
+            // A client that does not expand the reference passes it to the server, which may expand
+            // it itself. That is likely if the entry sets the variable.
             ("", name) if !expands && self.own_variables.iter().any(|own| own == name) => {
                 format!("{DOLLAR}{{{name}}}")
             }
@@ -96,7 +97,7 @@ impl Dialect<'_> {
     }
 }
 
-/// The names that a text of onecall's configuration refers to and gives no default for.
+/// The variables without a default that a text of onecall's configuration refers to.
 #[must_use]
 pub fn variables(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
@@ -111,7 +112,7 @@ pub fn variables(text: &str) -> Vec<&str> {
     names
 }
 
-/// A name that a variable can have.
+/// Converts a text into a valid name of a variable.
 #[must_use]
 pub fn variable_name(text: &str) -> String {
     let mut name: String =

@@ -1,4 +1,4 @@
-//! Finds values that look like secrets, and puts references to variables in their place.
+//! Detects values that look like secrets, and replaces them by references to variables.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use crate::server::{Launch, Server};
 /// A value that looks like a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
-    /// Where it is, for people: `GITHUB_TOKEN in env`.
+    /// The location of the secret for people, such as `GITHUB_TOKEN in env`.
     pub place: String,
-    /// What a variable for it would be called.
+    /// The suggested name of a variable for it.
     pub variable: String,
-    /// Which of [`Server::texts`] it is in, and where there.
+    /// The index of its text in [`Server::texts`]; `range` is its position in the text.
     text: usize,
     range: Range<usize>,
 }
 
 impl Server {
-    /// Every value of it that looks like a secret.
+    /// All values of the server that look like secrets.
     #[must_use]
     pub fn secrets(&self) -> Vec<Secret> {
         let mut finder = Finder { server: &self.name, found: Vec::new() };
@@ -42,14 +42,14 @@ impl Server {
         finder.found
     }
 
-    /// The secret itself.
+    /// The text of a secret.
     #[must_use]
     pub fn secret_value(&self, secret: &Secret) -> &str {
         let text = self.texts().nth(secret.text).unwrap_or_default();
         text.get(secret.range.clone()).unwrap_or_default()
     }
 
-    /// Puts a reference to each secret's variable in its place.
+    /// Replaces each secret by a reference to its variable.
     pub fn refer_to(&mut self, secrets: &[Secret]) {
         for (index, text) in self.texts_mut().enumerate() {
             let mut inside: Vec<&Secret> =
@@ -125,7 +125,7 @@ impl Finder<'_> {
         }
     }
 
-    /// A password before the host, and secrets in the query.
+    /// Finds a password before the host, and secrets in the query.
     fn address(&mut self, text: usize, place: &str, value: &str, offset: usize) {
         let Some((scheme, rest)) = value.split_once("://") else { return };
         let start = offset + scheme.len() + 3;
@@ -150,13 +150,13 @@ impl Finder<'_> {
         }
     }
 
-    /// A name that tells the server, for values whose own name is too general.
+    /// A variable name that includes the server's name, for values whose own name is too general.
     fn named(&self, name: &str) -> String {
         variable_name(&format!("{}_{name}", self.server))
     }
 }
 
-/// Whether what has this name is secret as a rule.
+/// Whether values with this name are usually secret.
 fn is_secret_name(name: &str) -> bool {
     let mut words = String::new();
     let mut was_lower = false;
@@ -197,7 +197,7 @@ fn is_secret_name(name: &str) -> bool {
         || words == "auth"
 }
 
-/// Whether a value is neither a reference nor plainly something else.
+/// Whether a value is neither a reference nor obviously something else.
 fn can_be_secret(value: &str) -> bool {
     let is_switch = matches!(
         value.to_ascii_lowercase().as_str(),
@@ -207,7 +207,7 @@ fn can_be_secret(value: &str) -> bool {
     value.len() > 3 && !value.contains("${") && !is_switch && !is_path
 }
 
-/// Whether a value is written the way services write their tokens.
+/// Whether a value has the format of known tokens.
 fn has_secret_shape(value: &str) -> bool {
     const PREFIXES: [&str; 21] = [
         "ghp_",
@@ -237,7 +237,7 @@ fn has_secret_shape(value: &str) -> bool {
     (is_known || is_web_token || is_random(value)) && !value.contains(char::is_whitespace)
 }
 
-/// Long, and with a mixture of characters that no word or path has.
+/// Whether a value is long and has a mixture of characters that no word or path has.
 fn is_random(value: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "+=_-".contains(c);
     let count = |is: fn(&char) -> bool| value.chars().filter(is).count();

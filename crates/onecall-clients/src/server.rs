@@ -1,54 +1,53 @@
-//! A server as clients describe it, in onecall's words: references to variables are
-//! written `${NAME}`.
+//! A server as a client configures it, with references to variables in onecall's form, `${NAME}`.
 
 use serde_json::{Map, Value, json};
 
 /// An MCP server and how to reach it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// What the client calls it.
+    /// The name of the server in the client.
     pub name: String,
-    /// How to reach it.
+    /// How the server is reached.
     pub launch: Launch,
-    /// Whether the client has it switched off.
+    /// Whether the client has disabled it.
     pub disabled: bool,
-    /// How long it may take to start, in seconds.
+    /// The time limit for starting it, in seconds.
     pub connect_timeout: Option<u64>,
-    /// How long a call may take, in seconds.
+    /// The time limit of a call, in seconds.
     pub call_timeout: Option<u64>,
-    /// What could not be taken over as it was, a sentence each.
+    /// What could not be converted exactly, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// How to reach a server.
+/// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Launch {
-    /// By starting it.
+    /// The server is a process to start.
     Command {
         /// The program.
         command: String,
-        /// Its arguments.
+        /// The arguments of the program.
         args: Vec<String>,
-        /// Variables it gets.
+        /// The environment variables.
         env: Vec<(String, String)>,
-        /// Where it runs.
+        /// The working directory.
         cwd: Option<String>,
     },
-    /// At an address.
+    /// The server is at an address.
     Remote {
         /// The address.
         url: String,
-        /// How it is spoken to.
+        /// The HTTP transport.
         transport: Remote,
-        /// What is sent with every request.
+        /// The headers of every request.
         headers: Vec<(String, String)>,
     },
 }
 
-/// How a remote server is spoken to.
+/// The HTTP transport of a remote server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remote {
-    /// Nobody has said.
+    /// The transport is not specified.
     Auto,
     /// Streamable HTTP.
     Http,
@@ -57,7 +56,7 @@ pub enum Remote {
 }
 
 impl Server {
-    /// The entry of onecall's configuration, without the name.
+    /// The entry for onecall's configuration, without the name.
     #[must_use]
     pub fn entry(&self) -> Map<String, Value> {
         let mut entry = Map::new();
@@ -99,7 +98,7 @@ impl Server {
         entry
     }
 
-    /// Whether it is onecall that would be started.
+    /// Whether the entry would start onecall.
     #[must_use]
     pub fn is_onecall(&self, executable: Option<&str>) -> bool {
         let Launch::Command { command, args, .. } = &self.launch else { return false };
@@ -109,8 +108,8 @@ impl Server {
         is_ours && args.first().is_none_or(|first| first == "serve")
     }
 
-    /// Whether both lead to the same server. Where one side refers to a variable, its
-    /// value may be what the other side has.
+    /// Whether both entries mean the same server. A reference to a variable matches any value,
+    /// because it may have that value.
     #[must_use]
     pub fn leads_to_same(&self, other: &Self) -> bool {
         match (&self.launch, &other.launch) {
@@ -136,7 +135,7 @@ impl Server {
         }
     }
 
-    /// Every value in which a variable can be referred to.
+    /// All values that can contain references to variables.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let (first, list, pairs) = match &self.launch {
             Launch::Command { command, args, env, .. } => (command, args.as_slice(), env),
@@ -146,7 +145,7 @@ impl Server {
         std::iter::once(first.as_str()).chain(list.iter().map(String::as_str)).chain(pairs)
     }
 
-    /// The same, to be changed.
+    /// All values that can contain references to variables, for modification.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let (first, list, pairs) = match &mut self.launch {
             Launch::Command { command, args, env, .. } => (command, args.as_mut_slice(), env),

@@ -1,12 +1,13 @@
-//! Where in a file servers stand.
+//! The location of servers within a configuration file: its format, the keys that lead there, and
+//! the form of the entries.
 
 use serde::{Deserialize, Serialize};
 
-/// What a file is written in.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// JSON, with comments and trailing commas if there are some.
+    /// JSON, possibly with comments and trailing commas.
     Json,
     /// TOML.
     Toml,
@@ -15,7 +16,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What people call it.
+    /// The name of the format for people.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -26,29 +27,29 @@ impl Format {
     }
 }
 
-/// What servers are written as.
+/// The form in which servers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// Names with entries.
+    /// A mapping of names to entries.
     Mapping,
-    /// Entries with a `name`.
+    /// A list of entries with a `name`.
     List,
 }
 
-/// Where in a file servers stand.
+/// The location of servers within a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spot {
-    /// What the file is written in.
+    /// The format of the file.
     pub format: Format,
-    /// The keys that lead to them.
+    /// The keys that lead to the servers.
     pub keys: Vec<String>,
-    /// What they are written as.
+    /// The form in which the servers are written.
     pub shape: Shape,
 }
 
 impl Spot {
-    /// A spot below these keys.
+    /// A location below these keys.
     #[must_use]
     pub fn new(format: Format, keys: &[&str], shape: Shape) -> Self {
         Self { format, keys: keys.iter().map(|key| (*key).to_owned()).collect(), shape }

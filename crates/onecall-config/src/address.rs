@@ -1,24 +1,24 @@
-//! Addresses and hosts. They are read by the parser that the HTTP client dials with, so that what is
-//! checked is what is reached. A host that this parser reads as another one than is written, such as
-//! `127.1` or `0x7f.1`, is none.
+//! Parses addresses and hosts of the configuration, with the same parser that the HTTP client uses,
+//! so that the host that is checked is the host that is reached. A host that this parser would
+//! change, such as `127.1` or `0x7f.1`, is rejected.
 
 use std::net::Ipv6Addr;
 
 use url::{Host, Url};
 
-/// Reads an `http://` or `https://` address.
+/// Parses an `http://` or `https://` address.
 pub(crate) fn http_url(text: &str) -> Option<Url> {
-    // The parser would leave these out.
+    // The parser would remove these characters.
     if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return None;
     }
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
-    // The parser also takes another number of slashes.
+    // The parser also accepts another number of slashes.
     let rest = text.get(url.scheme().len()..)?.strip_prefix("://")?;
     (!rest.starts_with(['/', '\\'])).then_some(url)
 }
 
-/// Whether an address is on this machine, as far as its host tells.
+/// Whether the host of an address is this machine, as far as its text shows.
 pub(crate) fn is_here(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -28,9 +28,9 @@ pub(crate) fn is_here(url: &Url) -> bool {
     }
 }
 
-/// The host, in lower case and without brackets, and the port to which an `http://` or `https://`
-/// address leads. `None` if it names a user, which could pass for the host, or if its host is
-/// written differently from what is dialled.
+/// The host, in lower case and without brackets, and the port of an `http://` or `https://`
+/// address. Returns `None` if the address names a user, which could be mistaken for the host, or if
+/// the host is written differently from what the client connects to.
 #[must_use]
 pub fn destination(text: &str) -> Option<(String, u16)> {
     let url = http_url(text)?;
@@ -42,8 +42,8 @@ pub fn destination(text: &str) -> Option<(String, u16)> {
     (is_dialled && url.port_or_known_default() == Some(port)).then_some((host, port))
 }
 
-/// Reads `host` or `host:port`, where an IPv6 address stands in brackets. The host is returned in
-/// lower case and without brackets.
+/// Parses `host` or `host:port`, with an IPv6 address in brackets. The host is returned in lower
+/// case and without brackets.
 #[must_use]
 pub fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
     let (host, port) = match text.rsplit_once(':') {
@@ -61,7 +61,7 @@ pub fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
     Some((exact(host)?, port))
 }
 
-/// Reads a host: a name, an IPv4 address, or an IPv6 address with or without brackets. It is
+/// Parses a host: a name, an IPv4 address, or an IPv6 address with or without brackets. It is
 /// returned in lower case and without brackets.
 #[must_use]
 pub fn host(text: &str) -> Option<String> {
@@ -79,7 +79,7 @@ fn exact(text: &str) -> Option<String> {
             name.eq_ignore_ascii_case(text) && name.chars().all(is_allowed)
         }
         Host::Ipv4(address) => address.to_string() == text,
-        // However it is written, it is no other address.
+        // Different spellings of an IPv6 address mean the same address.
         Host::Ipv6(_) => true,
     };
     is_exact.then(|| bare(host))

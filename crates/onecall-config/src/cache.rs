@@ -1,4 +1,4 @@
-//! Which answers of tools are used again, and for how long.
+//! Reads the section `cache`: which tool answers may be reused, and for how long.
 
 use onecall_core::{CacheScope, CacheSettings, ToolPattern};
 

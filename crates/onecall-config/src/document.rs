@@ -1,4 +1,4 @@
-//! A file as a tree in which every node knows its place, whether it was YAML or JSON.
+//! A configuration file as a tree of nodes with positions, read from YAML or JSON.
 
 use std::borrow::Cow;
 
@@ -6,22 +6,23 @@ use crate::error::Problem;
 use crate::outline::Aliases;
 use crate::{json, merge, yaml};
 
-/// Deeper than any valid configuration; keeps recursion over the tree harmless.
+/// The deepest nesting that is accepted. No valid configuration is deeper, and it makes recursion
+/// over the tree safe.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// A place in the file, counted from one.
+/// A position in the file, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// Lines.
+    /// The line.
     pub line: usize,
-    /// Characters of the line.
+    /// The column, in characters.
     pub column: usize,
 }
 
 impl Position {
     pub(crate) const START: Self = Self { line: 1, column: 1 };
 
-    /// After the last character of `text`. A carriage return alone ends a line, as it
+    /// The position after the last character of `text`. A carriage return alone ends a line, as it
     /// does in YAML.
     pub(crate) fn end_of(text: &str) -> Self {
         let text = text.replace("\r\n", "\n");
@@ -31,47 +32,47 @@ impl Position {
     }
 }
 
-/// A value and where it begins.
+/// A value and its position.
 #[derive(Debug)]
 pub struct Node {
-    /// Of a block, where its first entry begins.
+    /// The position where the value begins; for a block, where its first entry begins.
     pub at: Position,
-    /// What stands there.
+    /// The value.
     pub value: Value,
 }
 
-/// What a node can be.
+/// The kinds of values.
 #[derive(Debug)]
 pub enum Value {
-    /// A leaf.
+    /// A value without children.
     Scalar(Scalar),
-    /// In the order of the file.
+    /// A list, in the order of the file.
     List(Vec<Node>),
-    /// In the order of the file. Keys may be any node and may repeat.
+    /// A mapping, in the order of the file. Keys may be any node and may repeat.
     Mapping(Vec<(Node, Node)>),
 }
 
-/// A leaf, with the text that the user wrote: `0x10` stays `0x10` in a variable.
+/// A scalar with the text that the user wrote: `0x10` stays `0x10` in a variable.
 #[derive(Debug)]
 pub struct Scalar {
-    /// Without the quotes.
+    /// The text without quotes.
     pub text: String,
-    /// What it means.
+    /// The resolved type and value.
     pub kind: ScalarKind,
 }
 
-/// What a leaf means by YAML's core schema.
+/// The type of a scalar by YAML's core schema.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ScalarKind {
-    /// Nothing.
+    /// A null value.
     Null,
-    /// `true` or `false`.
+    /// A boolean: `true` or `false`.
     Boolean(bool),
     /// A whole number.
     Integer(i64),
     /// Any other number.
     Float(f64),
-    /// Everything else.
+    /// A text, which is any other scalar.
     Text,
 }
 
@@ -80,8 +81,8 @@ impl Scalar {
         Self { text, kind: ScalarKind::Text }
     }
 
-    /// An unquoted scalar, resolved by YAML's core schema, of which JSON's literals
-    /// and numbers are a part.
+    /// An unquoted scalar, resolved by YAML's core schema, which includes the literals and numbers
+    /// of JSON.
     #[must_use]
     pub fn plain(text: &str) -> Self {
         let resolved = saphyr::Scalar::parse_from_cow(Cow::Borrowed(text));
@@ -100,7 +101,7 @@ impl ScalarKind {
         }
     }
 
-    /// The usual way to write a value that is no text.
+    /// The canonical text of a value that is not a text.
     pub(crate) fn canonical(self) -> String {
         match self {
             Self::Null | Self::Text => String::new(),
@@ -121,7 +122,7 @@ impl Node {
         matches!(&self.value, Value::Scalar(Scalar { kind: ScalarKind::Null, .. }))
     }
 
-    /// The text of a scalar, or the written form of one that is no text.
+    /// The text of a scalar as it is written; `None` for null and for collections.
     pub(crate) fn as_written(&self) -> Option<&str> {
         match &self.value {
             Value::Scalar(Scalar { text, kind }) if *kind != ScalarKind::Null => Some(text),
@@ -129,7 +130,7 @@ impl Node {
         }
     }
 
-    /// What the node is, for messages that must not show the value itself.
+    /// The type of the node, for messages that must not show the value itself.
     pub(crate) fn describe(&self) -> &'static str {
         match &self.value {
             Value::List(_) => "a list",
@@ -144,22 +145,22 @@ impl Node {
     }
 }
 
-/// Reads `text`, YAML or JSON.
+/// Parses `text`, which is YAML or JSON.
 ///
-/// JSON has a reader of its own, although YAML contains it on paper: the YAML parser
-/// refuses tabs and surrogate pairs. Text that only looks like JSON is left to YAML.
+/// JSON has its own parser, although YAML includes it in theory: the YAML parser rejects tabs and
+/// surrogate pairs. Text that only looks like JSON is parsed as YAML.
 ///
 /// # Errors
-/// What is wrong first, and where.
+/// The first problem and its position.
 pub fn read(text: &str, is_named_json: bool) -> Result<Node, Problem> {
     read_with(text, is_named_json, Aliases::Refused)
 }
 
-/// Reads `text` like [`read`], with what YAML's aliases (`*name`) and merge keys (`<<`) stand for
-/// in their place.
+/// Parses `text` like [`read`], and replaces YAML's aliases (`*name`) and merge keys (`<<`) by what
+/// they stand for.
 ///
 /// # Errors
-/// What is wrong first, and where; also aliases that stand for more than a configuration holds.
+/// The first problem and its position, also if the aliases expand to more than the limit.
 pub fn read_expanded(text: &str, is_named_json: bool) -> Result<Node, Problem> {
     merge::resolve(read_with(text, is_named_json, Aliases::Expanded)?)
 }

@@ -1,4 +1,5 @@
-//! Reads one server's entry.
+//! Reads one server's entry of a configuration file. Each problem is added to the report, and
+//! reading continues.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,13 +20,13 @@ use crate::pin::pin_file;
 use crate::reader::{self, Entry, Section};
 
 pub(crate) struct EntryReader<'n> {
-    /// What messages call the entry.
+    /// The name of the entry in messages.
     pub(crate) label: String,
     pub(crate) at: Position,
     pub(crate) section: Section<'n>,
     pub(crate) environment: &'n Environment<'n>,
     pub(crate) expand: Expand,
-    /// Variables of the gateway that every entry with a command gets.
+    /// The gateway's environment variables that every entry with a command gets.
     pub(crate) inherited: &'n [String],
 }
 
@@ -42,7 +43,7 @@ impl Kind {
         match text {
             "stdio" => Some(Self::Stdio),
             "auto" => Some(Self::Auto),
-            // Clients do not agree on how to write it.
+            // Clients write this name in different ways.
             "http" | "streamable-http" | "streamable_http" | "streamableHttp" => Some(Self::Http),
             "sse" => Some(Self::Sse),
             _ => None,
@@ -59,7 +60,7 @@ impl Kind {
 }
 
 impl<'n> EntryReader<'n> {
-    /// The server's name and where it is given: as the entry's key, or inside it.
+    /// The server's name and its position: the entry's key, or `name` inside the entry.
     pub(crate) fn name(
         &self,
         key: Option<&Entry<'n>>,
@@ -103,8 +104,8 @@ impl<'n> EntryReader<'n> {
         self.flag("lazy", report)
     }
 
-    /// The variables that a child gets beside the base that all get: those that it inherits by
-    /// name, if they are set, and its own.
+    /// The variables that a child process gets besides the common base: those that it inherits by
+    /// name, if they are set, and those of its own entry.
     pub(crate) fn env(&self, report: &mut Report) -> BTreeMap<String, Secret> {
         let own = self.section.get("env_inherit");
         let own = own.and_then(|node| variable_names(node, &self.what("env_inherit"), report));
@@ -118,7 +119,7 @@ impl<'n> EntryReader<'n> {
         env
     }
 
-    /// Where the server's tools are remembered, if they are to be.
+    /// The file for the server's pins, if the entry asks for pinning.
     pub(crate) fn pins(
         &self,
         name: &ServerName,
@@ -175,7 +176,7 @@ impl<'n> EntryReader<'n> {
         }
     }
 
-    /// As the entry says, else as its other keys suggest.
+    /// The transport that the entry names, or else the one that its other keys imply.
     fn kind(&self, report: &mut Report) -> Option<Kind> {
         let command = self.section.entry("command");
         let url = self.section.entry("url");
@@ -283,7 +284,7 @@ impl<'n> EntryReader<'n> {
         node
     }
 
-    /// A mapping of names to secrets. Invalid names are not shown: who writes
+    /// Reads a mapping of names to secrets. Invalid names are not shown: a user who writes
     /// `TOKEN=abc` as a name has put the secret there.
     fn values(
         &self,
@@ -314,14 +315,14 @@ impl<'n> EntryReader<'n> {
         values
     }
 
-    /// Text that names a program or a folder, with its variables and the home directory.
+    /// Reads the path of a program or a folder, and expands its variables and the home directory.
     fn path(&self, node: &Node, what: &str, report: &mut Report) -> Option<String> {
         let text = reader::text(node, what, report)?;
         let path = expand_path(text, self.environment, self.expand);
         reader::expanded(node, what, path, report)
     }
 
-    /// A text of `node` with its variables.
+    /// Expands the variables in a text of `node`.
     fn expanded(&self, node: &Node, what: &str, text: &str, report: &mut Report) -> Option<String> {
         reader::expanded(node, what, (self.expand)(text, self.environment), report)
     }
@@ -331,7 +332,7 @@ impl<'n> EntryReader<'n> {
     }
 }
 
-/// A list of names of environment variables.
+/// Reads a list of environment variable names.
 pub(crate) fn variable_names(node: &Node, what: &str, report: &mut Report) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for item in reader::list(node, what, report)? {
@@ -339,7 +340,7 @@ pub(crate) fn variable_names(node: &Node, what: &str, report: &mut Report) -> Op
         if is_variable_name(name) {
             names.push(name.to_owned());
         } else {
-            // A value may stand there by mistake, so it is not shown.
+            // A value may have been written by mistake, so it is not shown.
             let problem = Problem::new(item.at, format!("a name in {what} is not valid"));
             report.add(
                 problem.with_help("write the names alone; values are taken from the environment"),

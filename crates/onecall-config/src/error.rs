@@ -1,5 +1,5 @@
-//! What can be wrong with a configuration. Messages never carry values, which may
-//! be secrets; they name keys, servers and variables.
+//! The problems that a configuration can have. Messages never contain values, which may be secrets;
+//! they name keys, servers and variables.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use thiserror::Error;
 
 use crate::document::Position;
 
-/// Nobody reads more than this, and a hostile file must not make us keep millions.
+/// The largest number of problems that are kept, so that a hostile file cannot fill the memory.
 const MAX_PROBLEMS: usize = 100;
 
-/// Why there is no configuration.
+/// Why the configuration could not be loaded.
 #[derive(Debug, Error)]
 pub enum ConfigError {
-    /// A file that was asked for by name is not there.
+    /// A file that was named explicitly does not exist.
     #[error(
         "configuration file '{path}' (from {origin}) does not exist; correct the path or create the file",
         path = path.display()
@@ -22,18 +22,18 @@ pub enum ConfigError {
     NotFound {
         /// The path as it was given.
         path: PathBuf,
-        /// What named it: `--config` or a variable.
+        /// The origin of the name: `--config` or a variable.
         origin: &'static str,
     },
-    /// The file is there but cannot be read.
+    /// The file exists but cannot be read.
     #[error("cannot read configuration file '{path}': {reason}", path = path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: std::io::Error,
     },
-    /// The file is not plausibly a configuration.
+    /// The file is too large to be a configuration.
     #[error(
         "configuration file '{path}' is larger than 4 MiB; check that it is the right file",
         path = path.display()
@@ -42,31 +42,31 @@ pub enum ConfigError {
         /// The file.
         path: PathBuf,
     },
-    /// The file was read and says something wrong.
+    /// The file was read and is invalid.
     #[error(transparent)]
     Invalid(#[from] ConfigErrors),
 }
 
-/// Everything wrong with one configuration file, in the order of the file.
+/// All problems of one configuration file, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigErrors {
     file: PathBuf,
     problems: Vec<Problem>,
     omitted: usize,
-    /// What may be wrong with all of it.
+    /// Advice that concerns the whole file.
     advice: Option<String>,
 }
 
-/// One thing wrong with a configuration file.
+/// One problem in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// Counted from one.
+    /// The line, counted from one.
     pub line: usize,
-    /// Counted from one, in characters.
+    /// The column, counted from one, in characters.
     pub column: usize,
-    /// What is wrong.
+    /// The description of the problem.
     pub message: String,
-    /// What would put it right, without the word "help".
+    /// What the user can do, without the word "help".
     pub help: Option<String>,
 }
 
@@ -109,7 +109,7 @@ impl fmt::Display for ConfigErrors {
 impl std::error::Error for ConfigErrors {}
 
 impl Problem {
-    /// Everything on one line that begins with the place in `file`.
+    /// The problem on one line that begins with its position in `file`.
     pub(crate) fn in_one_line(&self, file: &Path) -> String {
         let Self { line, column, message, help } = self;
         let help = help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
@@ -142,14 +142,14 @@ impl Report {
         }
     }
 
-    /// Everything that was wrong, in the order of the file.
+    /// All problems, in the order of the file.
     pub(crate) fn into_problems(mut self) -> Vec<Problem> {
         self.problems.sort();
         self.problems.dedup();
         self.problems
     }
 
-    /// `value` if nothing was wrong.
+    /// Returns `value` if there are no problems.
     pub(crate) fn finish<T>(self, value: T, file: &Path) -> Result<T, ConfigErrors> {
         if self.problems.is_empty() {
             return Ok(value);
@@ -164,14 +164,14 @@ impl ConfigErrors {
         Self { file: file.to_path_buf(), problems: vec![problem], omitted: 0, advice: None }
     }
 
-    /// Adds what may be wrong with all of the file.
+    /// Adds advice that concerns the whole file.
     pub(crate) fn with_advice(mut self, advice: String) -> Self {
         self.advice = Some(advice);
         self
     }
 
-    /// Moves what lies beyond the end of `text` to its end: where a text ends too soon,
-    /// the YAML parser counts one line more than there is.
+    /// Moves positions beyond the end of `text` to its end: if a text ends too soon, the YAML
+    /// parser counts one line too many.
     pub(crate) fn within(mut self, text: &str) -> Self {
         let end = Position::end_of(text);
         for problem in &mut self.problems {

@@ -1,4 +1,4 @@
-//! What one program may use, and what all of them may use together.
+//! Reads the section `execution`: the limits of one program and of all programs together.
 
 use onecall_core::{Limits, TotalLimits};
 
@@ -8,10 +8,10 @@ use crate::parse::MEBIBYTE;
 use crate::reader::{self, Section};
 use crate::schema::EXECUTION;
 
-/// The most that a configuration may let a program print.
+/// The largest output limit that a configuration may set.
 pub(crate) const MAX_OUTPUT_BYTES: u64 = 100 * MEBIBYTE;
 
-/// The most calls that a configuration may let a program make.
+/// The largest call limit that a configuration may set.
 pub(crate) const MAX_TOOL_CALLS: u64 = 10_000_000;
 
 pub(crate) fn read_execution(node: &Node, report: &mut Report) -> Option<(Limits, TotalLimits)> {
@@ -55,7 +55,7 @@ pub(crate) fn read_execution(node: &Node, report: &mut Report) -> Option<(Limits
     Some((limits, totals))
 }
 
-/// No program could run if all together may use less than each of them.
+/// Rejects a total that is smaller than the limit of one program, because no program could run.
 fn check_total(node: &Node, total: u64, program: u64, report: &mut Report) {
     if total < program {
         let message = format!(

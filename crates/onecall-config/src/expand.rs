@@ -1,5 +1,5 @@
-//! Puts environment variables and the user's secrets into configured text: `${NAME}` and
-//! `${NAME:-default}`. Anything else, a lone `$` or `$NAME` too, stays as it is.
+//! Expands references to environment variables and secrets in configured text: `${NAME}` and
+//! `${NAME:-default}`. Anything else stays unchanged, also a lone `$` and `$NAME`.
 
 use thiserror::Error;
 
@@ -7,9 +7,9 @@ use onecall_core::Secret;
 
 use crate::secrets::Secrets;
 
-/// What the references in a configuration stand for: environment variables, and beside
-/// them the user's secrets. Secrets are looked up for references alone, so that a server
-/// gets none that its entry does not name.
+/// The values that references in a configuration can have: environment variables, and after them
+/// the user's secrets. Secrets are only used for references, so that a server gets none that its
+/// entry does not name.
 #[derive(Clone, Copy)]
 pub struct Environment<'e> {
     variables: &'e dyn Fn(&str) -> Option<String>,
@@ -17,7 +17,7 @@ pub struct Environment<'e> {
     missing: Missing,
 }
 
-/// What a reference stands for if nothing has its name.
+/// The handling of a reference to a name without a value.
 #[derive(Clone, Copy)]
 enum Missing {
     IsAnError,
@@ -31,13 +31,13 @@ impl<'e> Environment<'e> {
         Self { variables, secrets: None, missing: Missing::IsAnError }
     }
 
-    /// Adds secrets, for names that are no environment variables.
+    /// Adds secrets, for names that are not environment variables.
     #[must_use]
     pub fn with_secrets(self, secrets: &'e Secrets) -> Self {
         Self { secrets: Some(secrets), ..self }
     }
 
-    /// Lets a reference to nothing stand for an empty text, for a look at the rest.
+    /// Makes a reference to an unset name expand to an empty text, so that the rest can be checked.
     #[must_use]
     pub fn with_missing_as_empty(self) -> Self {
         Self { missing: Missing::IsEmpty, ..self }
@@ -49,7 +49,7 @@ impl<'e> Environment<'e> {
         self.known(name).is_some()
     }
 
-    /// The environment variable of this name. It is no secret of the user's file.
+    /// The environment variable with this name, without the user's secrets.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         (self.variables)(name)
     }
@@ -68,8 +68,8 @@ impl<'e> Environment<'e> {
     }
 }
 
-/// Why a text could not be expanded. Shows names of variables, never any other text:
-/// the text around them may be a secret.
+/// Why a text could not be expanded. It shows the names of variables and no other text, which may
+/// be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum ExpandError {
     #[error("environment variable '{0}' is not set")]
@@ -83,10 +83,10 @@ pub(crate) enum ExpandError {
 }
 
 impl ExpandError {
-    /// What to do about it.
+    /// What the user can do.
     pub(crate) fn help(&self) -> String {
         match self {
-            // For `~` it must be a variable.
+            // `~` is expanded with the environment variable only, never with a secret.
             Self::Missing(name) if name == "HOME" => {
                 "set it before starting onecall, or write ${HOME:-default}".into()
             }
@@ -104,7 +104,7 @@ impl ExpandError {
     }
 }
 
-/// `text` with every reference replaced. Values are not expanded again.
+/// Replaces every reference in `text`. Values are not expanded again.
 pub(crate) fn expand(text: &str, environment: &Environment<'_>) -> Result<String, ExpandError> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
@@ -118,8 +118,8 @@ pub(crate) fn expand(text: &str, environment: &Environment<'_>) -> Result<String
     Ok(expanded)
 }
 
-/// `text` with every reference replaced that can be. Anything else stays as it is: a variable that
-/// is not set, and a `${` that is none.
+/// Replaces every reference in `text` that has a value. Anything else stays unchanged: references
+/// to unset variables, and a `${` that begins no reference.
 pub(crate) fn expand_known(
     text: &str,
     environment: &Environment<'_>,
@@ -142,7 +142,7 @@ pub(crate) fn expand_known(
     Ok(expanded)
 }
 
-/// The variables that `text` refers to and that are not set.
+/// The unset variables that `text` refers to.
 pub(crate) fn unset<'t>(text: &'t str, environment: &Environment<'_>) -> Vec<&'t str> {
     let mut names = Vec::new();
     let mut rest = text;
@@ -156,10 +156,10 @@ pub(crate) fn unset<'t>(text: &'t str, environment: &Environment<'_>) -> Vec<&'t
     names
 }
 
-/// How the references in a text are replaced.
+/// A function that replaces the references in a text.
 pub(crate) type Expand = fn(&str, &Environment<'_>) -> Result<String, ExpandError>;
 
-/// Like `expand`, with a leading `~/` as the home directory.
+/// Expands a path with `expand`, and a leading `~/` to the home directory.
 pub(crate) fn expand_path(
     text: &str,
     environment: &Environment<'_>,
@@ -185,7 +185,7 @@ fn resolve(reference: &str, environment: &Environment<'_>) -> Result<String, Exp
     }
     match default {
         Some(default) if default.contains("${") => Err(ExpandError::Nested),
-        // As in a shell, an empty variable takes the default too.
+        // As in a shell, the default also replaces an empty value.
         Some(default) => Ok(environment
             .referenced(name)
             .filter(|value| !value.is_empty())

@@ -1,4 +1,4 @@
-//! Reads a file that was found in the format that it is written in.
+//! Detects the format of a configuration file and parses it.
 
 use crate::document::{self, Node};
 use crate::error::{ConfigErrors, Problem};
@@ -11,33 +11,34 @@ use crate::ptc_mcp;
 /// The format of a configuration file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// onecall's own: everything that is wrong with it is an error.
+    /// The format of onecall: every problem is an error.
     #[default]
     Onecall,
-    /// That of ptc-mcp: what that server overlooks is a warning.
+    /// The format of ptc-mcp: problems that ptc-mcp ignores are warnings.
     PtcMcp,
 }
 
-/// What a configuration file says.
+/// A parsed configuration file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Parsed {
-    /// What to run with.
+    /// The configuration.
     pub config: Config,
     /// The format that the file is written in.
     pub format: Format,
-    /// What was overlooked in it, a line each.
+    /// Problems that were ignored, one line each.
     pub warnings: Vec<String>,
-    /// Why servers are left out whose entries cannot be used, a line for each server.
+    /// The servers that were left out because their entries are invalid, one line each with the
+    /// reason.
     pub skipped: Vec<String>,
 }
 
 impl Found {
-    /// Reads what the file held when it was chosen. It is a configuration of ptc-mcp if it was found
-    /// in the way of that server (by its variable, or by its name in the working directory) and has
-    /// no key that only onecall has.
+    /// Parses the content that the file had when it was chosen. The file is a ptc-mcp configuration
+    /// if it was found by the rules of that server (by its variable, or by its name in the working
+    /// directory) and has no key that only onecall has.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the file.
     pub fn parse(&self, environment: &Environment<'_>) -> Result<Parsed, ConfigErrors> {
         if self.is_found_as_ptc_mcp()
             && let Some(document) = self.ptc_mcp_document()
@@ -53,7 +54,7 @@ impl Found {
         Ok(Parsed { config, format: Format::Onecall, warnings, skipped })
     }
 
-    /// The format that the file is read in.
+    /// The format in which the file is parsed.
     #[must_use]
     pub fn format(&self) -> Format {
         match self.is_found_as_ptc_mcp() && self.ptc_mcp_document().is_some() {
@@ -72,7 +73,7 @@ impl Found {
         }
     }
 
-    /// The file as a document, if it has the form of ptc-mcp and no key of onecall's own.
+    /// The parsed document, if it has the form of ptc-mcp and no key that only onecall has.
     fn ptc_mcp_document(&self) -> Option<Node> {
         let text = str::from_utf8(&self.bytes).ok()?;
         let is_named_json = self.path.extension().is_some_and(|extension| extension == "json");
@@ -92,7 +93,7 @@ impl Found {
         Ok(Parsed { config, format: Format::PtcMcp, warnings, skipped })
     }
 
-    /// What to say of a file that is wrong but would do for ptc-mcp.
+    /// The advice for a file that is invalid but would be valid for ptc-mcp.
     fn ptc_mcp_advice(&self, environment: &Environment<'_>) -> Option<String> {
         let Origin::Named(by) = self.origin else { return None };
         let parsed = self.parse_ptc_mcp(self.ptc_mcp_document()?, environment).ok()?;
@@ -101,7 +102,7 @@ impl Found {
                 "if this is a configuration of ptc-mcp, name it with {PTC_MCP_VARIABLE} in the place of {by}"
             )
         };
-        // Where every server is left out, the file is of no use there either.
+        // If every server is left out, the file is not a useful ptc-mcp configuration either.
         let is_usable = parsed.skipped.is_empty() || !parsed.config.servers.is_empty();
         is_usable.then(advice)
     }

@@ -1,4 +1,4 @@
-//! How generated files are sorted into folders.
+//! Reads the section `generate`: how generated files are grouped into folders.
 
 use onecall_core::{Category, ToolPattern};
 
@@ -7,11 +7,11 @@ use crate::error::{Problem, Report};
 use crate::reader::{self, Section};
 use crate::schema::GENERATE;
 
-/// How generated files are sorted into folders.
+/// How generated files are grouped into folders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GenerateConfig {
-    /// Categories of tools whose name and annotations say something else; the first
-    /// pattern that fits counts.
+    /// Categories that override the ones derived from a tool's name and annotations; the first
+    /// matching pattern applies.
     pub categories: Vec<(ToolPattern, Category)>,
 }
 

@@ -1,5 +1,5 @@
-//! Reads JSON into a tree with positions: every value is first taken as a slice of
-//! the text, and where the slice begins is where the value is.
+//! Parses JSON into a tree with positions: every value is first borrowed as a slice of the text,
+//! and the start of the slice is the position of the value.
 
 use std::fmt;
 
@@ -18,8 +18,8 @@ pub(crate) fn read(text: &str) -> Result<Node, Problem> {
 
 struct Reader<'t> {
     text: &'t str,
-    /// Values are met in the order of the text, so their places are found by moving
-    /// on from the last one instead of counting from the start each time.
+    /// The last position. Values are visited in the order of the text, so each position is counted
+    /// from the last one and not from the start.
     offset: usize,
     at: Position,
 }
@@ -55,7 +55,7 @@ impl<'t> Reader<'t> {
         Ok(Node { at, value })
     }
 
-    /// `slice` is part of the text, and not before the slice asked for last.
+    /// The position of `slice`, which is part of the text and not before the previous slice.
     fn position_of(&mut self, slice: &str) -> Position {
         let offset = slice.as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
         for character in self.text.get(self.offset..offset).unwrap_or_default().chars() {
@@ -97,7 +97,7 @@ impl<'de> Visitor<'de> for EntriesVisitor {
     }
 }
 
-/// Where the parser stopped; it counts bytes.
+/// Converts the position of a parser error, which counts bytes.
 fn place_of(error: &serde_json::Error, text: &str) -> Position {
     let line = error.line().max(1);
     let content = text.split('\n').nth(line - 1).unwrap_or_default();
@@ -107,7 +107,7 @@ fn place_of(error: &serde_json::Error, text: &str) -> Position {
 
 fn syntax_problem(at: Position, error: &serde_json::Error) -> Problem {
     let message = error.to_string();
-    // The position is already in front of the message.
+    // The position is already shown in front of the message.
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
     Problem::new(at, format!("not valid JSON: {message}"))
 }

@@ -1,7 +1,6 @@
-//! The configuration: where it is found, whether it may be read, what it says, and whether
-//! the folders that it gives to programs can be given.
-//! A configuration that comes out of here is complete and valid; everything wrong
-//! with a file is reported at once, each problem with its line and a suggestion.
+//! The configuration: finding the file, checking whether it is trusted, parsing it, and checking
+//! the folders that it opens to programs. A configuration that this crate returns is complete and
+//! valid; all problems of a file are reported together, each with its line and a suggestion.
 
 pub mod address;
 mod cache;

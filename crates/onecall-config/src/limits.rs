@@ -1,4 +1,4 @@
-//! How much a server may send before the rest is refused.
+//! Limits on what a server may send, and the section `limits` that sets them.
 
 use crate::document::Node;
 use crate::error::Report;
@@ -6,21 +6,21 @@ use crate::parse::MEBIBYTE;
 use crate::reader::{self, Section};
 use crate::schema::LIMITS;
 
-/// What is taken from one server. Whatever is more costs that server alone: a call fails,
-/// a list is cut short, a schema or a description is cut off.
+/// The limits on what one server may send. Exceeding one affects that server only: a call fails, or
+/// a list, a schema or a description is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// One message: a line, an event or the body of a response.
+    /// The size of one message: a line, an event or the body of a response.
     pub max_message_bytes: usize,
-    /// The value that a call gives to a program.
+    /// The size of the value that a call returns to a program.
     pub max_result_bytes: usize,
-    /// Tools, and resources or prompts in a list.
+    /// The number of tools, and of resources or prompts in a list.
     pub max_tools: usize,
-    /// Pages of one list.
+    /// The number of pages of one list.
     pub max_pages: usize,
-    /// Levels of a tool's schema; what is below them takes anything.
+    /// The levels of a tool's schema; below them, any value is accepted.
     pub max_schema_depth: usize,
-    /// Characters of a tool's description.
+    /// The length of a tool's description in characters.
     pub max_description_chars: usize,
 }
 

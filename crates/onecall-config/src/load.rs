@@ -1,4 +1,5 @@
-//! The whole way from the surroundings to a configuration.
+//! Loads the configuration: finds the file, parses it, and leaves out servers that would start
+//! onecall recursively.
 
 use std::path::{Path, PathBuf};
 
@@ -10,25 +11,26 @@ use crate::model::Config;
 use crate::recursion::starts_onecall;
 use crate::secrets::Secrets;
 
-/// A configuration and where it came from.
+/// A configuration and its origin.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// What to run with.
+    /// The configuration.
     pub config: Config,
-    /// The file it was read from; none means that there is no file and all is default.
+    /// The file it was read from; `None` if there is no file and all values are defaults.
     pub source: Option<PathBuf>,
     /// The format that the file is written in.
     pub format: Format,
-    /// Why servers are left out whose entries cannot be used, a line for each server.
+    /// The servers that were left out because their entries are invalid, one line each with the
+    /// reason.
     pub skipped: Vec<String>,
-    /// What the user should know, a line each.
+    /// Warnings for the user, one line each.
     pub warnings: Vec<String>,
 }
 
-/// Finds the configuration, reads it and leaves out entries that would start onecall.
+/// Finds and parses the configuration, and leaves out entries that would start onecall.
 ///
 /// # Errors
-/// If the file cannot be had or is not valid.
+/// If the file cannot be read or is invalid.
 pub fn load(
     explicit: Option<&Path>,
     surroundings: &Surroundings<'_>,
@@ -37,10 +39,11 @@ pub fn load(
 }
 
 impl Located {
-    /// Reads what the file held when it was found, and leaves out entries that would start onecall.
+    /// Parses the content that the file had when it was found, and leaves out entries that would
+    /// start onecall.
     ///
     /// # Errors
-    /// If it is not valid.
+    /// If the content is invalid.
     pub fn load(&self, surroundings: &Surroundings<'_>) -> Result<Loaded, ConfigErrors> {
         let warnings = self.warnings.clone();
         match &self.found {

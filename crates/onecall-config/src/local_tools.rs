@@ -1,4 +1,4 @@
-//! Reads what stands under `local_tools`: tools that need no MCP server.
+//! Reads the section `local_tools`: tools that need no MCP server.
 
 mod command;
 mod model;
@@ -25,7 +25,7 @@ use crate::server::written_name;
 
 const FILES_KEYS: [&str; 2] = ["builtin", "root"];
 
-/// The tools in the order of the file.
+/// Reads the tools in the order of the file.
 pub(crate) fn read_local_tools(
     given: &Entry<'_>,
     paths: &PathReader<'_>,
@@ -45,15 +45,15 @@ pub(crate) fn read_local_tools(
 
 struct ToolReader<'r> {
     paths: &'r PathReader<'r>,
-    /// Variables of the gateway that every local tool with a command gets.
+    /// The gateway's environment variables that every local tool with a command gets.
     inherited: &'r [String],
     report: &'r mut Report,
-    /// Where each name was first given.
+    /// The line on which each name was first given.
     lines: HashMap<String, usize>,
 }
 
 impl ToolReader<'_> {
-    /// One entry; `key` is what it stands under, if that is its name.
+    /// Reads one entry; `key` is its key if the section is a mapping.
     fn tool(&mut self, node: &Node, key: Option<&Entry<'_>>) -> Option<LocalTool> {
         let label = match key.map(|entry| entry.key).or_else(|| written_name(node)) {
             Some(name) => format!("local tool '{name}'"),

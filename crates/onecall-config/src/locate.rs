@@ -1,5 +1,5 @@
-//! Finds the configuration file, and reads it once: the bytes that were checked are
-//! the bytes that are used.
+//! Finds the configuration file and reads it once, so that the bytes that were checked are the
+//! bytes that are used.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,35 +8,35 @@ use std::path::{Path, PathBuf};
 use crate::error::ConfigError;
 use crate::trust::{TrustError, TrustStore};
 
-/// A larger file is surely not a configuration.
+/// The largest configuration file that is accepted.
 pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The variable of ptc-mcp that names a configuration file.
+/// The environment variable of ptc-mcp that names a configuration file.
 pub const PTC_MCP_VARIABLE: &str = "PTC_MCP_CONFIG";
 
-/// The variables that name a configuration file, the most wanted first.
+/// The variables that can name a configuration file, in order of priority.
 const VARIABLES: [&str; 2] = ["ONECALL_CONFIG", PTC_MCP_VARIABLE];
 
-/// What ptc-mcp calls its configuration file.
+/// The name of ptc-mcp's configuration file.
 pub(crate) const PTC_MCP_NAME: &str = "config.yaml";
 
-/// Looked for in the working directory, in this order.
+/// The file names that are looked for in the working directory, in this order.
 pub const LOCAL_NAMES: [&str; 2] = ["onecall.yaml", PTC_MCP_NAME];
 
-/// What the search depends on, apart from the file system.
+/// The environment of the search, apart from the file system.
 pub struct Surroundings<'a> {
-    /// Looks up an environment variable.
+    /// A function that looks up an environment variable.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
-    /// Where onecall was started.
+    /// The directory in which onecall was started.
     pub working_directory: PathBuf,
     /// The user's own directories.
     pub directories: Directories,
-    /// The program that is running, to recognise entries that would start it again.
+    /// The executable that is running, to detect entries that would start it again.
     pub executable: Option<PathBuf>,
 }
 
 impl Surroundings<'static> {
-    /// Those of this process.
+    /// The surroundings of this process.
     #[must_use]
     pub fn of_process() -> Self {
         let environment = &|name: &str| std::env::var(name).ok();
@@ -49,17 +49,18 @@ impl Surroundings<'static> {
     }
 }
 
-/// The user's directories, without the `onecall` below them.
+/// The user's base directories, without the `onecall` below them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directories {
-    /// Where the user keeps configurations.
+    /// The directory for configuration files.
     pub config: Option<PathBuf>,
-    /// Where programs keep what they remember for the user.
+    /// The directory for state files.
     pub state: Option<PathBuf>,
 }
 
 impl Directories {
-    /// By the XDG rules: the variable if it is an absolute path, else below `HOME`.
+    /// Determines the directories by the XDG rules: the variable if it is an absolute path,
+    /// otherwise a directory below `HOME`.
     #[must_use]
     pub fn from_environment(environment: &dyn Fn(&str) -> Option<String>) -> Self {
         let absolute =
@@ -71,46 +72,46 @@ impl Directories {
         }
     }
 
-    /// The user's own configuration file, whether it is there or not.
+    /// The path of the user's own configuration file, whether or not it exists.
     #[must_use]
     pub fn config_file(&self) -> Option<PathBuf> {
         self.config.as_deref().map(|config| config.join("onecall").join("config.yaml"))
     }
 }
 
-/// The outcome of the search.
+/// The result of the search.
 #[derive(Debug, Default)]
 pub struct Located {
     /// The file to use, if there is one.
     pub found: Option<Found>,
-    /// What the user should know, a line each.
+    /// Warnings for the user, one line each.
     pub warnings: Vec<String>,
 }
 
 /// A configuration file that may be used.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What it held when it was chosen.
+    /// The content of the file when it was chosen.
     pub bytes: Vec<u8>,
     /// Why it was chosen.
     pub origin: Origin,
 }
 
-/// Why a configuration file is the one to use.
+/// Why a configuration file was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It was named: by `--config`, or by this variable.
+    /// The file was named, by `--config` or by this variable.
     Named(&'static str),
-    /// It is in the working directory, and trusted.
+    /// The file is in the working directory, and is trusted.
     WorkingDirectory,
-    /// It is the user's own.
+    /// The file is the user's own.
     User,
 }
 
-/// Looks for the configuration: `explicit`, else the file named by a variable, else a
-/// trusted file in the working directory, else the user's own.
+/// Finds the configuration: `explicit`, or else the file that a variable names, or else a trusted
+/// file in the working directory, or else the user's own file.
 ///
 /// # Errors
 /// If a file that was named does not exist, or the chosen one cannot be read.
@@ -144,8 +145,8 @@ pub fn locate(
     Ok(Located { found, warnings })
 }
 
-/// Every file that [`locate`] depends on with these arguments, the most wanted first;
-/// a change of any may lead to another configuration.
+/// All files that can affect the result of [`locate`] with these arguments, in order of priority. A
+/// change of any of them may lead to another configuration.
 #[must_use]
 pub fn places(explicit: Option<&Path>, surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
     if let Some((path, _)) = named_file(explicit, surroundings) {
@@ -161,10 +162,9 @@ pub fn places(explicit: Option<&Path>, surroundings: &Surroundings<'_>) -> Vec<P
     local.chain(user).chain(trust).collect()
 }
 
-/// The file that a change of the configuration belongs in, whether it is there yet or
-/// not, and how it is found; `None` if the directory of the user's configurations is not known. A
-/// file of the working directory must have been trusted once, since another author may have put it
-/// there.
+/// The file to write configuration changes to, whether or not it exists, and how it was chosen;
+/// `None` if the user's configuration directory is unknown. A file in the working directory is
+/// chosen only if it was trusted before, because another author may have put it there.
 #[must_use]
 pub fn place_of_changes(
     explicit: Option<&Path>,
@@ -227,7 +227,7 @@ fn read_named(path: PathBuf, origin: &'static str) -> Result<Found, ConfigError>
     }
 }
 
-/// Why a file in the working directory is passed over.
+/// Why a file in the working directory is not used.
 enum Reason {
     Untrusted,
     Changed,

@@ -1,5 +1,5 @@
-//! Merge keys of YAML: `<<: *name` in a mapping stands for the entries of the mapping that is named,
-//! where the mapping has none of its own.
+//! Merge keys of YAML: `<<: *name` adds the entries of another mapping to a mapping, except for
+//! keys that the mapping has itself.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::error::Problem;
 
 const MERGE_KEY: &str = "<<";
 
-/// Replaces the merge keys in a tree by what they stand for.
+/// Replaces the merge keys in a tree by the entries they stand for.
 pub(crate) fn resolve(node: Node) -> Result<Node, Problem> {
     let value = match node.value {
         Value::Scalar(scalar) => Value::Scalar(scalar),
@@ -20,8 +20,8 @@ pub(crate) fn resolve(node: Node) -> Result<Node, Problem> {
     Ok(Node { at: node.at, value })
 }
 
-/// The entries of a mapping itself come first, then those of the mappings that it names, the first
-/// of them first; each key counts once.
+/// The own entries of a mapping come first, then those of the mappings that it merges, in their
+/// order; each key is used once.
 fn resolve_mapping(pairs: Vec<(Node, Node)>) -> Result<Vec<(Node, Node)>, Problem> {
     let mut resolved = Vec::with_capacity(pairs.len());
     let mut merged = Vec::new();

@@ -1,5 +1,5 @@
-//! The configuration as the rest of the program sees it: complete, validated,
-//! with every default filled in.
+//! The configuration in the form that the other crates use: complete, validated and with all
+//! defaults filled in.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,112 +19,113 @@ use crate::reach::AllowedHost;
 use crate::store::{Logs, Records, StoreConfig};
 use crate::telemetry::Telemetry;
 
-/// Everything a configuration file can say.
+/// The complete configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// The servers to bridge, in the order of the file.
     pub servers: Vec<ServerConfig>,
-    /// Which of their tools programs may call.
+    /// Which of the servers' tools programs may call.
     pub tools: ToolPolicy,
-    /// What one program may use.
+    /// The limits of one program.
     pub execution: Limits,
-    /// What all programs together may use.
+    /// The limits of all programs together.
     pub totals: TotalLimits,
-    /// How many sessions there may be, and for how long.
+    /// The limits of sessions.
     pub sessions: SessionLimits,
-    /// Tools of ours that agents are not shown unless they are named here.
+    /// Optional tools of onecall that are shown to agents.
     pub expose: Vec<OptionalTool>,
-    /// Bridged tools that agents are shown as they are, beside ours.
+    /// Tools of the servers that are shown to agents directly, besides those of onecall.
     pub expose_tools: Vec<ToolPattern>,
-    /// What is taken from one server.
+    /// The limits on what one server may send.
     pub limits: ServerLimits,
-    /// What to do where the kernel cannot lock a program in completely.
+    /// What to do if the kernel cannot provide the complete sandbox.
     pub sandbox: Sandbox,
-    /// Properties of the sandbox that programs run without.
+    /// Sandbox properties that are not required.
     pub sandbox_without: Vec<SandboxProperty>,
-    /// What runs programs that do not ask for anything else.
+    /// The engine for programs that do not choose one.
     pub engine: EngineChoice,
-    /// The system's Python: an executable or the folder of a virtual environment;
-    /// `python3` on `PATH` if absent.
+    /// The Python of the system: an executable or the folder of a virtual environment; `python3` on
+    /// `PATH` if absent.
     pub python: Option<PathBuf>,
-    /// The one directory that programs may use.
+    /// The directory that programs may use.
     pub workspace: Option<Workspace>,
-    /// Which servers a plan may bring along.
+    /// The servers that a plan may define.
     pub proxy: ProxyPolicy,
-    /// Tools that need no server, in the order of the file.
+    /// The local tools, in the order of the file.
     pub local_tools: Vec<LocalTool>,
-    /// Whether what tools answer tells their output types.
+    /// Whether output types are learned from the answers of tools.
     pub output_types: OutputTypes,
-    /// How generated files are sorted.
+    /// How generated files are grouped.
     pub generate: GenerateConfig,
-    /// How much of each run is kept.
+    /// How much of each run is recorded.
     pub records: Records,
-    /// Where, and for how long.
+    /// Where and how long data is stored.
     pub store: StoreConfig,
-    /// Whether what servers and the gateway say is kept in log files.
+    /// Whether the output of servers and the gateway is written to log files.
     pub logs: Logs,
-    /// Whether agents are told what a program saved them.
+    /// Whether agents are shown how many tokens a program saved.
     pub report_savings: bool,
-    /// How answers of tools are used again, if they are.
+    /// The settings of the answer cache, if it is enabled.
     pub cache: Option<CacheSettings>,
-    /// Where spans are sent.
+    /// Where trace spans are sent.
     pub telemetry: Telemetry,
-    /// The user's secrets, which references in any text may stand for; no record may show them.
+    /// The user's secrets, which references in any text may have expanded to; no record may show
+    /// them.
     pub secrets: Vec<Secret>,
 }
 
-/// Where the types of what tools answer come from.
+/// The source of output types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutputTypes {
-    /// From the server, or else from the answers themselves.
+    /// The server's declarations, or else the answers of the tools.
     #[default]
     Learned,
-    /// From the server alone.
+    /// Only the server's declarations.
     Declared,
 }
 
-/// A tool of ours that agents are shown on request.
+/// A tool of onecall that is shown to agents only on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionalTool {
-    /// Runs a program and answers with everything about it, as JSON.
+    /// A tool that runs a program and returns its complete outcome as JSON.
     ProgrammaticToolCalling,
 }
 
 impl OptionalTool {
-    /// Every such tool, as it is written.
+    /// Every such tool with its name in the configuration.
     pub const NAMES: [(&str, Self); 1] =
         [("programmatic_tool_calling", Self::ProgrammaticToolCalling)];
 }
 
-/// Which servers a plan may bring along.
+/// The servers that a plan may define.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProxyPolicy {
-    /// Whether it may at all.
+    /// Whether a plan may define servers.
     pub dynamic_servers: bool,
-    /// Where they may be.
+    /// The hosts on which they may be.
     pub allowed_hosts: Vec<AllowedHost>,
 }
 
-/// How much of a sandbox programs need.
+/// How much of the sandbox is required to run programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sandbox {
     /// No program runs unless every property of the sandbox holds.
     #[default]
     Required,
-    /// Programs run behind the walls that the kernel can build, if these keep them from files,
+    /// Programs run with the protection that the kernel can provide, if it keeps them from files,
     /// networks and other processes.
     BestEffort,
-    /// Programs run without walls; only their limits hold.
+    /// Programs run without a sandbox; only their limits are enforced.
     Off,
 }
 
 impl Sandbox {
-    /// Every choice, as it is written.
+    /// Every choice with its name in the configuration.
     pub const NAMES: [(&str, Self); 3] =
         [("required", Self::Required), ("best-effort", Self::BestEffort), ("off", Self::Off)];
 }
 
-/// Something that the sandbox keeps programs from.
+/// Something that the sandbox prevents programs from doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxProperty {
     /// Reading and writing files.
@@ -139,14 +140,14 @@ pub enum SandboxProperty {
     Names,
     /// Gaining privileges.
     Privileges,
-    /// Seeing what the gateway has open and in its environment.
+    /// Accessing the open files and the environment of the gateway.
     Inheritance,
     /// Exceeding their limits.
     Limits,
 }
 
 impl SandboxProperty {
-    /// Every property, as it is written.
+    /// Every property with its name in the configuration.
     pub const NAMES: [(&str, Self); 8] = [
         ("files", Self::Files),
         ("metadata", Self::Metadata),
@@ -158,7 +159,7 @@ impl SandboxProperty {
         ("limits", Self::Limits),
     ];
 
-    /// The name that configurations use.
+    /// The name of the property in the configuration.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| name)
@@ -168,26 +169,26 @@ impl SandboxProperty {
 /// One downstream MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// Unique among the servers.
+    /// The name, unique among the servers.
     pub name: ServerName,
-    /// How to reach it.
+    /// How the server is reached.
     pub transport: Transport,
-    /// How long starting and listing tools may take before it counts as failed.
-    /// Absent if the entry does not say.
+    /// The time limit for starting the server and listing its tools; absent if the entry does not
+    /// set it.
     pub connect_timeout: Option<Duration>,
-    /// How long one call may take; otherwise as long as the program that makes it.
+    /// The time limit of one call; if absent, only the program's limit applies.
     pub call_timeout: Option<Duration>,
-    /// Whether it is started only when somebody needs it.
+    /// Whether the server is started only on demand.
     pub lazy: bool,
-    /// The file in which its tools are remembered, if only those may be called that
-    /// are as they were.
+    /// The file with the server's pins, if only pinned tools may be called.
     pub pins: Option<PathBuf>,
 }
 
 impl ServerConfig {
     const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-    /// How long starting and listing tools may take when nothing has to be downloaded for it.
+    /// The time limit for starting the server and listing its tools, if nothing has to be
+    /// downloaded.
     #[must_use]
     pub fn usual_connect_timeout(&self) -> Duration {
         self.connect_timeout.unwrap_or(Self::DEFAULT_CONNECT_TIMEOUT)
@@ -197,32 +198,32 @@ impl ServerConfig {
 /// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// A child process that speaks on its standard streams.
+    /// A child process with the protocol on its standard streams.
     Stdio(StdioTransport),
-    /// Streamable HTTP, or else HTTP with server-sent events: as the server answers.
+    /// Streamable HTTP, or else HTTP with server-sent events, whichever the server supports.
     Auto(RemoteTransport),
-    /// Streamable HTTP at one address, or else HTTP with server-sent events at another: of a server
-    /// whose host and port are known, and no more.
+    /// Streamable HTTP at one address, or else HTTP with server-sent events at another one; for a
+    /// server of which only the host and port are known.
     Either {
-        /// Tried first.
+        /// The address that is tried first.
         http: RemoteTransport,
-        /// Tried if nothing at the first address speaks MCP.
+        /// The address that is tried if nothing at the first one speaks MCP.
         sse: RemoteTransport,
     },
-    /// Streamable HTTP and nothing else.
+    /// Streamable HTTP only.
     Http(RemoteTransport),
     /// HTTP with server-sent events, as before protocol revision 2025-03-26.
     Sse(RemoteTransport),
-    /// Not known as things are, because the entry refers to variables that are not set.
+    /// Unknown, because the entry refers to variables that are not set.
     Unresolved(UnresolvedTransport),
 }
 
-/// An entry whose variables are not all set. Its server is not started.
+/// An entry that refers to unset variables. Its server is not started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnresolvedTransport {
-    /// How the server would be reached: `stdio` or `http`.
+    /// The transport it would have: `stdio` or `http`.
     pub kind: &'static str,
-    /// The variables that are not set, each once.
+    /// The unset variables, without duplicates.
     pub variables: Vec<String>,
 }
 
@@ -244,46 +245,46 @@ impl fmt::Display for UnresolvedTransport {
 /// A child process to start.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StdioTransport {
-    /// Looked up on `PATH` if it has no slash.
+    /// The command, looked up on `PATH` if it has no slash.
     pub command: String,
-    /// Passed as they are; no shell is involved.
+    /// The arguments, passed unchanged; no shell is involved.
     pub args: Vec<String>,
-    /// Added to the minimal base environment.
+    /// Variables that are added to the minimal base environment.
     pub env: BTreeMap<String, Secret>,
-    /// Working directory; ours if absent.
+    /// The working directory; that of the gateway if absent.
     pub cwd: Option<PathBuf>,
 }
 
-/// A remote endpoint.
+/// The address of a remote server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RemoteTransport {
-    /// `http://` or `https://`.
+    /// The `http://` or `https://` URL.
     pub url: String,
-    /// Sent with every request.
+    /// Headers that are sent with every request.
     pub headers: BTreeMap<String, Secret>,
-    /// How the user may log in if the server asks for that; `None` if nobody does:
-    /// the address or the headers say already who asks.
+    /// How the user may log in if the server requires it; `None` if the URL or the headers already
+    /// contain credentials.
     pub oauth: Option<OAuth>,
 }
 
-/// How to log in to a remote server. Usually there is nothing to say: the server
-/// tells where to log in, and we are registered there by ourselves.
+/// The settings of a login to a remote server. Usually none are needed: the server names its
+/// authorization server, and the client is registered there dynamically.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OAuth {
-    /// The authorization server to log in at, as it calls itself; the one that the server names
-    /// if absent. Its endpoints may be of other origins.
+    /// The issuer name of the authorization server; if absent, the one that the server names. Its
+    /// endpoints may be on other origins.
     pub issuer: Option<String>,
-    /// What we are known as, where it was registered by hand.
+    /// The client id, if the client was registered by hand.
     pub client_id: Option<String>,
-    /// What proves it, where there is such a thing.
+    /// The client secret, if there is one.
     pub client_secret: Option<Secret>,
-    /// What to ask for; what the server asks for if empty.
+    /// The scopes to request; if empty, those that the server asks for.
     pub scopes: Vec<String>,
-    /// The port of this machine that the browser comes back to; any if absent.
+    /// The local port for the redirect of the browser; any free port if absent.
     pub redirect_port: Option<u16>,
 }
 
-// Tokens are often passed as arguments, and in any part of a URL but its host.
+// Arguments and all parts of a URL except its host are hidden, because they often contain tokens.
 impl fmt::Debug for StdioTransport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

@@ -1,4 +1,4 @@
-//! Reads how to log in to a remote server.
+//! Reads the section `oauth` of a server's entry: how to log in to a remote server.
 
 use onecall_core::Secret;
 use url::Url;
@@ -11,7 +11,7 @@ use crate::model::OAuth;
 use crate::reader::{self, Section};
 use crate::schema::OAUTH;
 
-/// What stands under `oauth`, called `what` in messages.
+/// Reads the section; `what` is its name in messages.
 pub(crate) fn read(
     node: &Node,
     what: &str,
@@ -53,7 +53,7 @@ pub(crate) fn read(
     Some(OAuth { issuer, client_id, client_secret, scopes, redirect_port: port })
 }
 
-/// Whether a text can be the name of an authorization server.
+/// Whether a text can be an issuer name.
 fn is_issuer(text: &str) -> bool {
     let is_safe = |url: &Url| url.scheme() == "https" || is_here(url);
     http_url(text).is_some_and(|url| is_safe(&url)) && !text.contains(['?', '#', '@'])

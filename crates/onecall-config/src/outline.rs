@@ -1,6 +1,6 @@
-//! A first pass over YAML that builds no tree. The parser copies what an alias stands
-//! for, and goes into nested blocks by recursion: a small hostile file could take all
-//! memory or the whole stack. Such files are found here before the real pass meets them.
+//! A first pass over YAML that builds no tree. The parser copies what an alias stands for, and
+//! handles nested blocks by recursion, so a small hostile file could use up the memory or the
+//! stack. This pass rejects such files before the real one.
 
 use std::hash::{Hash, Hasher};
 
@@ -10,30 +10,30 @@ use crate::document::{MAX_DEPTH, Position, too_deep};
 use crate::error::Problem;
 use crate::yaml::{position, syntax_problem};
 
-/// How far from the margin a node may begin. Every nested block begins further right
-/// than its parent, or as far right if it is a list in a mapping, so this bounds the
-/// parser's recursion; for brackets it has a bound of its own.
+/// The largest indentation of a node. A nested block begins further right than its parent, or
+/// equally far if it is a list in a mapping, so this limits the parser's recursion; for brackets
+/// the parser has its own limit.
 const MAX_INDENT: usize = 200;
 
-/// What is made of aliases (`*name`).
+/// How aliases (`*name`) are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aliases {
-    /// They are a mistake.
+    /// Aliases are rejected.
     Refused,
-    /// Each stands for a copy of what its anchor names.
+    /// Each is replaced by a copy of the value that its anchor names.
     Expanded,
 }
 
-/// How much a file with aliases may hold once they are expanded: a byte for each of text, and
+/// The largest weight of a file after its aliases are expanded: one for each byte of text, and
 /// [`NODE`] for each value.
 const MAX_EXPANDED: usize = 1024 * 1024;
 
-/// What a value weighs beside its text.
+/// The weight of a value besides its text.
 const NODE: usize = 8;
 
-/// Refuses YAML that is nested too deep, or whose aliases are refused or stand for too much.
+/// Rejects YAML that is nested too deep, or whose aliases are not allowed or expand to too much.
 pub(crate) fn check(text: &str, aliases: Aliases) -> Result<(), Problem> {
-    // A lone carriage return is a line break in YAML, though nobody's editor counts it.
+    // A lone carriage return is a line break in YAML, although editors do not count it.
     for (index, line) in text.split('\n').enumerate() {
         if line.split('\r').any(|line| is_indented_more_than(MAX_INDENT, line)) {
             return Err(too_deep(Position { line: index + 1, column: 1 }));
@@ -59,8 +59,8 @@ pub(crate) fn check(text: &str, aliases: Aliases) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Several blocks can be opened on one line, as in `- - a`; all of those indicators
-/// count as indentation of what comes after them.
+/// Whether a line is indented too far. Several blocks can begin on one line, as in `- - a`; all of
+/// these indicators count as indentation of what follows.
 fn is_indented_more_than(limit: usize, line: &str) -> bool {
     let mut characters = line.chars().peekable();
     let mut width = 0;
@@ -72,21 +72,21 @@ fn is_indented_more_than(limit: usize, line: &str) -> bool {
         }
         width += 1;
         if width > limit {
-            // Trailing spaces on an empty line hold nothing.
+            // Trailing spaces on an empty line do not count.
             return !line.trim().is_empty();
         }
     }
     false
 }
 
-/// What is worth knowing about a node. Children are forgotten once their collection
-/// is complete, so an outline is never deep.
+/// The measurements of a node. Children are dropped once their collection is complete, so an
+/// outline is never deep.
 struct Outline {
     at: Position,
     depth: usize,
-    /// Of everything in it, with what aliases stand for.
+    /// The weight of the node with all its children and expanded aliases.
     weight: usize,
-    /// Where the collection begins in which an alias was used.
+    /// The position of the collection in which an alias was used.
     alias: Option<Position>,
     is_collection: bool,
     is_copy: bool,
@@ -110,16 +110,16 @@ impl Outline {
     }
 }
 
-/// The loader clones a node when it has an anchor, to keep the clone, and when an alias
-/// refers to it, to use the clone. So a clone in the tree is an alias; clones stay empty, and
-/// only know how deep and how heavy a real copy would be.
+/// The loader clones a node that has an anchor, to keep the clone, and again for each alias that
+/// refers to it. So a clone in the tree is an alias. Clones have no children and only store the
+/// depth and weight of a real copy.
 impl Clone for Outline {
     fn clone(&self) -> Self {
         Self { is_copy: true, depth: self.depth, weight: self.weight, ..Self::leaf() }
     }
 }
 
-// The loader wants keys that hash; an outline is never put into a map.
+// The loader requires hashable keys, but an outline is never put into a map.
 impl PartialEq for Outline {
     fn eq(&self, _: &Self) -> bool {
         false

@@ -1,6 +1,5 @@
-//! Whether files that onecall keeps are the user's own. In a file or folder that another
-//! user owns, can write to or has put a link in the place of, nothing can be believed, and
-//! it is not ours to change.
+//! Checks that files of onecall belong to the user. A file or folder that another user owns, can
+//! write to or has replaced by a link is neither trusted nor changed.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -10,7 +9,7 @@ use std::path::{Path, PathBuf};
 use onecall_core::text::shell_word;
 use thiserror::Error;
 
-/// Why a file or folder is not the user's own.
+/// Why a file or folder is rejected.
 #[derive(Debug, Error)]
 enum NotOwn {
     #[error("'{}' belongs to another user (uid {owner}); onecall does not change it", path.display())]
@@ -41,11 +40,11 @@ impl From<NotOwn> for io::Error {
     }
 }
 
-/// Refuses a file that is not this user's alone, and changes nothing. A file that does not
-/// exist is fine, and so is a link of this user to a file of this user.
+/// Rejects a file that other users can change. A file that does not exist is accepted, and so is a
+/// link of this user to a file of this user. Nothing is modified.
 ///
 /// # Errors
-/// If it belongs to another user, others can write to it, or it has other names.
+/// If it belongs to another user, others can write to it, or it has hard links.
 pub fn check_own_file(path: &Path) -> io::Result<()> {
     let Some(metadata) = existing(path)? else { return Ok(()) };
     let path = path.to_owned();
@@ -70,11 +69,11 @@ pub fn check_own_file(path: &Path) -> io::Result<()> {
     check_mode(&path, &metadata, user)
 }
 
-/// Refuses a folder in which another user could put files, and changes nothing. A folder
-/// that does not exist is fine.
+/// Rejects a folder in which another user can create files. A folder that does not exist is
+/// accepted. Nothing is modified.
 ///
 /// # Errors
-/// If it belongs to another user than this one or root, or others can write to it.
+/// If it belongs to a user other than this one or root, or others can write to it.
 pub fn check_own_folder(path: &Path) -> io::Result<()> {
     let Some(metadata) = existing(path)? else { return Ok(()) };
     check_owner(path, &metadata)?;
@@ -86,10 +85,10 @@ pub fn check_own_folder(path: &Path) -> io::Result<()> {
     check_mode(path, &metadata, user())
 }
 
-/// Refuses an open file that its group or other users can read.
+/// Rejects an open file that its group or other users can read.
 ///
 /// # Errors
-/// If they can.
+/// If they can read it.
 pub(crate) fn check_unreadable_by_others(path: &Path, metadata: &Metadata) -> io::Result<()> {
     let mode = metadata.mode() & 0o777;
     if mode & 0o077 == 0 {
@@ -98,7 +97,7 @@ pub(crate) fn check_unreadable_by_others(path: &Path, metadata: &Metadata) -> io
     Err(NotOwn::Readable { path: path.to_owned(), mode }.into())
 }
 
-/// What is at a path, a link itself; none if there is nothing.
+/// The metadata of a path, without following a link; `None` if it does not exist.
 fn existing(path: &Path) -> io::Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
@@ -107,8 +106,8 @@ fn existing(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// Besides this user, root may own what surrounds files; where root has no number of its
-/// own, in a user namespace, it is the one that the root folder belongs to.
+/// Accepts this user and root as the owner. In a user namespace root may have another number; then
+/// it is the owner of the root folder.
 fn check_owner(path: &Path, metadata: &Metadata) -> io::Result<()> {
     let owner = metadata.uid();
     let owns_root = || fs::metadata("/").is_ok_and(|root| root.uid() == owner);
@@ -119,7 +118,7 @@ fn check_owner(path: &Path, metadata: &Metadata) -> io::Result<()> {
 }
 
 fn check_mode(path: &Path, metadata: &Metadata, user: u32) -> io::Result<()> {
-    // Where every user has a group, it has the user's number and no other member.
+    // A private group of a user has the user's number and no other member.
     let own_group = metadata.gid() == user;
     let foreign = if own_group { 0o002 } else { 0o022 };
     let mode = metadata.mode() & 0o777;

@@ -1,4 +1,4 @@
-//! From the text of a configuration file to a [`Config`].
+//! Converts the text of a configuration file into a [`Config`].
 
 use std::path::Path;
 
@@ -26,12 +26,12 @@ use crate::workspace::read_workspace;
 pub(crate) const MEBIBYTE: u64 = 1024 * 1024;
 
 impl Config {
-    /// Reads the text of a configuration file, YAML or JSON. `file` is named in problems
-    /// and is what relative paths are relative to, but is not read; `environment` looks
-    /// up the variables that the text refers to.
+    /// Parses the text of a configuration file, YAML or JSON. `file` is used in problems and as the
+    /// base of relative paths, but is not read; `environment` looks up the variables that the text
+    /// refers to.
     ///
     /// # Errors
-    /// Everything that is wrong with the text, not only the first thing.
+    /// All problems of the text, not only the first one.
     pub fn parse(
         text: &str,
         file: &Path,
@@ -40,7 +40,7 @@ impl Config {
         read_text(text, file, &Environment::new(environment))
     }
 
-    /// Like [`Config::parse`], from the bytes of the file.
+    /// Parses the bytes of a configuration file, like [`Config::parse`].
     ///
     /// # Errors
     /// If the bytes are not UTF-8, or as for [`Config::parse`].
@@ -53,8 +53,8 @@ impl Config {
     }
 }
 
-/// Reads the bytes of a configuration file as [`Config::parse_bytes`] does, with everything
-/// that its references can stand for.
+/// Parses the bytes of a configuration file like [`Config::parse_bytes`], with an environment that
+/// can include secrets.
 pub(crate) fn read_bytes(
     bytes: &[u8],
     file: &Path,
@@ -202,7 +202,7 @@ fn read_sessions(node: &Node, report: &mut Report) -> Option<SessionLimits> {
     Some(limits)
 }
 
-/// A list of values of which each has one of `names`.
+/// Reads a list in which each value is one of `names`.
 fn read_choices<T: Copy, const N: usize>(
     node: &Node,
     key: &str,

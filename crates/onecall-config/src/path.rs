@@ -1,5 +1,5 @@
-//! Reads paths that are relative to the folder of the configuration file. Nothing is
-//! looked up on the disk: what a path leads to may yet change.
+//! Reads paths, which are relative to the folder of the configuration file. The file system is not
+//! accessed, because it may change later.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -15,13 +15,13 @@ pub(crate) struct PathReader<'r> {
 }
 
 impl PathReader<'_> {
-    /// An absolute path.
+    /// Reads an absolute path.
     pub(crate) fn absolute(&self, node: &Node, what: &str, report: &mut Report) -> Option<PathBuf> {
         let text = self.text(node, what, report)?;
         self.resolved(node, what, &text, report)
     }
 
-    /// An absolute path, or a name without a slash, which is looked up on `PATH`.
+    /// Reads an absolute path, or a name without a slash, which is looked up on `PATH`.
     pub(crate) fn program(&self, node: &Node, what: &str, report: &mut Report) -> Option<PathBuf> {
         let text = self.text(node, what, report)?;
         if text.contains('/') {
@@ -54,7 +54,7 @@ impl PathReader<'_> {
     }
 }
 
-/// Whether an absolute path is the root of everything, however it is written.
+/// Whether an absolute path is the root directory, however it is written.
 pub(crate) fn is_root(path: &Path) -> bool {
     let mut depth = 0_usize;
     for component in path.components() {

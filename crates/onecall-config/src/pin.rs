@@ -1,4 +1,4 @@
-//! Where the tools of a pinned server are remembered.
+//! The location of the files with the pinned tools of servers.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,16 @@ use crate::locate::Directories;
 use crate::model::{StdioTransport, Transport};
 
 impl Directories {
-    /// The directory with a file for every pinned server.
+    /// The directory that contains a file for every pinned server.
     #[must_use]
     pub fn pins(&self) -> Option<PathBuf> {
         self.state.as_deref().map(|state| state.join("onecall").join("pins"))
     }
 }
 
-/// The file for one server. It belongs to the name and to what the server is, so that
-/// another one of the same name has a file of its own. A digest, because arguments and
-/// addresses may hold secrets.
+/// The file for one server. Its name depends on the server's name and its command or address, so
+/// that another server of the same name has another file. The name is a digest, because arguments
+/// and addresses may contain secrets.
 pub(crate) fn pin_file(directory: &Path, name: &ServerName, transport: &Transport) -> PathBuf {
     let mut hasher = Hasher::default();
     let mut add = |part: &str| hasher.add_part(part);

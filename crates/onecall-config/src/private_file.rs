@@ -1,4 +1,4 @@
-//! Files in which we remember something for the user, and for nobody else.
+//! Reads and writes state files that only the user can access.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ use crate::ownership::{check_own_file, check_own_folder, check_unreadable_by_oth
 /// Reads a file that only this user can have written.
 ///
 /// # Errors
-/// What the system says, or that it is not this user's own.
+/// If the system reports an error, or the file does not belong to this user.
 pub fn read_private_file(path: &Path) -> io::Result<Vec<u8>> {
     path.parent().map_or(Ok(()), check_own_folder)?;
     check_own_file(path)?;
@@ -22,7 +22,7 @@ pub fn read_private_file(path: &Path) -> io::Result<Vec<u8>> {
 /// Reads a file that only this user can read and change.
 ///
 /// # Errors
-/// What the system says, or that others can read the file or it is not this user's own.
+/// If the system reports an error, others can read the file, or it does not belong to this user.
 pub(crate) fn read_secret_file(path: &Path) -> io::Result<Vec<u8>> {
     path.parent().map_or(Ok(()), check_own_folder)?;
     check_own_file(path)?;
@@ -33,11 +33,11 @@ pub(crate) fn read_secret_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file that processes lock while they change a private file beside it, and makes
-/// it and its folder if they are not there.
+/// Opens a file that processes lock while they change a private file beside it. Creates it and its
+/// folder if they do not exist.
 ///
 /// # Errors
-/// What the system says, or that the file or its folder is not this user's own.
+/// If the system reports an error, or the file or its folder does not belong to this user.
 pub(crate) fn open_lock_file(path: &Path) -> io::Result<File> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_private_directory(directory)?;
@@ -46,16 +46,16 @@ pub(crate) fn open_lock_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
 
-/// Writes `contents` as JSON to a file that only its owner can read. It is replaced in
-/// one step, so that a reader sees the old or the new one.
+/// Writes `contents` as JSON to a file that only its owner can read. It is replaced atomically, so
+/// that a reader sees the old or the new content.
 ///
 /// # Errors
-/// What the system says, or that the folder is not this user's own.
+/// If the system reports an error, or the folder does not belong to this user.
 pub fn replace_private_file(path: &Path, contents: &impl Serialize) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     create_private_directory(directory)?;
     check_own_folder(directory)?;
-    // Created so that only the owner can read it.
+    // The temporary file is created with access for the owner only.
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     serde_json::to_writer_pretty(&mut file, contents)?;
     file.write_all(b"\n")?;

@@ -1,6 +1,6 @@
-//! Where a server may be that a plan brings along. A plan is written by a model, so what it may
-//! reach is decided by the configuration alone: by name when the plan is read, and by address when
-//! a connection is made, because a name can lead anywhere.
+//! The hosts on which servers that a plan defines may be. A model writes the plan, so the
+//! configuration alone decides: by name when the plan is read, and by address when a connection is
+//! made, because a name can resolve to any address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -9,31 +9,32 @@ use thiserror::Error;
 use crate::address;
 use crate::model::ProxyPolicy;
 
-/// A host, or one port of it, that servers of plans may be on.
+/// A host, or one port of it, on which servers of plans may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedHost {
-    /// A name in lower case, or an address without brackets.
+    /// The name in lower case, or the address without brackets.
     host: String,
-    /// `None` for every port.
+    /// The port; `None` allows every port.
     port: Option<u16>,
 }
 
-/// Why a text does not say where a server may be.
+/// Why a text is not a valid allowed host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AllowedHostError {
-    /// It is neither a host nor a host with a port.
+    /// The text is neither a host nor a host with a port.
     #[error("must be 'host' or 'host:port'")]
     Malformed,
-    /// Every port of such a host would be too much.
+    /// A host on this machine or in a private network must be given with a port.
     #[error("is on this machine or in a private network, and needs a port")]
     NeedsPort,
 }
 
 impl AllowedHost {
-    /// Reads `host` or `host:port`; an IPv6 address with a port stands in brackets.
+    /// Parses `host` or `host:port`; an IPv6 address with a port is in brackets.
     ///
     /// # Errors
-    /// If it is something else, or a host of this machine or a private network without a port.
+    /// If the text is invalid, or names a host on this machine or in a private network without a
+    /// port.
     pub fn parse(text: &str) -> Result<Self, AllowedHostError> {
         let without_port = || Some((address::host(text)?, None));
         let read = address::host_and_port(text).or_else(without_port);
@@ -52,7 +53,7 @@ impl AllowedHost {
         is_loopback(&self.host)
     }
 
-    /// Whether this is what a plan calls `host`, at this port.
+    /// Whether this entry allows `host` at this port, as a plan names it.
     fn is(&self, host: &str, port: u16) -> bool {
         let is_same = self.host.eq_ignore_ascii_case(host)
             || self.is_loopback() && is_loopback(host)
@@ -68,15 +69,15 @@ impl AllowedHost {
 }
 
 impl ProxyPolicy {
-    /// Whether a plan may bring a server along that it calls `host`, without brackets.
+    /// Whether a plan may define a server at `host`, which has no brackets.
     #[must_use]
     pub fn permits(&self, host: &str, port: u16) -> bool {
         self.allowed_hosts.iter().any(|allowed| allowed.is(host, port))
     }
 
-    /// Whether a connection to `host` may be made at this address. A name leads to public
-    /// addresses, and to those of a private network if it was allowed with its port; this machine
-    /// and everything else that is special has to be allowed as what it is.
+    /// Whether a connection to `host` may be made to this address. A name may resolve to public
+    /// addresses, and to private ones if it was allowed with its port; loopback and other special
+    /// addresses must be allowed themselves.
     #[must_use]
     pub fn permits_address(&self, host: &str, address: SocketAddr) -> bool {
         let (ip, port) = (address.ip().to_canonical(), address.port());
@@ -94,7 +95,7 @@ fn is_loopback(host: &str) -> bool {
         || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
-/// Whether an address is one of the Internet at large, and has no other one inside it.
+/// Whether an address is publicly routable and embeds no other address.
 fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {
@@ -108,7 +109,7 @@ fn is_public(address: IpAddr) -> bool {
             };
             !is_special && !is_private_v4(address)
         }
-        // Global unicast, but for translations of IPv4 addresses.
+        // Global unicast addresses, except 6to4 addresses, which embed IPv4 addresses.
         IpAddr::V6(address) => {
             let first = first_word(address);
             first & 0xe000 == 0x2000 && first != 0x2002
@@ -116,7 +117,7 @@ fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Whether an address is one of a private network.
+/// Whether an address belongs to a private network.
 fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_private_v4(address),
@@ -126,7 +127,7 @@ fn is_private(address: IpAddr) -> bool {
 
 fn is_private_v4(address: Ipv4Addr) -> bool {
     let [first, second, ..] = address.octets();
-    // Addresses behind a provider's translation are no more public than those at home.
+    // Addresses of carrier-grade NAT are as private as those of a home network.
     address.is_private() || first == 100 && second & 0xc0 == 64
 }
 

@@ -1,5 +1,5 @@
-//! Takes typed values out of the tree and reports what does not fit. A function that
-//! returns `None` has reported why.
+//! Reads typed values from the tree and reports mismatches. A function that returns `None` has
+//! added a problem to the report.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -14,14 +14,14 @@ use crate::schema::Key;
 
 pub(crate) const MAX_SECONDS: u64 = 86_400;
 
-/// One key of a mapping with its value.
+/// A key of a mapping with its value.
 pub(crate) struct Entry<'n> {
     pub(crate) key: &'n str,
     pub(crate) at: Position,
     pub(crate) value: &'n Node,
 }
 
-/// The entries of a mapping in the order of the file, each key once; null is empty.
+/// The entries of a mapping in the order of the file, without duplicate keys; null counts as empty.
 pub(crate) fn entries<'n>(
     node: &'n Node,
     what: &str,
@@ -54,14 +54,14 @@ pub(crate) fn entries<'n>(
     Some(entries)
 }
 
-/// A mapping whose keys are known in advance.
+/// A mapping with known keys.
 pub(crate) struct Section<'n> {
     entries: Vec<Entry<'n>>,
 }
 
 impl<'n> Section<'n> {
-    /// Opens `node`, which is called `what` in messages. Unknown keys are reported and
-    /// do not keep the rest from being read.
+    /// Opens `node`; `what` is its name in messages. Unknown keys are reported, and the rest is
+    /// still read.
     pub(crate) fn open(
         node: &'n Node,
         what: &str,
@@ -87,7 +87,7 @@ impl<'n> Section<'n> {
     }
 }
 
-/// Which key was probably meant by an unknown one, or which there are.
+/// A suggestion for an unknown key: the most similar valid one, or all valid ones.
 pub(crate) fn meant(key: &str, valid: &[&str]) -> String {
     match nearest(key, valid.iter().copied()) {
         Some(key) => format!("did you mean '{key}'?"),
@@ -98,7 +98,7 @@ pub(crate) fn meant(key: &str, valid: &[&str]) -> String {
     }
 }
 
-/// Text and nothing else.
+/// Reads a text.
 pub(crate) fn text<'n>(node: &'n Node, what: &str, report: &mut Report) -> Option<&'n str> {
     match &node.value {
         Value::Scalar(Scalar { text, kind: ScalarKind::Text }) => Some(text),
@@ -106,7 +106,7 @@ pub(crate) fn text<'n>(node: &'n Node, what: &str, report: &mut Report) -> Optio
     }
 }
 
-/// Text, or a number or boolean as it was written: people write `PORT: 8080`.
+/// Reads a text, or a number or boolean as it was written, because people write `PORT: 8080`.
 pub(crate) fn written<'n>(node: &'n Node, what: &str, report: &mut Report) -> Option<&'n str> {
     match &node.value {
         Value::Scalar(Scalar { text, kind }) if *kind != ScalarKind::Null => Some(text),
@@ -123,7 +123,7 @@ pub(crate) fn written<'n>(node: &'n Node, what: &str, report: &mut Report) -> Op
     }
 }
 
-/// One of a few words, each of which stands for a value. `kind` says what they are.
+/// Reads one of a few words, each of which stands for a value. `kind` describes them in messages.
 pub(crate) fn choice<T: Copy, const N: usize>(
     node: &Node,
     what: &str,
@@ -148,7 +148,7 @@ pub(crate) fn choice<T: Copy, const N: usize>(
     chosen.map(|(_, value)| *value)
 }
 
-/// Text that names a file or a folder, with its variables and the home directory.
+/// Reads the path of a file or a folder, and expands its variables and the home directory.
 pub(crate) fn path(
     node: &Node,
     what: &str,
@@ -159,7 +159,8 @@ pub(crate) fn path(
     expanded(node, what, expand_path(text, environment, expand), report)
 }
 
-/// What the text of `node` was expanded to; no program can be started with a NUL in it.
+/// Checks the expanded text of `node`. A NUL is rejected, because no process can be started with
+/// it.
 pub(crate) fn expanded(
     node: &Node,
     what: &str,

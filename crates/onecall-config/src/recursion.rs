@@ -1,5 +1,5 @@
-//! Recognises a server entry that would start onecall itself, which would start itself
-//! again without end.
+//! Detects a server entry that would start onecall itself, which would start itself again without
+//! end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::locate::Surroundings;
 use crate::model::{StdioTransport, Transport};
 
-/// Whether this server is onecall, serving.
+/// Whether this server is onecall in the mode that serves clients.
 pub(crate) fn starts_onecall(transport: &Transport, surroundings: &Surroundings<'_>) -> bool {
     let Transport::Stdio(StdioTransport { command, args, .. }) = transport else { return false };
     let serves = args.first().is_none_or(|first| first == "serve");
@@ -19,7 +19,7 @@ fn is_named_onecall(command: &str) -> bool {
     name.is_some_and(|name| name == "onecall" || name == "onecall.exe")
 }
 
-/// By the file itself, so that a link or another name does not hide it.
+/// Compares the files, so that a link or another name cannot hide the program.
 fn is_this_program(command: &str, surroundings: &Surroundings<'_>) -> bool {
     let executable = surroundings.executable.as_ref().and_then(|path| fs::canonicalize(path).ok());
     let resolved = resolve(command, surroundings).and_then(|path| fs::canonicalize(path).ok());

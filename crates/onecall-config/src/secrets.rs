@@ -1,4 +1,4 @@
-//! The user's secrets: values for `${NAME}` in configurations, in a file of the state
+//! The user's secrets: values for `${NAME}` in configurations, stored in a file of the state
 //! directory that only its owner can read.
 
 use std::collections::BTreeMap;
@@ -14,22 +14,22 @@ use crate::expand::is_name;
 use crate::locate::{Directories, Surroundings};
 use crate::private_file::{open_lock_file, read_secret_file, replace_private_file};
 
-/// Longer values are refused: the system starts no program with a longer variable.
+/// The longest value that is accepted: the system cannot start a program with a longer variable.
 pub const MAX_SECRET_BYTES: usize = 64 * 1024;
 
-/// Why secrets cannot be read or changed. No message shows a value, nor a name that is not
-/// valid: that may be a value in the wrong place.
+/// Why secrets cannot be read or changed. No message shows a value, nor an invalid name, which may
+/// be a value in the wrong place.
 #[derive(Debug, Error)]
 pub enum SecretsError {
-    /// The file cannot be read or written, or must not be used.
+    /// The file cannot be read or written, or is not safe to use.
     #[error("cannot use the secrets in '{path}': {reason}", path = path.display())]
     Inaccessible {
         /// The file.
         path: PathBuf,
-        /// What the system said, or why the file is not the user's alone.
+        /// The error of the system, or why the file is not private to the user.
         reason: io::Error,
     },
-    /// The file is not what onecall has written.
+    /// The content of the file is invalid.
     #[error(
         "the file of secrets '{path}' is damaged; correct it, or delete it and set the secrets again",
         path = path.display()
@@ -38,21 +38,21 @@ pub enum SecretsError {
         /// The file.
         path: PathBuf,
     },
-    /// A text cannot be the name of a variable.
+    /// The text is not a valid name of a variable.
     #[error(
         "this name is not valid: use letters, digits and _, and no digit first, as in API_TOKEN"
     )]
     InvalidName,
-    /// An empty value would hide that a secret is missing.
+    /// The value is empty, which would hide that a secret is missing.
     #[error("the value is empty, and nothing was changed")]
     Empty,
-    /// A value cannot be given to a program.
+    /// The value contains a NUL character, which no variable can contain.
     #[error("the value holds a NUL character, which no variable can have; nothing was changed")]
     Nul,
-    /// A value is surely not a secret.
+    /// The value is too long.
     #[error("the value is longer than 64 KiB; nothing was changed")]
     TooLong,
-    /// There is no secret of this name.
+    /// No secret has this name.
     #[error("there is no secret '{0}'; nothing was changed")]
     Unknown(String),
 }
@@ -64,7 +64,7 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// The secret of this name.
+    /// The secret with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Secret> {
         self.values.get(name)
@@ -80,10 +80,10 @@ impl Secrets {
         self.values.values()
     }
 
-    /// Adds a secret, or replaces the value of the one that has this name.
+    /// Adds a secret, or replaces the value of an existing one.
     ///
     /// # Errors
-    /// If the name or the value cannot be those of a variable.
+    /// If the name or the value is not valid for a variable.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), SecretsError> {
         if !is_name(name) {
             return Err(SecretsError::InvalidName);
@@ -101,10 +101,10 @@ impl Secrets {
         Ok(())
     }
 
-    /// Removes the secret of this name.
+    /// Removes the secret with this name.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such secret.
     pub fn remove(&mut self, name: &str) -> Result<(), SecretsError> {
         if !is_name(name) {
             return Err(SecretsError::InvalidName);
@@ -114,15 +114,15 @@ impl Secrets {
     }
 }
 
-/// The file that the user's secrets are in.
+/// The file that contains the user's secrets.
 #[derive(Clone, Debug)]
 pub struct SecretsFile {
     path: PathBuf,
 }
 
 impl Directories {
-    /// The file of the user's secrets, whether it is there yet or not; `None` if the user
-    /// has no state directory.
+    /// The file of the user's secrets, whether or not it exists; `None` if the user has no state
+    /// directory.
     #[must_use]
     pub fn secrets(&self) -> Option<SecretsFile> {
         let state = self.state.as_deref()?;
@@ -131,7 +131,7 @@ impl Directories {
 }
 
 impl Surroundings<'_> {
-    /// The user's secrets; there are none if there is no file.
+    /// The user's secrets; empty if there is no file.
     ///
     /// # Errors
     /// If the file cannot be used.
@@ -141,13 +141,13 @@ impl Surroundings<'_> {
 }
 
 impl SecretsFile {
-    /// Where the file is.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The secrets in the file; there are none if there is no file.
+    /// Reads the secrets in the file; empty if there is no file.
     ///
     /// # Errors
     /// If it cannot be read, others can read or change it, or it is damaged.
@@ -164,11 +164,11 @@ impl SecretsFile {
         Ok(Secrets { values: values.collect() })
     }
 
-    /// Changes the secrets in the file in one step, while no other process does. The file
-    /// is deleted with its last secret, and stays as it is if `change` fails.
+    /// Changes the secrets in the file under a lock and writes them atomically. The file is deleted
+    /// with its last secret, and stays unchanged if `change` fails.
     ///
     /// # Errors
-    /// If the file cannot be read or written, or as `change` says.
+    /// If the file cannot be read or written, or the error of `change`.
     pub fn change<T>(
         &self,
         change: impl FnOnce(&mut Secrets) -> Result<T, SecretsError>,

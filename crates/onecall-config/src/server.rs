@@ -1,4 +1,4 @@
-//! Reads what stands under `servers` or `mcpServers`.
+//! Reads the section `servers` or `mcpServers`.
 
 use std::collections::HashMap;
 
@@ -12,22 +12,22 @@ use crate::model::{ServerConfig, Transport, UnresolvedTransport};
 use crate::reader::{self, Entry, Section};
 use crate::schema::SERVER;
 
-/// What the servers may be written as.
+/// The forms in which servers can be written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Entries with names, or names with entries.
+    /// A list of entries with names, or a mapping of names to entries.
     ListOrMapping,
-    /// Names with entries, as MCP clients write them.
+    /// A mapping of names to entries, as MCP clients write it.
     Mapping,
 }
 
 pub(crate) struct ServerReader<'r> {
     environment: &'r Environment<'r>,
     expand: Expand,
-    /// Variables of the gateway that every server with a command gets.
+    /// The gateway's environment variables that every server with a command gets.
     inherited: &'r [String],
     report: &'r mut Report,
-    /// Where each name was first given.
+    /// The line on which each name was first given.
     lines: HashMap<String, usize>,
 }
 
@@ -36,19 +36,19 @@ impl<'r> ServerReader<'r> {
         Self { environment, expand, inherited: &[], report, lines: HashMap::new() }
     }
 
-    /// Replaces variables in another way than [`expand`].
+    /// Uses another function than [`expand`] to replace variables.
     pub(crate) fn expanding(mut self, expand: Expand) -> Self {
         self.expand = expand;
         self
     }
 
-    /// Passes these variables of the gateway on to every server with a command.
+    /// Passes these environment variables of the gateway to every server with a command.
     pub(crate) fn inheriting(mut self, inherited: &'r [String]) -> Self {
         self.inherited = inherited;
         self
     }
 
-    /// The servers that are not disabled, in the order of the file.
+    /// Reads the servers that are not disabled, in the order of the file.
     pub(crate) fn servers(&mut self, given: &Entry<'_>, shape: Shape) -> Vec<ServerConfig> {
         if let (Value::List(items), Shape::ListOrMapping) = (&given.value.value, shape) {
             return items.iter().filter_map(|item| self.server(item, None)).collect();
@@ -58,7 +58,7 @@ impl<'r> ServerReader<'r> {
         entries.iter().filter_map(|entry| self.server(entry.value, Some(entry))).collect()
     }
 
-    /// One entry; `key` is what it stands under, if that is its name.
+    /// Reads one entry; `key` is its key if the section is a mapping.
     pub(crate) fn server(&mut self, node: &Node, key: Option<&Entry<'_>>) -> Option<ServerConfig> {
         let label = match key.map(|entry| entry.key).or_else(|| written_name(node)) {
             Some(name) => format!("server '{name}'"),
@@ -69,7 +69,8 @@ impl<'r> ServerReader<'r> {
         let (environment, expand, inherited) = (self.environment, self.expand, self.inherited);
         let entry = EntryReader { label, at, section, environment, expand, inherited };
         let name = entry.name(key, self.report);
-        // A disabled entry may lack a variable or share its name: that is often why.
+        // A disabled entry may refer to an unset variable or share its name, which is often why it
+        // is disabled.
         if entry.is_disabled(self.report) {
             return None;
         }
@@ -85,8 +86,8 @@ impl<'r> ServerReader<'r> {
         Some(ServerConfig { name, transport, connect_timeout, call_timeout, lazy, pins })
     }
 
-    /// The transport of an entry. If nothing is wrong with the entry but that variables are not set,
-    /// only its own server cannot be used.
+    /// The transport of an entry. If unset variables are the only problem of the entry, the
+    /// configuration stays valid and only this server is unavailable.
     fn transport(&mut self, entry: &EntryReader<'_>, node: &Node) -> Option<Transport> {
         let mut problems = Report::default();
         let transport = entry.transport(&mut problems);
@@ -126,11 +127,11 @@ impl<'r> ServerReader<'r> {
     }
 }
 
-/// Calls `found` with the place and the name of each variable in an entry that is not set.
+/// Calls `found` with the position and the name of each unset variable in an entry.
 fn find_unset(node: &Node, environment: &Environment<'_>, found: &mut impl FnMut(Position, &str)) {
     match &node.value {
         Value::Scalar(Scalar { text, .. }) => {
-            // Anything else that is wrong with it is a mistake.
+            // Any other problem of the text is an error of the configuration.
             if let Err(ExpandError::Missing(_)) = expand(text, environment) {
                 unset(text, environment).into_iter().for_each(|name| found(node.at, name));
             }
@@ -142,7 +143,7 @@ fn find_unset(node: &Node, environment: &Environment<'_>, found: &mut impl FnMut
     }
 }
 
-/// The name in an entry, for messages about the entry; it may yet turn out invalid.
+/// The name in an entry, for messages about the entry; it has not been validated.
 pub(crate) fn written_name(node: &Node) -> Option<&str> {
     let Value::Mapping(pairs) = &node.value else { return None };
     pairs.iter().find_map(|(key, value)| match (&key.value, &value.value) {

@@ -1,4 +1,4 @@
-//! What is remembered of the programs that ran, where, and for how long.
+//! The settings of the store: what is recorded of runs, where, and for how long.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,53 +11,53 @@ use crate::path::PathReader;
 use crate::reader::{self, Section};
 use crate::schema::STORE;
 
-/// How much of a run is kept.
+/// How much of a run is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Records {
-    /// Nothing.
+    /// Nothing is recorded.
     Off,
-    /// What ran, when and how it ended; sizes and times of its calls. No arguments and no
+    /// What ran, when and how it ended, and the sizes and times of its calls, without arguments and
     /// results.
     #[default]
     Metadata,
-    /// Arguments and results as well, so that a run can be repeated without a server.
+    /// Arguments and results as well, so that a run can be replayed without servers.
     Full,
 }
 
 impl Records {
-    /// Every choice, as it is written.
+    /// Every choice with its name in the configuration.
     pub const NAMES: [(&str, Self); 3] =
         [("off", Self::Off), ("metadata", Self::Metadata), ("full", Self::Full)];
 }
 
-/// Whether what servers and the gateway say is kept in log files.
+/// Whether the output of servers and the gateway is written to log files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Logs {
-    /// In the user's state directory.
+    /// Logs are written to the user's state directory.
     #[default]
     On,
-    /// Nothing is kept.
+    /// No logs are written.
     Off,
 }
 
 impl Logs {
-    /// Every choice, as it is written.
+    /// Every choice with its name in the configuration.
     pub const NAMES: [(&str, Self); 2] = [("on", Self::On), ("off", Self::Off)];
 }
 
-/// The file that outlives a process.
+/// The settings of the file that stores persistent data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreConfig {
-    /// Where it is, if not in the user's state directory.
+    /// The path of the file; if absent, a file in the user's state directory.
     pub path: Option<PathBuf>,
     /// How long runs are kept.
     pub keep: Duration,
-    /// What the runs may take; the oldest go first.
+    /// The size limit of all runs; the oldest are removed first.
     pub max_bytes: u64,
 }
 
 impl StoreConfig {
-    /// The file: the configured one, or that in the user's state directory, if there is one.
+    /// The path of the file: the configured one, or else the one in the user's state directory.
     #[must_use]
     pub fn file(&self, directories: &Directories) -> Option<PathBuf> {
         let usual = || directories.state.as_ref().map(|state| state.join("onecall/onecall.db"));

@@ -1,4 +1,4 @@
-//! Where spans are sent.
+//! Reads the section `telemetry`: where trace spans are sent.
 
 use crate::address::http_url;
 use crate::document::Node;
@@ -7,11 +7,10 @@ use crate::expand::{Environment, expand};
 use crate::reader::{self, Section};
 use crate::schema::TELEMETRY;
 
-/// Where spans are sent.
+/// Where trace spans are sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
-    /// The address of a collector that takes OTLP over HTTP; what the `OTEL_` variables say
-    /// if absent.
+    /// The address of a collector for OTLP over HTTP; if absent, the `OTEL_` variables apply.
     pub otlp: Option<String>,
 }
 

@@ -1,6 +1,6 @@
-//! Remembers which configuration files the user has agreed to. A configuration starts
-//! programs, so agreement is to the exact bytes at one path: a file that changes is
-//! untrusted again.
+//! The trust store: the configuration files that the user has approved. A configuration can start
+//! programs, so an approval applies to the exact bytes at one path, and a changed file is untrusted
+//! again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,35 +13,35 @@ use thiserror::Error;
 
 use crate::private_file::{read_private_file, replace_private_file};
 
-/// What can go wrong with the trust store itself.
+/// The errors of the trust store.
 #[derive(Debug, Error)]
 pub enum TrustError {
     /// The store cannot be read or written.
     #[error("cannot use the trust store '{path}': {reason}", path = path.display())]
     Inaccessible {
-        /// The store's file, or the directory it is to be made in.
+        /// The file of the store, or the directory in which it would be created.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: io::Error,
     },
-    /// The store is not what we once wrote.
+    /// The content of the store is invalid.
     #[error(
         "the trust store '{path}' is damaged and counts as empty; trust your files again with `onecall trust`",
         path = path.display()
     )]
     Damaged {
-        /// The store's file.
+        /// The file of the store.
         path: PathBuf,
     },
-    /// The file to trust cannot be found.
+    /// The file to trust does not exist.
     #[error("cannot find '{path}': {reason}", path = path.display())]
     NoSuchFile {
         /// The path as it was given.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: io::Error,
     },
-    /// The store is JSON and can only name paths that are text.
+    /// The path is not valid Unicode, so it cannot be stored as JSON.
     #[error("the path '{path}' is not valid UTF-8; rename it to trust it", path = path.display())]
     PathNotText {
         /// The path.
@@ -49,7 +49,7 @@ pub enum TrustError {
     },
 }
 
-/// The files a user trusts, kept in `onecall/trusted.json` under a state directory.
+/// The files that a user trusts, stored in `onecall/trusted.json` in a state directory.
 #[derive(Debug)]
 pub struct TrustStore {
     file: PathBuf,
@@ -57,32 +57,32 @@ pub struct TrustStore {
 
 #[derive(Default, Serialize, Deserialize)]
 struct Contents {
-    /// Canonical path to SHA-256 of the contents, in hexadecimal.
+    /// Maps the canonical path to the SHA-256 digest of the content, in hexadecimal.
     trusted: BTreeMap<String, String>,
 }
 
 impl TrustStore {
-    /// The store under this state directory. Nothing is read or made yet.
+    /// The store in this state directory. No file is accessed yet.
     #[must_use]
     pub fn at(state_directory: &Path) -> Self {
         Self { file: state_directory.join("onecall").join("trusted.json") }
     }
 
-    /// The file that the store is kept in.
+    /// The path of the store's file.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Whether the user has agreed to exactly these bytes at this path.
+    /// Whether the user has approved exactly these bytes at this path.
     ///
     /// # Errors
-    /// If the store is unreadable or damaged, which means that nothing is trusted.
+    /// If the store is unreadable or damaged; then nothing is trusted.
     pub fn is_trusted(&self, path: &Path, bytes: &[u8]) -> Result<bool, TrustError> {
         Ok(self.remembered(path)?.is_some_and(|hash| hash == hash_of(bytes)))
     }
 
-    /// Whether the user has agreed to this path at some time, whatever it holds now.
+    /// Whether the user has ever approved this path, with any content.
     ///
     /// # Errors
     /// As for [`TrustStore::is_trusted`].
@@ -90,7 +90,7 @@ impl TrustStore {
         Ok(self.remembered(path)?.is_some())
     }
 
-    /// The files that the user has agreed to at some time, by their canonical paths.
+    /// The canonical paths of all files that the user has ever approved.
     ///
     /// # Errors
     /// As for [`TrustStore::is_trusted`].
@@ -98,8 +98,8 @@ impl TrustStore {
         Ok(self.read()?.trusted.into_keys().map(PathBuf::from).collect())
     }
 
-    /// Remembers that the user agrees to these bytes at this path. A damaged store is
-    /// replaced by one that holds only this.
+    /// Stores the user's approval of these bytes at this path. A damaged store is replaced by one
+    /// that contains only this approval.
     ///
     /// # Errors
     /// If the file does not exist or the store cannot be written.
@@ -113,8 +113,8 @@ impl TrustStore {
         self.write(&contents)
     }
 
-    /// Forgets the path; says whether it was remembered. Works for a file that is gone
-    /// if its canonical path is given.
+    /// Removes the approval of a path; returns whether there was one. For a file that no longer
+    /// exists, its canonical path must be given.
     ///
     /// # Errors
     /// If the store cannot be read or written.

@@ -1,4 +1,4 @@
-//! Reads the directory that programs may use.
+//! Reads the section `workspace`: the directory that programs may use.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use crate::path::{PathReader, is_root};
 use crate::reader::{self, Entry, Section};
 use crate::schema::WORKSPACE;
 
-/// What programs may leave in a workspace that says nothing else.
+/// The default quota of a workspace.
 pub const DEFAULT_MAX_BYTES: u64 = 100 * MEBIBYTE;
 
-/// More than any disk holds; keeps sums of sizes far from overflow.
+/// The largest quota that is accepted; it keeps sums of sizes far from overflow.
 const LARGEST_MAX_BYTES: u64 = 1 << 50;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Reads YAML into a tree with positions.
+//! Parses YAML into a tree with positions.
 
 use saphyr::{LoadableYamlNode, MarkedYaml, Marker, ScanError, YamlData};
 
@@ -40,10 +40,10 @@ pub(crate) fn syntax_problem(error: &ScanError) -> Problem {
     Problem::new(position(error.marker()), format!("not valid YAML: {}", error.info()))
 }
 
-/// The text, to be cut by the parser's positions, which count characters.
+/// The text, sliced by the parser's positions, which count characters.
 struct Source<'t> {
     text: &'t str,
-    /// Empty if characters and bytes are the same.
+    /// The byte offset of each character; empty if the text is ASCII.
     byte_offsets: Vec<usize>,
 }
 
@@ -102,8 +102,8 @@ impl<'t> Source<'t> {
     }
 }
 
-/// The text of a scalar that is no string, whose source is known. An anchor and a tag are not part of
-/// it, and that of an alias is elsewhere.
+/// The written text of a scalar that is not a string, from its source. Anchors and tags are
+/// removed; for an alias the canonical text is used.
 fn written(source: &str, kind: ScalarKind) -> String {
     if source.starts_with('*') {
         return kind.canonical();
@@ -113,8 +113,8 @@ fn written(source: &str, kind: ScalarKind) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-/// The parser says where the second key is; where the first one is can be seen from
-/// the text if the mapping is written one key a line.
+/// Creates the problem for a duplicate key. The parser reports the position of the second key; the
+/// first one is found in the text if the mapping has one key per line.
 fn duplicate_key(text: &str, at: Position) -> Problem {
     let lines: Vec<&str> = text.lines().take(at.line).collect();
     let key_in = |line: &str| {

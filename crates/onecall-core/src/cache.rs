@@ -1,23 +1,24 @@
-//! Which answers of tools are used again, and for how long.
+//! Settings of the answer cache: which tool answers may be reused, for how long, and by which
+//! programs. The cache itself is implemented in another crate.
 
 use std::time::Duration;
 
 use crate::ToolPattern;
 
-/// How answers are kept.
+/// Settings of the answer cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheSettings {
-    /// Who shares them.
+    /// The programs that share cached answers.
     pub scope: CacheScope,
-    /// Tools whose answers are kept although their server does not call them read-only.
+    /// Tools whose answers are cached although their server does not declare them read-only.
     pub include: Vec<ToolPattern>,
-    /// Tools whose answers are never kept.
+    /// Tools whose answers are never cached.
     pub exclude: Vec<ToolPattern>,
-    /// How long an answer is used again.
+    /// How long a cached answer may be reused.
     pub ttl: Duration,
-    /// Other times for some tools; the first pattern that fits counts.
+    /// Lifetimes for single tools; the first matching pattern overrides `ttl`.
     pub ttls: Vec<(ToolPattern, Duration)>,
-    /// What all answers together may take.
+    /// The largest total size of all cached answers.
     pub max_bytes: u64,
 }
 
@@ -34,20 +35,21 @@ impl Default for CacheSettings {
     }
 }
 
-/// Who shares the answers.
+/// The programs that share cached answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CacheScope {
     /// The calls of one program.
     Run,
-    /// Every program of this process.
+    /// All programs of this process.
     #[default]
     Process,
-    /// Every process of this user with the same servers, through the store.
+    /// All processes of this user that have the same servers configured; answers go through the
+    /// store.
     Shared,
 }
 
 impl CacheScope {
-    /// Every choice, as it is written.
+    /// Every scope with its name in the configuration.
     pub const NAMES: [(&str, Self); 3] =
         [("run", Self::Run), ("process", Self::Process), ("shared", Self::Shared)];
 }

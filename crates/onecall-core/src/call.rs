@@ -15,12 +15,12 @@ pub struct ToolCall {
     pub name: CallableName,
     /// A JSON object, passed on to the server as the program wrote it.
     pub arguments: Box<RawValue>,
-    /// Whether an earlier answer will do.
+    /// Whether a cached answer is acceptable.
     pub freshness: Freshness,
 }
 
-/// One call of the program that carries out a plan: a node of the plan is called, which knows its
-/// tool.
+/// One call made by the program that executes a plan. It names a node of the plan, and the node
+/// determines the tool.
 #[derive(Clone, Debug)]
 pub struct NodeCall {
     /// Distinguishes the calls of one program.
@@ -31,18 +31,18 @@ pub struct NodeCall {
     pub arguments: Box<RawValue>,
 }
 
-/// What is known of a run from its beginning. Each call of the run carries it.
+/// Facts about a run that are known when it begins. Each call of the run carries them.
 #[derive(Clone, Debug)]
 pub struct RunContext {
     /// The name of the run.
     pub id: RunId,
-    /// What makes the calls of the run.
+    /// The kind of the run.
     pub kind: RunKind,
-    /// The client that the run is for, if servers may turn to it.
+    /// The client that the run is for, if servers may send requests to it.
     pub caller: Option<Arc<Caller>>,
 }
 
-/// What makes the calls of a run.
+/// What kind of caller makes the calls of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunKind {
     /// A program with the tools of the gateway.
@@ -58,7 +58,7 @@ pub enum RunKind {
 }
 
 impl RunKind {
-    /// The kind as records have it.
+    /// The name of the kind in run records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -77,8 +77,8 @@ impl RunKind {
     }
 }
 
-/// A call whose name was looked up. Layers decide about it, answer it or pass it on; none of them
-/// looks the name up again.
+/// A call whose tool name has been looked up. Layers reject it, answer it or pass it on; none of
+/// them repeats the lookup.
 #[derive(Clone, Debug)]
 pub struct ResolvedCall {
     /// Distinguishes the calls of one run.
@@ -91,21 +91,21 @@ pub struct ResolvedCall {
     pub revision: u64,
     /// A JSON object, passed on to the server as the program wrote it.
     pub arguments: Box<RawValue>,
-    /// What is wanted of the answer.
+    /// The form in which the answer is wanted.
     pub form: AnswerForm,
-    /// Whether an earlier answer will do.
+    /// Whether a cached answer is acceptable.
     pub freshness: Freshness,
     /// The run that the call belongs to.
     pub run: Arc<RunContext>,
-    /// Where the log of the run has the call, once it is logged.
+    /// The entry of the call in the log of its run, once it is logged.
     pub log_entry: LogEntry,
 }
 
-/// The place of a call in the log of its run. Calls beyond those that a log has room for have none.
+/// The index of a call in the log of its run. Calls that exceed the size of the log have no index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogEntry(pub Option<usize>);
 
-/// What a call got.
+/// The answer to a call: its value and where the value comes from.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The value as the program gets it.
@@ -119,11 +119,11 @@ pub struct Answer {
 pub enum AnswerOrigin {
     /// The tool answered this call.
     Live,
-    /// The tool answered a call like it before, or one that was under way.
+    /// The value comes from the cache, or from an identical call that was already under way.
     Cache,
 }
 
-/// How a call ends.
+/// The result of a call: an answer, or the error that the program gets.
 pub type CallResult = Result<Answer, ToolError>;
 
 impl Answer {
@@ -133,31 +133,31 @@ impl Answer {
         Self { value, origin: AnswerOrigin::Live }
     }
 
-    /// An answer to an earlier call, or to one that others made at the same time.
+    /// An answer that was given to an earlier identical call, or to one that ran at the same time.
     #[must_use]
     pub fn cached(value: ToolValue) -> Self {
         Self { value, origin: AnswerOrigin::Cache }
     }
 }
 
-/// Whether a call may be answered with what the tool has answered before.
+/// Whether a call may be answered from the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Freshness {
-    /// It may, where answers are kept.
+    /// A cached answer is acceptable.
     #[default]
     Any,
-    /// The tool itself is to answer, now.
+    /// The tool must be called; a cached answer is not acceptable.
     New,
 }
 
-/// What is wanted of the answer to a call.
+/// The form in which the answer to a call is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AnswerForm {
-    /// The value it stands for.
+    /// The value that the answer contains, without the protocol around it.
     #[default]
     Value,
-    /// All of it as the server sent it, content blocks and structured content, as JSON.
+    /// The complete answer as the server sent it, content blocks and structured content, as JSON.
     Whole,
-    /// All of it as the server sent it, even if the tool says that it failed.
+    /// The complete answer as the server sent it, even if the tool reports an error in it.
     Untouched,
 }

@@ -1,5 +1,5 @@
-//! The client behind a run: a server that works on one of its calls can report to that client and
-//! ask it things.
+//! The client behind a run. While a server works on a call of the run, it can report progress to
+//! that client and send requests to it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use thiserror::Error;
 
 use crate::{BoxFuture, CallableName, ServerName, TraceContext};
 
-/// The client behind a run, as each call of the run carries it: who it is, what it can be asked,
-/// and the channels that lead to it. It is plain data, so a layer that replaces one field keeps
-/// all the others.
+/// The client behind a run, as each call of the run carries it: its identity, the requests it can
+/// answer, and the channels that lead to it. It is plain data, so a layer that replaces one field
+/// keeps all the others.
 #[derive(Clone)]
 pub struct Caller {
-    /// Tells the calls of one client from those of another.
+    /// Distinguishes the calls of different clients.
     pub client: ClientId,
-    /// What the client can be asked.
+    /// The kinds of requests that the client can answer.
     pub abilities: Abilities,
     /// The trace that the client's request is part of.
     pub trace: Option<Arc<TraceContext>>,
-    /// Takes what servers report about calls. Without it no server is asked to report.
+    /// Receives the progress reports of servers. Without it, servers are not asked for progress.
     pub progress: Option<ProgressChannel>,
-    /// Takes the questions of servers.
+    /// Receives the requests that servers make of the client.
     pub questions: QuestionChannel,
 }
 
-/// Passes a server's progress report on to the client. Must not wait.
+/// Passes a server's progress report on to the client. It must not block.
 pub type ProgressChannel = Arc<dyn Fn(ProgressReport<'_>) + Send + Sync>;
 
 /// Puts a server's question to the client. The answer comes at the latest with the end of the
@@ -35,19 +35,19 @@ pub type ProgressChannel = Arc<dyn Fn(ProgressReport<'_>) + Send + Sync>;
 pub type QuestionChannel =
     Arc<dyn Fn(Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> + Send + Sync>;
 
-/// What a server says about how far a call has come.
+/// A progress report of a server about one call.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgressReport<'a> {
     /// The tool that was called.
     pub name: &'a CallableName,
-    /// The report in words.
+    /// The message of the report.
     pub message: &'a str,
     /// The parameters of the notification, as the server wrote them.
     pub params: &'a RawValue,
 }
 
 impl Caller {
-    /// A client that cannot be asked anything and reads no reports.
+    /// A client that answers no requests and receives no progress reports.
     #[must_use]
     pub fn silent(client: ClientId) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl Caller {
         }
     }
 
-    /// Puts a question to the client, whether or not it says that it can answer.
+    /// Sends a question to the client, whether or not the client declares that it can answer it.
     #[must_use]
     pub fn ask(&self, question: Question) -> BoxFuture<'static, Result<Box<RawValue>, Refusal>> {
         (self.questions)(question)
@@ -75,29 +75,29 @@ impl fmt::Debug for Caller {
     }
 }
 
-/// One client among those that are connected.
+/// Identifies one of the connected clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClientId(pub u64);
 
-/// What a server wants to know of a client.
+/// A request that a server makes of a client.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// Who asks.
+    /// The server that asks.
     pub server: ServerName,
-    /// What kind of thing it asks.
+    /// The kind of request.
     pub subject: Subject,
     /// The parameters of the request, as the server wrote them: a JSON object.
     pub params: Box<RawValue>,
 }
 
-/// The things a server may ask a client.
+/// The kinds of requests that a server may make of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// To have its model complete something.
+    /// Completing a text with the client's model.
     Sampling,
-    /// To have its user fill in something, or visit an address.
+    /// Having the user fill in a form or open a URL.
     Elicitation,
-    /// Which folders it works in.
+    /// Listing the folders that the client works in.
     Roots,
 }
 
@@ -105,7 +105,7 @@ impl Subject {
     /// Every subject.
     pub const ALL: [Self; 3] = [Self::Sampling, Self::Elicitation, Self::Roots];
 
-    /// The method of the protocol that asks this.
+    /// The protocol method of this kind of request.
     #[must_use]
     pub fn method(self) -> &'static str {
         match self {
@@ -115,7 +115,7 @@ impl Subject {
         }
     }
 
-    /// What the protocol calls the ability to answer it.
+    /// The name of the client capability that allows this kind of request.
     #[must_use]
     pub fn ability(self) -> &'static str {
         match self {
@@ -125,7 +125,7 @@ impl Subject {
         }
     }
 
-    /// The subject that this method asks about, if it is one.
+    /// The kind of request that `method` makes; `None` for any other method.
     #[must_use]
     pub fn of_method(method: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|subject| subject.method() == method)
@@ -135,32 +135,32 @@ impl Subject {
 /// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// The client cannot answer such questions.
+    /// The client does not support this kind of request.
     #[error("there is no client here that supports '{0}'")]
     Unsupported(&'static str),
-    /// There is no client, or more than one it could be meant for.
+    /// No client is connected, or it is unclear which of several clients is meant.
     #[error("{0}")]
     Nobody(&'static str),
-    /// The client said no.
+    /// The client answered with an error.
     #[error("{message}")]
     Refused {
-        /// Its error code.
+        /// The error code of the client.
         code: i64,
-        /// Its words.
+        /// The error message of the client.
         message: String,
     },
-    /// The client said nothing.
+    /// The client did not answer in time.
     #[error("the client did not answer in time")]
     TimedOut,
 }
 
-/// What a client can be asked, in the protocol's own form: an object with an entry for
-/// each subject.
+/// The kinds of requests that a client can answer, as the protocol writes capabilities: an object
+/// with an entry for each kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Abilities(Arc<Map<String, Value>>);
 
 impl Abilities {
-    /// Picks what counts out of everything a client says it can do.
+    /// Selects the relevant entries from the capabilities that a client declares.
     #[must_use]
     pub fn of(capabilities: &Value) -> Self {
         let abilities = Subject::ALL.into_iter().filter_map(|subject| {
@@ -170,7 +170,7 @@ impl Abilities {
         Self(Arc::new(abilities.collect()))
     }
 
-    /// Whatever can be asked at all.
+    /// The capabilities of a client that answers every kind of request.
     #[must_use]
     pub fn all() -> Self {
         Self::of(&serde_json::json!({
@@ -180,13 +180,13 @@ impl Abilities {
         }))
     }
 
-    /// As the protocol writes them.
+    /// The capabilities as JSON, as the protocol writes them.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(&*self.0).unwrap_or_default()
     }
 
-    /// Whether this question can be answered.
+    /// Whether a client with these capabilities can answer this request.
     #[must_use]
     pub fn permit(&self, subject: Subject, params: &RawValue) -> bool {
         let Some(ability) = self.0.get(subject.ability()) else { return false };
@@ -197,7 +197,7 @@ impl Abilities {
         if params.get("mode").and_then(Value::as_str) == Some("url") {
             return ability.get("url").is_some();
         }
-        // Clients from before there were modes can show forms and do not say so.
+        // Before the protocol had modes, clients supported forms without declaring them.
         ability.get("form").is_some() || ability.get("url").is_none()
     }
 }

@@ -1,20 +1,20 @@
-//! What a tool is for, roughly.
+//! A coarse classification of tools, by which generated files are grouped.
 
-/// What a tool is for, roughly; generated files are sorted by it.
+/// The rough purpose of a tool. Generated files are grouped by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {
-    /// It finds or reads something.
+    /// The tool finds or reads something.
     Query,
-    /// It changes something.
+    /// The tool changes something.
     Mutation,
-    /// It checks something.
+    /// The tool checks something.
     Validation,
-    /// Nothing says which.
+    /// The purpose is unknown.
     Other,
 }
 
 impl Category {
-    /// Every category, as it is written.
+    /// Every category with its name in configurations and generated files.
     pub const NAMES: [(&str, Self); 4] = [
         ("query", Self::Query),
         ("mutation", Self::Mutation),
@@ -22,7 +22,7 @@ impl Category {
         ("other", Self::Other),
     ];
 
-    /// As it is written.
+    /// The name of the category in configurations and generated files.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, category)| *category == self).map_or("", |(name, _)| name)

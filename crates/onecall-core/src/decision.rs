@@ -1,4 +1,4 @@
-//! Whether a call may be made, and which rule says so.
+//! The decision whether a call may be made, and the rule behind it, as logs and spans record it.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use crate::{ToolError, ToolSpec};
 pub enum Decision {
     /// The call may be made.
     Allow,
-    /// The call is not made, because of this rule.
+    /// The call is rejected because of this rule.
     Deny(DenyRule),
 }
 
-/// A rule that keeps a call from being made.
+/// A rule that rejects a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DenyRule {
-    /// The lists of the configuration keep the tool from programs.
+    /// The allow or block list of the configuration excludes the tool.
     ToolLists,
-    /// The definition of the tool is not the pinned one.
+    /// The definition of the tool differs from the pinned one.
     Pins,
     /// No tool has the name, or its server cannot be used.
     NoTool,
 }
 
 impl Decision {
-    /// Decides by what the lookup of the tool's name found.
+    /// Decides by the result of the tool lookup.
     #[must_use]
     pub fn on(tool: &Result<Arc<ToolSpec>, ToolError>) -> Self {
         match tool {
@@ -36,7 +36,7 @@ impl Decision {
         }
     }
 
-    /// The rule that denies the call.
+    /// The rule that rejects the call, if it is rejected.
     #[must_use]
     pub fn denied_by(self) -> Option<DenyRule> {
         match self {

@@ -1,5 +1,5 @@
-//! SHA-256, by which stored things are told apart: programs, arguments, definitions of tools, files.
-//! Digests are written to disk and compared later, so what goes into each of them must stay as it is.
+//! SHA-256 digests that identify stored things: programs, arguments, tool definitions, files.
+//! Digests are written to disk and compared later, so the input of each of them must never change.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of one content.
+    /// The digest of `content`.
     #[must_use]
     pub fn of(content: impl AsRef<[u8]>) -> Self {
         Self(Sha256::digest(content).into())

@@ -18,13 +18,13 @@ impl Language {
     pub const NAMES: [(&str, Self); 2] =
         [(Self::Python.name(), Self::Python), (Self::TypeScript.name(), Self::TypeScript)];
 
-    /// The language of this name.
+    /// The language with this name, if there is one.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, language)| *language)
     }
 
-    /// Its name in arguments, configurations and records.
+    /// The name of the language in arguments, configurations and records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Language {
         }
     }
 
-    /// Its name in a sentence.
+    /// The name of the language as it is written in a sentence.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -44,19 +44,19 @@ impl Language {
 }
 
 /// An engine: an interpreter that runs programs. The registry of `onecall-engine` says which
-/// languages it runs and what it offers to programs.
+/// languages an engine runs and what it offers to programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineName {
-    /// The embedded Python.
+    /// The embedded Python interpreter.
     Python,
-    /// The system's Python, with the packages that it has.
+    /// The Python of the system, with its installed packages.
     CPython,
     /// The embedded interpreter for TypeScript and JavaScript.
     TypeScript,
 }
 
 impl EngineName {
-    /// Its name in arguments, configurations, records and metrics.
+    /// The name of the engine in arguments, configurations, records and metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -67,13 +67,14 @@ impl EngineName {
     }
 }
 
-/// Which of the engines that run a program's language runs the program.
+/// Selects one of the engines that can run a program's language.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// The first of them, unless the program imports what only another one has.
+    /// The first engine of the language, unless the program imports a module that only another one
+    /// has.
     #[default]
     Auto,
-    /// This one.
+    /// Always this engine.
     Only(EngineName),
 }
 
@@ -86,7 +87,7 @@ impl EngineChoice {
         (EngineName::CPython.name(), Self::Only(EngineName::CPython)),
     ];
 
-    /// The choice that arguments and configurations write like this.
+    /// The choice with this name in arguments and configurations, if there is one.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, choice)| *choice)

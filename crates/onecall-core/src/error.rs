@@ -1,52 +1,53 @@
-//! Why a tool call gave no value.
+//! The errors of tool calls. A program can catch each of them and continue.
 
 use thiserror::Error;
 
 use crate::CallableName;
 
-/// What a program catches as `ToolError`; the message is this type's display text.
+/// An error of a tool call, which a program catches as `ToolError`; the message is the display
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ToolError {
-    /// The tool, its server or the way there failed; the program goes on.
+    /// The tool, its server or the connection failed; the program continues.
     #[error("'{name}' failed: {message}")]
     Failed {
         /// The tool as the program named it.
         name: CallableName,
-        /// What happened, in the server's words or ours.
+        /// The reason, in the words of the server or of the gateway.
         message: String,
     },
-    /// The call did not get as far as the tool: it is unknown where tools are executed, or
-    /// does not take these arguments. Nothing was done; the program goes on.
+    /// The call did not reach the tool: the tool is unknown where tools are executed, or it does
+    /// not accept these arguments. Nothing was done; the program continues.
     #[error("'{name}' failed: {message}")]
     NotUnderstood {
         /// The tool as the program named it.
         name: CallableName,
-        /// What is wrong with the call.
+        /// The problem with the call.
         message: String,
     },
-    /// The tool's server cannot be reached, and has not heard of the call.
+    /// The call was not sent, because no server has the tool or its server cannot be reached.
     #[error("'{name}' failed: {message}")]
     NeverSent {
         /// The tool as the program named it.
         name: CallableName,
-        /// Why not.
+        /// The reason.
         message: String,
     },
-    /// Policy keeps the tool away from programs.
+    /// The configuration excludes the tool from programs.
     #[error("'{name}' is not available in execute_program")]
     NotAvailable {
         /// The tool as the program named it.
         name: CallableName,
     },
-    /// The tool is not what its user agreed to.
+    /// The definition of the tool is not the one that the user approved.
     #[error("'{name}' is quarantined: {why}")]
     Quarantined {
         /// The tool as the program named it.
         name: CallableName,
-        /// What is the matter with it, and what to do.
+        /// Why the tool is quarantined, and what the user can do.
         why: String,
     },
-    /// The program used up its calls; none of its later calls will work.
+    /// The program has used up its calls; all its later calls fail too.
     #[error("'{name}' was not called: the limit of {limit} tool calls per program is reached")]
     QuotaExceeded {
         /// The tool as the program named it.

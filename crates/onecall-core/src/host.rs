@@ -1,5 +1,5 @@
-//! Who knows tools and who executes them: the bridge to MCP servers, or a program that embeds the
-//! runtime.
+//! The traits of components that look tools up and execute calls. The bridge to MCP servers
+//! implements them, and so can a program that embeds the runtime.
 
 use std::future::{Future, Ready, ready};
 use std::pin::Pin;
@@ -11,20 +11,20 @@ use crate::{
     ToolSpec, ToolValue,
 };
 
-/// A future that can cross threads, as trait objects need it.
+/// A boxed future that can be sent between threads, for use in trait objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Looks callable names up.
+/// Looks callable names up, so that programs can call them.
 pub trait ToolResolver: Send + Sync {
     /// Looks a name up for a program. May wait for servers that are still connecting.
     fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a>;
 
-    /// A number that changes whenever a name may mean something else than before. What was
-    /// resolved holds as long as it is the same.
+    /// A number that changes whenever the lookup of a name may give another result. A resolution
+    /// stays valid as long as the number is the same.
     fn revision(&self) -> u64;
 }
 
-/// Executes calls, or passes them on to another handler: a layer.
+/// Executes calls, or passes them on to another handler, as a layer does.
 ///
 /// Calls arrive as a program makes them, many at once if it gathers them. Dropping the future
 /// cancels the call: the program has ended, or does not wait for it any more.
@@ -45,7 +45,7 @@ impl<T: CallHandler + ?Sized> CallHandler for Arc<T> {
     }
 }
 
-/// Knows tools and executes them.
+/// Looks up tools and executes their calls.
 ///
 /// `crates/onecall-runtime/examples/embed.rs` is a complete program around a host of
 /// its own. The least that one has to do:
@@ -98,55 +98,54 @@ pub trait ToolHost: ToolResolver + CallHandler {}
 
 impl<T: ToolResolver + CallHandler + ?Sized> ToolHost for T {}
 
-/// Answers what a program asks while it runs.
+/// Answers the requests of a running program: lookups, tool calls and questions.
 pub trait ProgramHost: Send + Sync {
-    /// Looks up what a name means that the program uses and has not defined.
+    /// Looks up a name that the program uses and does not define.
     fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a>;
 
     /// Executes a call of the program. Dropping the future cancels the call.
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolValue, ToolError>>;
 
-    /// Executes a node of the plan that the program carries out. Dropping the future cancels the
-    /// call.
+    /// Executes a node of the plan that the program executes. Dropping the future cancels the call.
     fn call_node(&self, call: NodeCall) -> BoxFuture<'_, Result<ToolValue, ToolError>>;
 
     /// Answers a question of the program.
     fn ask(&self, question: ProgramQuestion) -> BoxFuture<'_, Result<ToolValue, ToolError>>;
 }
 
-/// What a name means to a program.
+/// The result of looking a name up for a program.
 #[derive(Clone, Debug)]
 pub enum Resolution {
-    /// It can be called.
+    /// The name is a tool that can be called.
     Callable(Arc<ToolSpec>),
-    /// It can be called as an attribute of `tools`, but is not defined by itself.
+    /// The name can be called as an attribute of `tools`, but is not defined as a global.
     Attribute(Arc<ToolSpec>),
-    /// It is a tool, and for now every call of it fails with this error.
+    /// The name is a tool, and for now every call of it fails with this error.
     Unavailable {
-        /// The tool, as far as it is known.
+        /// The definition of the tool, as far as it is known.
         spec: Arc<ToolSpec>,
-        /// What calls of it get.
+        /// The error that each call gets.
         error: ToolError,
     },
-    /// It exists, but policy keeps it away from programs.
+    /// The tool exists, but the configuration excludes it from programs.
     Blocked,
-    /// Nothing has this name.
+    /// No tool has this name.
     Unknown {
-        /// The callable names that look most like it, best first.
+        /// The most similar callable names, best first.
         nearest: Vec<CallableName>,
-        /// What calls of the name get, if there is more to say than that.
+        /// The error text of calls of the name, if there is more to say than that it is unknown.
         reason: Option<String>,
     },
 }
 
 impl Resolution {
-    /// Nothing has this name; these are the callable names that look most like it, best first.
+    /// A resolution for an unknown name, with the most similar callable names, best first.
     #[must_use]
     pub fn unknown(nearest: Vec<CallableName>) -> Self {
         Self::Unknown { nearest, reason: None }
     }
 
-    /// The tool that the name stands for in a program, whether or not it can be called now.
+    /// The tool that the name stands for in a program, whether or not it can be called at present.
     #[must_use]
     pub fn spec(&self) -> Option<&Arc<ToolSpec>> {
         match self {
@@ -155,7 +154,7 @@ impl Resolution {
         }
     }
 
-    /// The tool that a call of `name` reaches, or why it reaches none.
+    /// The tool that a call of `name` goes to, or the error that the call gets.
     pub fn target(self, name: &CallableName) -> Result<Arc<ToolSpec>, ToolError> {
         match self {
             Self::Callable(spec) | Self::Attribute(spec) => Ok(spec),
@@ -169,28 +168,28 @@ impl Resolution {
     }
 }
 
-/// A [`Resolution`] that is known, or will be. Nearly always it is, and costs nothing to
-/// pass on.
+/// A [`Resolution`] that is available now or later. In most cases it is available at once, and then
+/// it costs no allocation.
 pub enum Resolving<'a> {
-    /// It is known.
+    /// The resolution is available.
     Now(Ready<Resolution>),
-    /// It depends on something that is still under way.
+    /// The resolution depends on something that is still under way, such as a connecting server.
     Later(BoxFuture<'a, Resolution>),
 }
 
 impl<'a> Resolving<'a> {
-    /// What is known.
+    /// A resolution that is available at once.
     #[must_use]
     pub fn now(resolution: Resolution) -> Self {
         Self::Now(ready(resolution))
     }
 
-    /// What has to be waited for.
+    /// A resolution that has to be awaited.
     pub fn later(resolution: impl Future<Output = Resolution> + Send + 'a) -> Self {
         Self::Later(Box::pin(resolution))
     }
 
-    /// What is known; nothing if it has to be waited for.
+    /// The resolution if it is available at once; `None` if it has to be awaited.
     #[must_use]
     pub fn known(self) -> Option<Resolution> {
         match self {
@@ -199,7 +198,7 @@ impl<'a> Resolving<'a> {
         }
     }
 
-    /// The same, changed as soon as it is known.
+    /// Applies `change` to the resolution as soon as it is available.
     #[must_use]
     pub fn map(self, change: impl FnOnce(Resolution) -> Resolution + Send + 'a) -> Self {
         match self {

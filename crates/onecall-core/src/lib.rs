@@ -1,10 +1,10 @@
-//! The words of the domain: what a tool, a call, a program and its outcome are,
-//! and [`ToolHost`], which knows tools and executes them.
+//! The domain types that all crates share: tools, calls, programs and their outcomes, and
+//! [`ToolHost`], which looks up tools and executes them.
 //!
-//! Nothing here does I/O or knows of MCP, so every other crate can speak these
-//! words without learning where a tool lives or how a program runs.
+//! Nothing here does I/O or depends on MCP, so every other crate can use these types without
+//! knowing where a tool runs or how a program is executed.
 
-// Every other crate needs this one, so this is the first thing that such a build says.
+// Every other crate depends on this one, so a build for another system fails here first.
 #[cfg(not(unix))]
 compile_error!(
     "onecall does not build for this system: it forks processes and passes descriptors between \

@@ -1,40 +1,39 @@
-//! Cuts a stream into lines, however the bytes arrive. Every byte is looked at once, and a line over
-//! the limit costs no more memory than its two ends. Whoever reads the stream appends to
-//! [`Splitter::room`] and takes what [`Splitter::next_line`] gives.
+//! Splits a byte stream into lines, however the bytes arrive. Every byte is examined once, and of a
+//! line over the limit only its two ends are kept in memory. The reader of the stream appends to
+//! [`Splitter::room`] and takes lines from [`Splitter::next_line`].
 
 use std::io::BufRead;
 use std::mem;
 
-/// How much is kept of each end of a line that is too long: enough to find out
-/// what it was.
+/// How many bytes are kept of each end of a line that is too long: enough to identify the message.
 const EDGE: usize = 4 * 1024;
 
-/// The buffer a stream starts with, and the least room offered to a read.
+/// The initial buffer size of a stream, and the smallest space offered to a read.
 const CHUNK: usize = 16 * 1024;
 
-/// A buffer that a long line has grown beyond this is given back.
+/// A buffer that a long line has grown beyond this size is released.
 const KEEP: usize = 1024 * 1024;
 
 /// One line, without its newline.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// All of it.
+    /// The complete line.
     Whole(&'a [u8]),
-    /// It was over the limit.
+    /// The line was over the limit; only its ends were kept.
     TooLong(Edges),
 }
 
-/// What is left of a line that was over the limit.
+/// The two ends of a line that was over the limit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Edges {
-    /// Its first bytes.
+    /// The first bytes of the line.
     pub head: Vec<u8>,
-    /// Its last bytes, which may overlap the first ones.
+    /// The last bytes of the line, which may overlap the first ones.
     pub tail: Vec<u8>,
 }
 
 impl Edges {
-    /// Takes in what comes next in the line.
+    /// Adds the next bytes of the line.
     pub fn add(&mut self, bytes: &[u8]) {
         let missing = EDGE.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(bytes.get(..missing).unwrap_or_default());
@@ -44,7 +43,7 @@ impl Edges {
     }
 }
 
-/// Cuts what it is fed into lines.
+/// Splits the bytes it is given into lines.
 pub struct Splitter {
     /// Unconsumed bytes from `start`; those before `scanned` hold no newline.
     buffer: Vec<u8>,
@@ -62,7 +61,7 @@ impl Splitter {
         Self { buffer: Vec::new(), start: 0, scanned: 0, limit, too_long: None }
     }
 
-    /// The buffer, with room to append what is read next.
+    /// The buffer, with spare capacity to append the next read.
     pub fn room(&mut self) -> &mut Vec<u8> {
         self.buffer.drain(..self.start);
         self.scanned -= self.start;
@@ -79,21 +78,21 @@ impl Splitter {
         &mut self.buffer
     }
 
-    /// How many bytes are kept of a line that is not complete yet.
+    /// How many bytes of an incomplete line are buffered.
     #[must_use]
     pub fn unfinished(&self) -> usize {
         self.buffer.len() - self.start
     }
 
-    /// Takes in more of the stream.
+    /// Adds the next bytes of the stream.
     pub fn feed(&mut self, bytes: &[u8]) {
-        // Piece by piece, so that the buffer grows by the rules of `room`.
+        // In pieces, so that the buffer grows by the rules of `room`.
         for piece in bytes.chunks(CHUNK) {
             self.room().extend_from_slice(piece);
         }
     }
 
-    /// Whether there is a whole line, which [`next_line`](Self::next_line) will give.
+    /// Whether a complete line is buffered, which [`next_line`](Self::next_line) will return.
     pub fn has_line(&mut self) -> bool {
         if let Some(length) = newline(self.buffer.get(self.scanned..).unwrap_or_default()) {
             self.scanned += length;
@@ -106,7 +105,7 @@ impl Splitter {
         false
     }
 
-    /// The next whole line, if there is one.
+    /// The next complete line, if one is buffered.
     pub fn next_line(&mut self) -> Option<Line<'_>> {
         if !self.has_line() {
             return None;
@@ -123,7 +122,7 @@ impl Splitter {
         Some(Line::TooLong(edges))
     }
 
-    /// What came after the last newline, once the stream has ended.
+    /// The bytes after the last newline, once the stream has ended.
     pub fn last_line(&mut self) -> Option<Line<'_>> {
         let start = mem::replace(&mut self.start, self.buffer.len());
         self.scanned = self.start;
@@ -134,7 +133,7 @@ impl Splitter {
         Some(Line::Whole(bytes))
     }
 
-    /// Forgets all of the current line but its ends.
+    /// Drops all of the current line except its ends.
     fn discard(&mut self) {
         let buffer = mem::take(&mut self.buffer);
         let edges = self.too_long.get_or_insert_default();
@@ -151,7 +150,7 @@ impl Splitter {
 /// How many bytes come before the first newline.
 fn newline(mut bytes: &[u8]) -> Option<usize> {
     let whole = bytes;
-    // The standard library's own fast search for a byte.
+    // `skip_until` uses the standard library's fast byte search.
     let passed = bytes.skip_until(b'\n').ok()?;
     let last = passed.checked_sub(1)?;
     (whole.get(last) == Some(&b'\n')).then_some(last)

@@ -1,4 +1,4 @@
-//! Three kinds of names that must never be mixed up: a server's name in the
+//! Newtypes for three kinds of names that must never be mixed up: a server's name in the
 //! configuration, a tool's name on its server, and the name a program calls.
 
 use std::borrow::Borrow;
@@ -12,7 +12,7 @@ macro_rules! name_type {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Takes the name as it is.
+            /// Wraps a name without checking it.
             pub fn new(name: impl Into<Arc<str>>) -> Self {
                 Self(name.into())
             }
@@ -44,18 +44,18 @@ name_type! {
 }
 
 impl ServerName {
-    /// The name of the server that local tools live in; no other server may have it.
+    /// The name of the server that provides the local tools; no other server may use it.
     pub const LOCAL: &'static str = "local";
 }
 
 name_type! {
-    /// A tool's name as its server spells it; any string at all.
+    /// A tool's name as its server spells it; it can be any string.
     ToolName
 }
 
 name_type! {
-    /// The identifier a program calls: `mcp__<server>__<tool>`. Made only by the
-    /// catalog, which keeps it unique.
+    /// The identifier that a program calls: `mcp__<server>__<tool>`. Only the catalog creates it
+    /// and keeps it unique.
     CallableName
 }
 

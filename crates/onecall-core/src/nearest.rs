@@ -1,23 +1,24 @@
-//! Finds what may have been meant by a word that is none of the known ones. Only letters and digits
-//! are compared: people and models get separators and capitals wrong more often than letters.
+//! Suggests the known word that was probably meant by an unknown one. Only letters and digits are
+//! compared: people and models get separators and capitals wrong more often than letters.
 
 use strsim::osa_distance;
 
-/// Words that are at least this alike may have been meant.
+/// The least similarity at which a known word is suggested.
 const CLOSE: f64 = 0.6;
 
-/// A part of a known word may stand for all of it, unless it is shorter than this: a short one is
-/// part of too many words by chance.
+/// The shortest part of a known word that can stand for the whole word: a shorter one is part of
+/// too many words by chance.
 const SHORTEST_PART: usize = 4;
 
-/// How alike a word and a part of it count, just enough to come after a word with a slip or two.
+/// The similarity of a word and a part of it. It ranks just below a word with one or two typing
+/// errors.
 const PART: f64 = 0.75;
 
 /// Bytes of the longest words that are compared. Comparing costs the product of the lengths, and
 /// words from outside can be megabytes long.
 const LONGEST: usize = 200;
 
-/// Known words that one word is compared with.
+/// How many known words one word is compared with.
 const COMPARISONS: usize = 2_000;
 
 /// The known word that was probably meant.
@@ -44,20 +45,21 @@ pub fn nearest_words<'k>(
     };
     let compared = known.into_iter().take(COMPARISONS).filter(|known| known.len() <= LONGEST);
     let near = compared.map(score).filter(|(score, _)| *score >= CLOSE);
-    // Of equals, the one that is spelled most like the word comes first.
+    // Among equal scores, the word that is spelled most like `word` comes first.
     let mut near: Vec<_> =
         near.map(|(score, known)| (score, osa_distance(word, known), known)).collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
     near.into_iter().take(limit).map(|(_, _, known)| known).collect()
 }
 
-/// How alike two words are, from 0 (nothing in common) to 1 (the same letters and digits).
+/// The similarity of two words, from 0 (nothing in common) to 1 (the same letters and digits).
 #[must_use]
 pub fn likeness(one: &str, other: &str) -> f64 {
     likeness_of_letters(&letters_and_digits(one), &letters_and_digits(other))
 }
 
-/// The letters and digits of a text, in lower case. Other alphabets have no say here.
+/// The ASCII letters and digits of a text, in lower case. Characters of other alphabets are
+/// dropped.
 #[must_use]
 pub fn letters_and_digits(text: &str) -> String {
     let kept = text.bytes().filter(u8::is_ascii_alphanumeric);

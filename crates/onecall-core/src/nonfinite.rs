@@ -1,9 +1,9 @@
 //! `NaN`, `Infinity` and `-Infinity` in JSON text. JSON has no such numbers, but many encoders
-//! write them (Python's does unless told otherwise), and programs read them as numbers.
+//! write them (Python's does by default), and programs read them as numbers.
 
-/// The text with something else in the place of each `NaN`, `Infinity` and `-Infinity` outside of
-/// strings, as `replacement` says; `None` if there is none of them. Whether the rest is JSON is
-/// not looked at.
+/// Replaces each `NaN`, `Infinity` and `-Infinity` outside of strings by the result of
+/// `replacement`. Returns `None` if the text has none of them. It does not check that the rest is
+/// JSON.
 #[must_use]
 pub fn replace_nonfinite(text: &str, replacement: impl Fn(&str) -> &'static str) -> Option<String> {
     if !text.contains("NaN") && !text.contains("Infinity") {
@@ -18,7 +18,7 @@ pub fn replace_nonfinite(text: &str, replacement: impl Fn(&str) -> &'static str)
         let length = match (token, byte) {
             (Some(token), _) => token.len(),
             (None, b'"') => string_length(rest),
-            // All that holds none of the characters that matter.
+            // Skips all bytes up to the next one that can begin a string or a token.
             _ => 1 + rest.bytes().skip(1).take_while(|it| !b"\"NI-".contains(it)).count(),
         };
         let (passed, after) = rest.split_at_checked(length)?;
@@ -30,7 +30,7 @@ pub fn replace_nonfinite(text: &str, replacement: impl Fn(&str) -> &'static str)
     has_any.then_some(replaced)
 }
 
-/// The number that JSON lacks at the beginning of `text`.
+/// The non-finite number at the beginning of `text`, if there is one.
 fn token(text: &str) -> Option<&'static str> {
     let token = ["NaN", "Infinity", "-Infinity"].into_iter().find(|it| text.starts_with(it))?;
     let next = text.as_bytes().get(token.len()).copied();

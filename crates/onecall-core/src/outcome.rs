@@ -1,4 +1,5 @@
-//! How a program ended, and what it said and did.
+//! The outcome of a program: how it ended, what it printed and returned, and the tool calls it
+//! made.
 
 use std::time::Duration;
 
@@ -14,37 +15,38 @@ use crate::{CallableName, SessionHandle, ToolValue};
 pub struct Outcome {
     /// `Ok` if the program ran to its end.
     pub result: Result<(), Failure>,
-    /// What it printed.
+    /// The text that the program printed.
     pub stdout: Output,
-    /// What it wrote to stderr.
+    /// The text that the program wrote to stderr.
     pub stderr: Output,
-    /// What it showed beside its text.
+    /// The images and recordings it showed.
     pub shown: Vec<Shown>,
-    /// What it returned, or the value of its last expression, or else of its variable `result`, for a whole
-    /// [`Detail`](crate::Detail) and if it is plain data.
+    /// The value it returned, or the value of its last expression, or else of its variable
+    /// `result`. It is present only if the program asked for a whole [`Detail`](crate::Detail) and
+    /// the value is plain data.
     pub value: Option<Box<RawValue>>,
     /// The tool calls it made.
     pub calls: Calls,
-    /// What else its author should know, a line each.
+    /// Further remarks for the author of the program, one line each.
     pub remarks: Vec<String>,
-    /// The handle of the session that began with it, if only the handle continues it.
+    /// The handle of the session that the program started, if only the handle can continue it.
     pub session: Option<SessionHandle>,
-    /// The sizes of what its agent read and wrote, where agents are told what they saved.
+    /// The sizes of the texts that its agent read and wrote, if agents are to see what they saved.
     pub sizes: Option<TextSizes>,
-    /// From the moment the program was handed to a worker.
+    /// The time since the program was handed to a worker.
     pub duration: Duration,
     /// How long it was allowed to take.
     pub timeout: Duration,
 }
 
 impl Outcome {
-    /// Of a program that did not even start.
+    /// The outcome of a program that was not started.
     #[must_use]
     pub fn not_started(failure: Failure, timeout: Duration) -> Self {
         Self::of_call(Some(failure), timeout)
     }
 
-    /// Of a call without a program, which prints nothing.
+    /// The outcome of a call without a program, which prints nothing.
     #[must_use]
     pub fn of_call(failure: Option<Failure>, timeout: Duration) -> Self {
         Self {
@@ -67,9 +69,9 @@ impl Outcome {
 /// that it did read and write with a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextSizes {
-    /// With direct calls.
+    /// The bytes with direct calls.
     pub direct: u64,
-    /// With the program.
+    /// The bytes with the program.
     pub onecall: u64,
 }
 
@@ -89,16 +91,16 @@ impl TextSizes {
 /// with a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
-    /// With direct calls.
+    /// The tokens with direct calls.
     pub direct: u64,
-    /// With the program.
+    /// The tokens with the program.
     pub onecall: u64,
-    /// Whether they were estimated from sizes or samples of the texts, and not counted.
+    /// Whether the numbers were estimated from sizes or samples of the texts, and not counted.
     pub estimated: bool,
 }
 
 impl Tokens {
-    /// What was saved; negative where direct calls would have been shorter.
+    /// The tokens saved; negative if direct calls would have been shorter.
     #[must_use]
     pub fn saved(self) -> i64 {
         let signed = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
@@ -106,27 +108,27 @@ impl Tokens {
     }
 }
 
-/// Captured output, never longer than its limit.
+/// Captured output, truncated at its limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// The kept text.
+    /// The text that was kept.
     pub text: String,
-    /// Whether more was printed than kept.
+    /// Whether the program printed more than was kept.
     pub truncated: bool,
 }
 
 /// An image or a recording that a program showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// What it is.
+    /// Whether it is an image or a recording.
     pub kind: ShownKind,
-    /// In base64.
+    /// The bytes in base64.
     pub data: String,
-    /// Such as `image/png`.
+    /// The media type, such as `image/png`.
     pub mime_type: String,
 }
 
-/// What can be shown.
+/// The kinds of media that a program can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShownKind {
     /// An image.
@@ -138,132 +140,134 @@ pub enum ShownKind {
 /// The tool calls of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    /// How many gave a value.
+    /// How many calls returned a value.
     pub completed: u64,
-    /// The first of them, in the order in which they began.
+    /// Records of the first calls, in the order in which they began.
     pub records: Vec<CallRecord>,
-    /// How many began after those.
+    /// How many calls began after the recorded ones.
     pub unrecorded: u64,
 }
 
-/// One tool call.
+/// The record of one tool call.
 #[derive(Clone, Debug)]
 pub struct CallRecord {
     /// Distinguishes the calls of one program.
     pub id: u64,
     /// The tool as the program named it.
     pub name: CallableName,
-    /// As JSON, or the beginning of it.
+    /// The arguments as JSON, possibly truncated.
     pub arguments: String,
-    /// Whether `arguments` are all there was.
+    /// Whether `arguments` is complete.
     pub is_whole: bool,
-    /// Whether its tool says that it changes nothing. Looked up only for a program that failed.
+    /// Whether the tool declares that it changes nothing. It is looked up only if the program
+    /// failed.
     pub harmless: bool,
-    /// Since the start of the program.
+    /// The time from the start of the program to the start of the call.
     pub started: Duration,
-    /// Whether its answer was one that had been given before.
+    /// Whether the answer came from the cache.
     pub cached: bool,
-    /// How it ended; `None` if the program ended first.
+    /// How the call ended; `None` if the program ended first.
     pub end: Option<CallEnd>,
 }
 
 /// How a tool call ended.
 #[derive(Clone, Debug)]
 pub struct CallEnd {
-    /// Since its start.
+    /// The time from the start of the call to its end.
     pub duration: Duration,
-    /// What it gave.
+    /// The result of the call.
     pub answer: Observation,
-    /// Whether it got as far as the tool.
+    /// Whether the call was sent to the tool.
     pub sent: bool,
 }
 
 impl CallEnd {
-    /// Whether the call gave no value.
+    /// Whether the call failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         matches!(self.answer, Observation::Failed(_))
     }
 }
 
-/// What a tool call gave.
+/// The result of a tool call, as its record keeps it.
 #[derive(Clone, Debug)]
 pub enum Observation {
-    /// A value.
+    /// The call returned this value.
     Value(ToolValue),
-    /// A value that was not kept.
+    /// The call returned a value that was not kept.
     NotKept,
-    /// No value, for this reason.
+    /// The call failed for this reason.
     Failed(String),
 }
 
 /// Why a program did not run to its end. The display text is what its author reads.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Failure {
-    /// An exception nobody caught, as the engine's language shows it.
+    /// An uncaught exception, as the engine's language prints it.
     #[error("{traceback}")]
     Raised {
         /// The whole traceback.
         traceback: String,
-        /// What it is about.
+        /// A summary of the exception.
         error: ErrorSummary,
     },
-    /// It could not have succeeded, and nothing of it was executed.
+    /// The program was rejected before it ran, because it could not have succeeded.
     #[error("{text}")]
     Refused {
-        /// Everything that is wrong with it.
+        /// All errors found in the program.
         text: String,
-        /// The first of it.
+        /// A summary of the first error.
         error: ErrorSummary,
     },
-    /// It ran longer than allowed and was killed.
+    /// The program ran longer than allowed and was killed.
     #[error("TimeoutError: Execution exceeded {}s limit", limit.as_secs_f64())]
     TimedOut {
-        /// The limit it ran into.
+        /// The time limit.
         limit: Duration,
     },
-    /// Whoever asked for it did not want it any more, and it was killed.
+    /// The caller cancelled the program, and it was killed.
     #[error("Cancelled: the program was cancelled")]
     Cancelled,
-    /// It filled the workspace and was killed.
+    /// The program exceeded the quota of the workspace and was killed.
     #[error("OSError: the workspace is over its quota of {max_bytes} bytes")]
     WorkspaceFull {
         /// The quota.
         max_bytes: u64,
     },
-    /// Others ran, and it could not wait for their end. Nothing of it was executed.
+    /// Too many other programs were running: the queue was full, or the wait in it timed out. The
+    /// program was not started.
     #[error("too many programs run at once: {reason}")]
     TooManyPrograms {
-        /// How many there are, and what to do about it.
+        /// How many programs are running, and what to do.
         reason: String,
     },
-    /// Its process died under it.
+    /// The process of the program died.
     #[error("{reason}")]
     WorkerDied {
-        /// What is known about the death.
+        /// What is known about the cause.
         reason: String,
     },
-    /// No process could be had to run it in.
+    /// No process could be started for the program.
     #[error("the engine could not start: {reason}")]
     EngineUnavailable {
-        /// What kept it from starting.
+        /// The reason.
         reason: String,
     },
 }
 
-/// An error in a few words.
+/// A short form of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorSummary {
     /// The class of the exception.
     pub kind: String,
-    /// What it says.
+    /// The message of the exception.
     pub message: String,
     /// The line of the program where it happened.
     pub line: Option<u64>,
-    /// What the program tried and cannot do, if that is why it failed.
+    /// The resource that the sandbox denied to the program, if that is why it failed.
     pub denied: Option<Denied>,
-    /// The part of a plan that failed, if the program carried out a plan. The text of the failure
-    /// is then its message alone.
+    /// The part of a plan that failed, if the program executed a plan. The text of the failure is
+    /// then its message alone.
     pub plan_part: Option<PlanPart>,
 }
 
@@ -279,21 +283,21 @@ pub enum PlanPart {
     Node(usize),
 }
 
-/// Something that the sandbox keeps from programs.
+/// Something that the sandbox denies to programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denied {
-    /// Connections to other machines, and their names.
+    /// Connections to other machines, and name lookups.
     Network,
     /// Files outside of the workspace.
     Files,
-    /// Processes of their own.
+    /// Starting processes.
     Processes,
-    /// Somebody who types.
+    /// Reading from standard input.
     Input,
 }
 
 impl Denied {
-    /// Every one of them, as workers write it.
+    /// Every variant with its name in the messages of workers.
     pub const NAMES: [(&str, Self); 4] = [
         ("network", Self::Network),
         ("files", Self::Files),
@@ -301,7 +305,7 @@ impl Denied {
         ("input", Self::Input),
     ];
 
-    /// The one of this name.
+    /// The variant with this name, if there is one.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, denied)| *denied)
@@ -309,14 +313,14 @@ impl Denied {
 }
 
 impl Failure {
-    /// A program that could not have succeeded, for one reason.
+    /// A failure for a program that is rejected before it runs, for a single reason.
     pub fn refused(kind: &str, message: impl Into<String>) -> Self {
         let (kind, message) = (kind.to_owned(), message.into());
         let error = ErrorSummary { kind, message, ..ErrorSummary::default() };
         Self::Refused { text: format!("{}: {}", error.kind, error.message), error }
     }
 
-    /// What it is about.
+    /// A summary of the failure: the class of the error and its message.
     #[must_use]
     pub fn summary(&self) -> ErrorSummary {
         let kind = match self {

@@ -1,4 +1,5 @@
-//! Patterns over callable names, and what a policy permits.
+//! Patterns over callable names, and the tool policy that is made of them. Matching takes linear
+//! time, so a pattern from a configuration file cannot make it slow.
 
 use thiserror::Error;
 
@@ -21,16 +22,16 @@ pub struct ToolPattern(String);
 /// Why a text is not a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PatternError {
-    /// It would match nothing.
+    /// The text is empty.
     #[error("a tool pattern must not be empty")]
     Empty,
-    /// No callable name could match it.
+    /// The text has a character that no callable name can contain.
     #[error("a tool pattern may hold only letters, digits, '_' and '*'")]
     InvalidCharacter,
 }
 
 impl ToolPattern {
-    /// Takes a pattern such as `mcp__internal_apis__delete_*`.
+    /// Parses a pattern such as `mcp__internal_apis__delete_*`.
     ///
     /// # Errors
     /// If it is empty or holds characters that no callable name has.
@@ -49,8 +50,8 @@ impl ToolPattern {
         &self.0
     }
 
-    /// Whether the whole of `name` fits. The parts between stars are looked for from
-    /// left to right and never again, so no pattern can make this slow.
+    /// Whether all of `name` matches. The parts between stars are searched from left to right
+    /// without backtracking, so no pattern can make this slow.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let Some((first, rest)) = self.0.split_once('*') else {
@@ -66,16 +67,16 @@ impl ToolPattern {
 }
 
 impl ToolPolicy {
-    /// Whether programs may call what has this callable name and no other.
+    /// Whether programs may call a tool that has only this name.
     #[must_use]
     pub fn permits(&self, name: &str) -> bool {
         self.permits_any_name(name, Vec::new)
     }
 
-    /// Whether programs may call a tool that has other names beside its callable one: what it
-    /// would be called if no other tool's name met its own, and what its server calls it. A list
-    /// of blocked tools means a tool by any of its names, so that a server cannot unblock one by
-    /// adding another; a list of allowed tools means it by its callable name alone.
+    /// Whether programs may call a tool that has other names besides its callable one: the name it
+    /// would have without a name conflict, and the name its server gives it. A block list applies
+    /// to any of the names, so that a server cannot unblock a tool by adding another one; an allow
+    /// list applies to the callable name only.
     #[must_use]
     pub fn permits_any_name(
         &self,

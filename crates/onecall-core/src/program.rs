@@ -1,4 +1,4 @@
-//! A program as it arrives, and what it may use.
+//! A program as a client submits it, and the limits that it runs under.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,22 +13,21 @@ pub struct Program {
     pub code: String,
     /// The language that it is written in.
     pub language: Language,
-    /// The engine that runs it, of those that run its language. If absent, the configuration
-    /// chooses.
+    /// The engine to use, among those that run the language. If absent, the configuration decides.
     pub engine: Option<EngineChoice>,
-    /// How long it may take, if that is not what the configuration says.
+    /// The time limit; if absent, that of the configuration applies.
     pub timeout: Option<Duration>,
-    /// Where its variables live on, if they are to.
+    /// The session that keeps its variables, if there is one.
     pub session: Option<SessionRequest>,
-    /// How much is wanted of its outcome.
+    /// How much of the outcome is wanted.
     pub detail: Detail,
-    /// What a Python program finds in `sys.argv`: a name for itself, then its arguments. Empty for
-    /// the name that every program has.
+    /// The content of `sys.argv` for a Python program: a name for the program, then its arguments.
+    /// If empty, the default name is used.
     pub argv: Vec<String>,
 }
 
 impl Program {
-    /// A Python program with this source and nothing special about it.
+    /// A Python program with this source and default options.
     pub fn new(code: impl Into<String>) -> Self {
         Self {
             code: code.into(),
@@ -42,38 +41,38 @@ impl Program {
     }
 }
 
-/// A namespace that outlives a program.
+/// Asks for a session: a namespace that outlives a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRequest {
     /// The session that the program runs in.
     pub session: SessionKey,
-    /// Whether it is to begin anew.
+    /// Whether the session is reset before the program runs.
     pub reset: bool,
 }
 
 impl SessionRequest {
-    /// Asks for the session that `client` calls `name`.
+    /// Asks for the session of `client` with this name.
     #[must_use]
     pub fn named(client: ClientId, name: impl Into<String>, reset: bool) -> Self {
         Self { session: SessionKey::Named { client, name: name.into() }, reset }
     }
 }
 
-/// Which session a program asks for.
+/// Identifies the session that a program asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionKey {
-    /// The session that a client calls by this name. It begins with the first program that
-    /// names it; the same name of two clients means two sessions.
+    /// A session by the name that a client chose. It begins with the first program that names it;
+    /// the same name of two clients means two sessions.
     Named {
-        /// Whose session it is.
+        /// The client that owns the session.
         client: ClientId,
-        /// Its name.
+        /// The name of the session.
         name: String,
     },
-    /// A session that begins now, for a client that cannot be told apart from others: only
-    /// the handle in the program's outcome continues it.
+    /// A session that begins now, for a client that cannot be distinguished from others: only the
+    /// handle in the program's outcome continues it.
     New {
-        /// What the client calls it.
+        /// The name that the client gave the session.
         name: String,
     },
     /// The session that this handle was given for; an unknown handle is refused.
@@ -81,8 +80,7 @@ pub enum SessionKey {
 }
 
 impl SessionKey {
-    /// The name that the client gave with this program. A handle is none, and is kept
-    /// secret.
+    /// The name that the client gave with this program. A handle is not a name, and is kept secret.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
@@ -92,14 +90,14 @@ impl SessionKey {
     }
 }
 
-/// Continues one session. To know a handle is to be allowed to use its session, so it is
-/// made of random bits and is not part of debug output.
+/// A secret token that continues one session. Knowing the handle is all it takes to use the
+/// session, so the handle is random and is left out of debug output.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SessionHandle(String);
 
 impl SessionHandle {
-    /// Every handle begins with this, and every text that begins with this is read as a
-    /// handle: a mistyped one never begins a session.
+    /// The prefix of every handle. Any text with this prefix is read as a handle, so a mistyped
+    /// handle never starts a session.
     pub const PREFIX: &'static str = "oc_session_";
 
     /// A handle made of these random bits.
@@ -108,7 +106,7 @@ impl SessionHandle {
         Self(format!("{}{bits:032x}", Self::PREFIX))
     }
 
-    /// The handle that a client has sent; `None` if the text is a name.
+    /// Parses the handle that a client has sent; `None` if the text is a name.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         text.starts_with(Self::PREFIX).then(|| Self(text.to_owned()))
@@ -127,12 +125,12 @@ impl fmt::Debug for SessionHandle {
     }
 }
 
-/// How many sessions there may be, and for how long.
+/// The limits on sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// At once.
+    /// The number of sessions at once.
     pub max: usize,
-    /// One that was not used for this long has ended.
+    /// A session that was not used for this long ends.
     pub idle: Duration,
 }
 
@@ -145,41 +143,41 @@ impl Default for SessionLimits {
 /// How much of an outcome is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// What a model is told.
+    /// The parts that a model reads.
     #[default]
     Brief,
-    /// The value of the last expression, and the calls with all arguments and answers, too.
+    /// In addition, the value of the last expression, and the calls with all arguments and answers.
     Whole,
 }
 
-/// The one directory that programs may use.
+/// The directory that programs may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
-    /// Absolute.
+    /// The absolute path.
     pub path: PathBuf,
-    /// What they may do there.
+    /// Whether programs may write.
     pub access: WorkspaceAccess,
 }
 
-/// What programs may do with their directory.
+/// Whether programs may write to their directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceAccess {
-    /// Read.
+    /// Programs can read only.
     ReadOnly,
-    /// Read and write.
+    /// Programs can read and write.
     ReadWrite {
-        /// The most that everything in it may come to.
+        /// The quota for all files together.
         max_bytes: u64,
     },
 }
 
-/// What all programs together may use.
+/// The limits of all programs together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TotalLimits {
     /// Programs that run at once; further ones wait.
     pub max_programs: usize,
-    /// Memory of the programs that run and of the sessions that wait for their next one. Each
-    /// counts with its whole limit. If absent, it follows from the memory of the machine.
+    /// Memory for all running programs and idle sessions. Each of them counts with its full limit.
+    /// If absent, it is derived from the memory of the machine.
     pub memory_bytes: Option<u64>,
 }
 
@@ -189,18 +187,18 @@ impl Default for TotalLimits {
     }
 }
 
-/// What one program may use.
+/// The limits of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Wall-clock time.
+    /// The wall-clock time it may run.
     pub timeout: Duration,
-    /// Bytes of its output that are kept, for stdout and stderr each.
+    /// The bytes of output that are kept, for stdout and stderr each.
     pub max_output_bytes: usize,
-    /// Memory of its process, on top of the bare interpreter.
+    /// The memory of its process, on top of the bare interpreter.
     pub memory_bytes: u64,
-    /// Tool calls in all.
+    /// The total number of tool calls.
     pub max_tool_calls: u64,
-    /// Tool calls under way at once; further ones wait.
+    /// The number of concurrent tool calls; further ones wait.
     pub max_parallel_calls: usize,
 }
 

@@ -1,57 +1,58 @@
-//! What a program asks of the gateway besides calling tools.
+//! The questions that a program can ask the gateway besides calling tools, such as a search for
+//! tools.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Language;
 
-/// A question of a program. It is answered without being counted as a tool call.
+/// A question of a program to the gateway. It does not count as a tool call.
 ///
 /// Workers send it as JSON, so each variant is the name of a question and its fields.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ProgramQuestion {
-    /// The tool that an attribute of `tools` stands for.
+    /// Looks up the tool that an attribute of `tools` stands for.
     Find {
         /// The name of the attribute.
         name: String,
     },
-    /// The names of all tools.
+    /// Lists the names of all tools.
     List {},
-    /// The input schema of a tool.
+    /// Returns the input schema of a tool.
     Schema {
         /// The callable name of the tool.
         name: String,
     },
-    /// The input schema of the tool that a node of the program's plan calls.
+    /// Returns the input schema of the tool that a node of the program's plan calls.
     NodeSchema {
         /// The number of the node.
         node: usize,
     },
-    /// The tools that fit a query best.
+    /// Searches for the tools that match a query best.
     Search {
-        /// What is looked for.
+        /// The search query.
         query: String,
-        /// How many tools are wanted at most.
+        /// The largest number of results.
         limit: usize,
         /// The language of the signatures in the answer.
         language: Language,
     },
-    /// The tools of one server.
+    /// Lists the tools of one server.
     Server {
         /// The server as the program named it.
         name: String,
     },
-    /// Forget the kept answers of tools whose names match a pattern.
+    /// Removes the cached answers of all tools whose names match a pattern.
     CacheClear {
         /// The pattern.
         pattern: String,
     },
-    /// Forget the kept answers of tools whose names contain a text.
+    /// Removes the cached answers of all tools whose names contain a text.
     CacheForget {
         /// The text.
         text: String,
     },
-    /// What is kept, and how often that was of use.
+    /// Returns the size of the cache and how often it was used.
     CacheStats {},
 }
 

@@ -1,4 +1,4 @@
-//! What servers have besides tools: resources and prompts.
+//! Access to what servers offer besides tools: resources, resource templates and prompts.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -8,13 +8,14 @@ use crate::{BoxFuture, ResolvedCall, ServerName, ToolValue};
 
 /// Lists and reads the resources and prompts of servers, on behalf of a program's call.
 pub trait ResourceHost: Send + Sync {
-    /// Every server, in the order of the configuration.
+    /// All servers, in the order of the configuration.
     fn servers(&self) -> Vec<ServerName>;
 
-    /// The server that a program means by `name`: its name, or how callable names spell it.
+    /// The server that a program refers to by `name`: its configured name, or the form that
+    /// callable names use.
     fn server_named(&self, name: &str) -> Option<ServerName>;
 
-    /// Everything of one kind that a server lists; an empty list if it has no such things.
+    /// Everything of one kind that a server lists; an empty list if it has none.
     fn list<'a>(
         &'a self,
         server: &'a ServerName,
@@ -40,24 +41,24 @@ pub trait ResourceHost: Send + Sync {
     ) -> BoxFuture<'a, Result<ToolValue, ResourceError>>;
 }
 
-/// Why a server listed or read nothing. The text is for the program that asked.
+/// The error of a list or read request. The text is shown to the program that made it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ResourceError(pub String);
 
-/// A kind of thing that a server lists.
+/// A kind of list that a server offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ListKind {
-    /// What can be read.
+    /// Resources that can be read.
     Resources,
-    /// Patterns of addresses that can be read.
+    /// Patterns of resource URIs.
     ResourceTemplates,
-    /// Texts to begin a conversation with.
+    /// Prompts: texts to begin a conversation with.
     Prompts,
 }
 
 impl ListKind {
-    /// The method of the protocol that lists these things.
+    /// The protocol method that returns this list.
     #[must_use]
     pub fn method(self) -> &'static str {
         match self {
@@ -67,7 +68,7 @@ impl ListKind {
         }
     }
 
-    /// The field of the answer that has the list.
+    /// The field of the response that contains the list.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {

@@ -1,35 +1,35 @@
-//! The name of a run.
+//! Identifiers of runs. They sort by time and are unique across processes.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 
 use serde::Serialize;
 
-/// Names a run: short, in the order of time, and like no other of any process.
+/// Identifies a run: short, sorted by time, and unique across processes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct RunId(String);
 
-/// Digits that are in the order of their bytes, and cannot be taken for one another.
+/// The digits of an identifier. They sort like their bytes, and none looks like another one.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 impl RunId {
-    /// A name for a run that began so many milliseconds after 1970: nine digits of the time, five of
-    /// chance.
+    /// An identifier for a run that began this many milliseconds after 1970: nine digits for the
+    /// time and five random ones.
     #[must_use]
     pub fn at(milliseconds: i64) -> Self {
-        // Keyed at random by the standard library, differently each time.
+        // The standard library seeds it at random, differently each time.
         let chance = RandomState::new().hash_one(std::process::id());
         let time = u64::try_from(milliseconds).unwrap_or(0);
         Self(digits(time, 9) + &digits(chance, 5))
     }
 
-    /// Takes a name as it is.
+    /// Wraps an identifier that exists already.
     pub fn known(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
-    /// The name as text.
+    /// The identifier as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

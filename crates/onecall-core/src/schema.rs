@@ -1,6 +1,6 @@
-//! JSON Schemas of tools. A server may list tens of thousands of tools, of which programs
-//! use a few: a schema is kept as text, which is a fifth of its parsed form, and parsed when
-//! it is needed.
+//! JSON Schemas of tools. A server may list tens of thousands of tools, of which programs use a
+//! few, so a schema is kept as text, which takes a fifth of the memory of its parsed form, and is
+//! parsed on demand.
 
 mod recent;
 mod wrapper;
@@ -17,20 +17,20 @@ pub use wrapper::{OutputForm, wrapped_schema};
 
 /// A JSON Schema. Clones share its text.
 pub struct Schema {
-    /// What serde writes for the value, so it can be parsed again.
+    /// The JSON text as serde wrote it, so it can always be parsed again.
     text: Arc<str>,
-    /// The parsed form, as long as it is in use or among the [`recent`] ones.
+    /// The parsed form, while it is in use or among the [`recent`] ones.
     parsed: Mutex<Weak<Value>>,
-    /// Set when it is first asked for.
+    /// Computed on first use.
     output_form: OnceLock<OutputForm>,
 }
 
-/// Levels of a schema that can certainly be parsed again.
+/// The deepest nesting that can safely be parsed again.
 const MAX_DEPTH: usize = 120;
 
 impl Schema {
-    /// The schema with no more than this many levels, and never more than can be parsed.
-    /// What is below them takes anything.
+    /// A schema cut to `depth` levels, and never deeper than can be parsed again. Below them, any
+    /// value is accepted.
     #[must_use]
     pub fn within(mut value: Value, depth: usize) -> Self {
         cut(&mut value, depth.min(MAX_DEPTH));
@@ -47,8 +47,8 @@ impl Schema {
         &self.text
     }
 
-    /// The parsed schema. One that was parsed a short time ago is not parsed again, so that
-    /// a call whose arguments are checked with it pays for that only once.
+    /// The parsed schema. A schema that was parsed recently is not parsed again, so a call that
+    /// checks its arguments pays for the parsing only once.
     #[must_use]
     pub fn value(&self) -> Arc<Value> {
         let mut parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,14 +72,14 @@ impl Schema {
     }
 }
 
-/// The one part of a schema that has names.
+/// The part of a schema that lists the properties.
 #[derive(Deserialize)]
 struct Parts<'a> {
     #[serde(borrow)]
     properties: Option<&'a RawValue>,
 }
 
-/// The keys of an object.
+/// The keys of a JSON object, in their order.
 struct Names(Vec<String>);
 
 impl<'de> Deserialize<'de> for Names {
@@ -106,7 +106,7 @@ impl<'de> Visitor<'de> for NamesVisitor {
     }
 }
 
-/// Replaces what is below `depth` levels by the schema that takes anything.
+/// Replaces everything below `depth` levels by a schema that accepts any value.
 fn cut(value: &mut Value, depth: usize) {
     match value {
         Value::Array(_) | Value::Object(_) if depth == 0 => *value = Value::Bool(true),

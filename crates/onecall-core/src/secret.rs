@@ -1,8 +1,8 @@
-//! Values that must not be shown.
+//! A wrapper for values that must not appear in logs or debug output.
 
 use std::fmt;
 
-/// A value that must not be shown: its debug text is a placeholder.
+/// A secret value: its debug text is a placeholder.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -12,7 +12,7 @@ impl Secret {
         Self(value.into())
     }
 
-    /// The value itself, for the one place that needs it.
+    /// The value itself, for the code that has to send it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

@@ -1,9 +1,9 @@
-//! Text that a server chose, made fit to be read by a model or on a terminal. Everything of
-//! a server that reaches either goes through here; values that programs get do not.
+//! Makes text that a server chose safe to show to a model or on a terminal. Every such text of a
+//! server goes through here; values that programs receive do not.
 //!
-//! Two rules hold: a character that cannot be seen, or that changes how others are shown, is
-//! written as its code (see [`marked`]), and a text that is too long is cut with a note of how
-//! much is missing (see [`cut`]).
+//! Two rules hold: a character that is invisible, or that changes how others are displayed, is
+//! written as its code (see [`marked`]), and a text that is too long is cut with a note of how much
+//! is missing (see [`cut`]).
 
 mod invisible;
 mod length;
@@ -16,21 +16,21 @@ pub use invisible::{Marked, marked};
 pub use length::{cut, grouped, tokens, tokens_of_size};
 pub use plain::plain;
 
-/// Writes every invisible character of a text as `\u{…}`. Line breaks and tabs stay, and a
-/// carriage return before a line break goes.
+/// Writes every invisible character of a text as `\u{…}`. Line breaks and tabs are kept, and a
+/// carriage return before a line break is removed.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     rewritten(text, |character| character == '\n', push_code)
 }
 
-/// Writes every invisible character of a text as `\u{…}`, and line breaks too, so that the
-/// result is one line.
+/// Writes every invisible character of a text as `\u{…}`, including line breaks, so that the result
+/// is one line.
 #[must_use]
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     rewritten(text, |_| false, push_code)
 }
 
-/// A text as one word of a shell command, quoted where a shell would read it differently.
+/// Formats a text as one word of a shell command, quoted where necessary.
 #[must_use]
 pub fn shell_word(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:=".contains(c);
@@ -40,8 +40,8 @@ pub fn shell_word(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
 }
 
-/// Writes every invisible character of a JSON text as JSON escapes it, so that nothing in it
-/// is hidden and a parser still reads the very same values.
+/// Writes every invisible character of a JSON text as a JSON escape, so that nothing in it is
+/// hidden and a parser still reads the same values.
 #[must_use]
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     let escape = |shown: &mut String, character: char| {
@@ -53,7 +53,7 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
     rewritten(json, |character| character == '\n', escape)
 }
 
-/// Makes a text fit to be read: nothing in it is invisible, and it has at most `max_tokens`.
+/// Makes a text safe to read: it has no invisible characters and at most `max_tokens` tokens.
 #[must_use]
 pub fn readable(text: &str, max_tokens: usize) -> String {
     cut(&visible(text), max_tokens).into_owned()

@@ -1,50 +1,51 @@
-//! Moments as they are stored.
+//! Points in time as they are stored, and their text forms.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Milliseconds since 1970, UTC.
+/// A point in time: milliseconds since 1970, UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// The present.
+    /// The current time.
     #[must_use]
     pub fn now() -> Self {
         Self::from(SystemTime::now())
     }
 
-    /// So much later.
+    /// The time this much later.
     #[must_use]
     pub fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(milliseconds(span)))
     }
 
-    /// So much earlier.
+    /// The time this much earlier.
     #[must_use]
     pub fn before(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(milliseconds(span)))
     }
 
-    /// From `earlier` until now; nothing if it is later.
+    /// The time from `earlier` to this time; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// Such as `2026-05-09T07:29:33.042Z`.
+    /// The date and time with milliseconds, such as `2026-05-09T07:29:33.042Z`.
     #[must_use]
     pub fn with_milliseconds(self) -> String {
         self.calendar().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
     }
 
-    /// Such as `2026-05-09`.
+    /// The date, such as `2026-05-09`.
     #[must_use]
     pub fn day(self) -> String {
         self.calendar().strftime("%Y-%m-%d").to_string()
     }
 
-    /// The moment on the calendar. One that is beyond the calendar counts as its first or last.
+    /// The time as the calendar library has it. A time outside of its range becomes the first or
+    /// last one.
     fn calendar(self) -> jiff::Timestamp {
         let beyond = match self.0 {
             ..0 => jiff::Timestamp::MIN,
@@ -67,7 +68,7 @@ impl From<SystemTime> for Timestamp {
     }
 }
 
-/// Such as `2026-05-09T07:29:33Z`.
+/// Formats the date and time, such as `2026-05-09T07:29:33Z`.
 impl fmt::Display for Timestamp {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.calendar().strftime("%Y-%m-%dT%H:%M:%SZ"))

@@ -1,4 +1,4 @@
-//! A tool as its server describes it.
+//! A tool as its server describes it: names, description, schemas and annotations.
 
 use std::sync::Arc;
 
@@ -9,48 +9,49 @@ use crate::{CallableName, Schema, ServerName, ToolName};
 /// A tool that programs can call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpec {
-    /// What a program writes to call it.
+    /// The name that a program calls.
     pub callable: CallableName,
-    /// The configured server it lives on.
+    /// The configured name of its server.
     pub server: ServerName,
-    /// What the server calls it.
+    /// The name that the server gives it.
     pub tool: ToolName,
-    /// The server's own words about it; data, never trusted.
+    /// The server's description of it; untrusted data.
     pub description: Option<Arc<str>>,
     /// JSON Schema of the arguments.
     pub input_schema: Schema,
     /// JSON Schema of the structured result, where the server declares one.
     pub output_schema: Option<Schema>,
-    /// What the server hints about its effects.
+    /// The server's hints about its effects.
     pub annotations: ToolAnnotations,
 }
 
 impl ToolSpec {
-    /// Names of the arguments in the order of the schema, which is the order in
-    /// which positional arguments are taken.
+    /// The names of the arguments in the order of the schema, which is also the order of positional
+    /// arguments.
     #[must_use]
     pub fn parameters(&self) -> Vec<String> {
         self.input_schema.property_names()
     }
 }
 
-/// Hints of a server about a tool. They inform, and never widen what policy allows.
+/// A server's hints about a tool. They are informative only and never extend what the configuration
+/// allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolAnnotations {
-    /// A display name.
+    /// A name for display.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The tool says it changes nothing.
+    /// Whether the server says that the tool changes nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
-    /// The tool says it may destroy something.
+    /// Whether the server says that the tool may destroy something.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    /// The tool says a second identical call changes nothing more.
+    /// Whether the server says that repeating a call has no further effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    /// The tool says it reaches beyond its own system.
+    /// Whether the server says that the tool interacts with external systems.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
 }

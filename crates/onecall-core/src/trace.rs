@@ -1,5 +1,5 @@
-//! The trace that a request is part of, as W3C Trace Context writes it. It is passed on to
-//! whoever the request leads to; what it means is known to those who keep traces.
+//! The trace that a request is part of, as W3C Trace Context defines it. It is passed on with every
+//! request that follows from that one; only tracing systems interpret it.
 
 use std::fmt;
 
@@ -7,16 +7,17 @@ use std::fmt;
 /// and outcomes; never arguments, results, program text or secrets.
 pub const SPAN_TARGET: &str = "onecall::trace";
 
-/// Version, trace, parent and flags, with the dashes between them.
+/// The length of a `traceparent` of version 00: version, trace, parent and flags with dashes
+/// between them.
 const PARENT_LENGTH: usize = 55;
 
-/// A later version may append to it, but not without end.
+/// The longest `traceparent` accepted. A later version of the specification may append fields.
 const LONGEST_PARENT: usize = 256;
 
-/// What the specification asks everybody to be able to pass on.
+/// The longest `tracestate` accepted: the length that the specification requires to be passed on.
 const LONGEST_STATE: usize = 512;
 
-/// A place in a trace.
+/// A position in a trace: the identifiers of the trace and of the parent span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceContext {
     parent: String,
@@ -24,8 +25,8 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Reads the values of `traceparent` and `tracestate`. What is malformed is ignored: a
-    /// `traceparent` takes its `tracestate` along.
+    /// Reads the values of `traceparent` and `tracestate`. A malformed `tracestate` is ignored; a
+    /// malformed `traceparent` gives `None`.
     #[must_use]
     pub fn read(parent: &str, state: Option<&str>) -> Option<Self> {
         if !is_parent(parent) {
@@ -36,7 +37,7 @@ impl TraceContext {
         Some(Self { parent: parent.to_owned(), state })
     }
 
-    /// A place in a trace that is kept here.
+    /// The position of a span that this process records.
     #[must_use]
     pub fn new(trace: u128, span: u64, flags: u8, state: Option<String>) -> Self {
         let state = state.filter(|state| is_state(state));
@@ -55,19 +56,19 @@ impl TraceContext {
         self.state.as_deref()
     }
 
-    /// The trace, in 32 hexadecimal digits.
+    /// The identifier of the trace: 32 hexadecimal digits.
     #[must_use]
     pub fn trace_id(&self) -> &str {
         self.parent.get(3..35).unwrap_or_default()
     }
 
-    /// The place in it, in 16 hexadecimal digits.
+    /// The identifier of the span: 16 hexadecimal digits.
     #[must_use]
     pub fn span_id(&self) -> &str {
         self.parent.get(36..52).unwrap_or_default()
     }
 
-    /// Whether its caller records it, and what else there may be to say.
+    /// The trace flags, such as whether the caller records the trace.
     #[must_use]
     pub fn flags(&self) -> u8 {
         let flags = self.parent.get(53..PARENT_LENGTH).unwrap_or_default();
@@ -106,7 +107,7 @@ fn is_hex(text: &str, length: usize) -> bool {
     text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// All zeros stand for nothing.
+/// Whether any digit is not zero; identifiers of all zeros are invalid.
 fn has_digit(text: &str) -> bool {
     text.bytes().any(|byte| byte != b'0')
 }

@@ -1,4 +1,4 @@
-//! What a tool answered, as a program gets it.
+//! The value of a tool's answer, as a program receives it.
 
 use std::borrow::Cow;
 
@@ -7,31 +7,32 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::replace_nonfinite;
 
-/// What a tool answered, still as text: only the program parses it.
+/// The value of a tool's answer, still as text: only the program parses it.
 #[derive(Clone, Debug)]
 pub enum ToolValue {
-    /// The tool answered with no content: `None` to the program.
+    /// The tool answered without content; the program gets `None`.
     Nothing,
     /// A JSON document.
     Json(Box<RawValue>),
     /// Text that is a JSON value if it parses as one, and a string otherwise. `NaN`, `Infinity`
     /// and `-Infinity` count as JSON numbers here.
     Text(String),
-    /// A value of an answer that also has images, audio or resources.
+    /// A value together with images, audio or resources.
     WithContent {
-        /// The value: any of the other three.
+        /// The value: one of the other variants.
         value: Box<ToolValue>,
         /// All content blocks of the answer, a JSON array.
         content: Box<RawValue>,
     },
 }
 
-/// How a value with content is written: the kind and the text of the value, and the content.
+/// The serialized form of a value with content: the kind and the text of the value, and the
+/// content.
 #[derive(Deserialize)]
 struct WrittenContent(String, String, Box<RawValue>);
 
 impl ToolValue {
-    /// How many bytes of text it has.
+    /// The size of the value in bytes of text.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {
@@ -51,7 +52,7 @@ impl ToolValue {
         }
     }
 
-    /// The name of its kind.
+    /// The name of the variant.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -62,7 +63,7 @@ impl ToolValue {
         }
     }
 
-    /// The value as the name of its kind and a text, to be stored or sent.
+    /// Serializes the value as the name of its kind and a text, to be stored or sent.
     #[must_use]
     pub fn written(&self) -> (&'static str, Cow<'_, str>) {
         match self {
@@ -71,15 +72,15 @@ impl ToolValue {
             Self::Text(text) => ("text", Cow::Borrowed(text)),
             Self::WithContent { value, content } => {
                 let (kind, text) = value.written();
-                // Strings and JSON always become JSON.
+                // Serializing strings and JSON cannot fail.
                 let all = to_raw_value(&(kind, text, content)).unwrap_or_default();
                 ("content", Cow::Owned(Box::<str>::from(all).into_string()))
             }
         }
     }
 
-    /// The value that was [`written`](Self::written) as this kind and text; `None` if none is
-    /// written like that.
+    /// Parses a value that was [`written`](Self::written) as this kind and text; `None` if the kind
+    /// or the text is invalid.
     #[must_use]
     pub fn read(kind: &str, text: String) -> Option<Self> {
         match kind {
@@ -96,8 +97,8 @@ impl ToolValue {
     }
 }
 
-/// The text of a [`ToolValue::Text`] as JSON, if a program reads it as JSON. Numbers that JSON
-/// does not have become `null`, as most encoders write them.
+/// Parses the text of a [`ToolValue::Text`] as JSON, as a program would; `None` if it is not JSON.
+/// Numbers that JSON does not have become `null`, as most encoders write them.
 #[must_use]
 pub fn json_of_text(text: &str) -> Option<Cow<'_, RawValue>> {
     match serde_json::from_str::<&RawValue>(text) {

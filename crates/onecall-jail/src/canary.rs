@@ -1,7 +1,8 @@
-//! Attempts to break out, to be made in a locked-in process that runs no program.
+//! Canaries: escape attempts that are made in a sandboxed process that runs no program, to verify
+//! the sandbox.
 //!
-//! Each tries one property of the sandbox, whichever wall holds it, and is harmless where it
-//! succeeds.
+//! Each attempt tests one property of the sandbox, whichever wall provides it, and is harmless if
+//! it succeeds.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -11,27 +12,27 @@ use rustix::io::Errno;
 use crate::Property;
 use crate::confinement::{Confinement, System};
 
-/// One attempt to break out.
+/// One escape attempt.
 pub struct Canary<'a> {
-    /// What would not hold if it succeeded.
+    /// The property that is violated if the attempt succeeds.
     pub property: Property,
-    /// What it tries.
+    /// A description of the attempt.
     pub attempt: &'static str,
     pub(crate) run: Box<dyn Fn() -> io::Result<()> + 'a>,
 }
 
-/// How an attempt went.
+/// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was refused, with this error.
+    /// The attempt was rejected with this error.
     Held(Errno),
-    /// It was not, or not by the wall.
+    /// The attempt succeeded, or failed for another reason than a rejection.
     Broken(String),
 }
 
 impl Canary<'_> {
-    /// Tries to break out. An error other than a refusal means that the attempt got
-    /// past the wall and failed behind it.
+    /// Makes the attempt. An error other than a rejection means that the attempt passed the wall
+    /// and failed behind it.
     #[must_use]
     pub fn sing(&self) -> Verdict {
         match (self.run)() {
@@ -46,14 +47,14 @@ impl Canary<'_> {
     }
 }
 
-/// The attempts that a worker survives. It was prepared with `keep`.
+/// The attempts that a worker survives. The worker was prepared with `keep`.
 #[must_use]
 pub fn canaries<'a>(keep: &'a [BorrowedFd<'a>]) -> Vec<Canary<'a>> {
     System::canaries(keep)
 }
 
-/// The attempt that a worker does not survive: where the wall holds, the kernel ends
-/// the process by SIGSYS, and this does not return.
+/// Makes the attempt that a worker does not survive: if the wall holds, the kernel kills the
+/// process with SIGSYS, and this function does not return.
 pub fn deadly_canary() {
     System::deadly_canary();
 }

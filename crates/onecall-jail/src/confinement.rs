@@ -1,8 +1,7 @@
-//! The boundary between the jail and the operating system.
+//! The interface between the jail and the operating system.
 //!
-//! `linux/` has walls; every other system is `Unconfined`, which
-//! runs programs only where the configuration demands no wall. Which of the two this build has is
-//! decided here and nowhere else.
+//! `linux/` implements the walls; every other system uses `Unconfined`, which runs programs only if
+//! the configuration demands no wall. The choice between the two is made here and nowhere else.
 
 use std::fmt::Debug;
 use std::io;
@@ -15,38 +14,38 @@ pub(crate) use crate::linux::Linux as System;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use crate::unconfined::Unconfined as System;
 
-/// What an operating system does to lock programs in.
+/// The operations with which an operating system sandboxes programs.
 pub trait Confinement {
-    /// Where a zygote has brought itself and all it forks.
+    /// The state that `isolate` creates in a zygote, for all processes that it forks.
     type Isolation: Clone + Debug + Send + Sync;
 
-    /// Checks whether this system has walls at all, if the configuration demands a property. Whether
-    /// each wall can be built shows when it is built.
+    /// Checks whether this system has walls at all, if the configuration demands a property.
+    /// Whether each wall can be built only shows when it is built.
     ///
     /// # Errors
-    /// Fails where no property that is demanded could hold.
+    /// If no demanded property could hold.
     fn check(requirement: &Requirement) -> Result<(), JailError>;
 
-    /// Does what [`Jail::isolate`] promises.
+    /// Implements [`Jail::isolate`].
     ///
     /// # Errors
-    /// Fails where workers could not be forked, or could never be locked in.
+    /// If workers could not be forked, or could never be sandboxed.
     fn isolate(jail: &Jail) -> Result<Self::Isolation, JailError>;
 
-    /// Does what [`Jail::prepare`] promises.
+    /// Implements [`Jail::prepare`].
     ///
     /// # Errors
-    /// Fails where no wall holds a property that the configuration demands.
+    /// If no wall holds a property that the configuration demands.
     fn prepare(
         jail: &Jail,
         isolation: &Self::Isolation,
         keep: &[BorrowedFd<'_>],
     ) -> Result<Prepared, JailError>;
 
-    /// Does what [`Jail::enclose`] promises.
+    /// Implements [`Jail::enclose`].
     ///
     /// # Errors
-    /// Fails where no wall holds a property that the configuration demands.
+    /// If no wall holds a property that the configuration demands.
     fn enclose(
         jail: &Jail,
         isolation: &Self::Isolation,
@@ -57,30 +56,30 @@ pub trait Confinement {
     /// space had `baseline` bytes when it was prepared.
     ///
     /// # Errors
-    /// Fails where the system refuses a limit.
+    /// If the system rejects a limit.
     fn limit(baseline: u64, limits: ProgramLimits) -> io::Result<()>;
 
-    /// The attempts to break out that a worker prepared with `keep` survives.
+    /// The escape attempts that a worker survives. The worker was prepared with `keep`.
     fn canaries<'a>(keep: &'a [BorrowedFd<'a>]) -> Vec<Canary<'a>>;
 
-    /// The attempt to break out that a worker does not survive where the wall holds.
+    /// Makes the escape attempt that a worker does not survive if the wall holds.
     fn deadly_canary();
 
-    /// Makes a folder in memory, without a place in any file tree.
+    /// Creates a folder in memory that is not mounted anywhere.
     ///
     /// # Errors
-    /// Fails where the system does not let this process make one.
+    /// If the system does not allow this process to create one.
     fn make_scratch(scratch: Scratch) -> io::Result<OwnedFd>;
 
-    /// Has the system kill this process when its parent dies, where the system can.
+    /// Makes the system kill this process when its parent dies, if the system supports it.
     ///
     /// # Errors
-    /// Fails if the parent is gone already.
+    /// If the parent is already gone.
     fn die_with_parent() -> io::Result<()>;
 
-    /// Checks that this process has a single thread, where the system says how many it has.
+    /// Checks that this process has a single thread, if the system can report the number.
     ///
     /// # Errors
-    /// Fails if there are several.
+    /// If there are several threads.
     fn check_single_thread() -> io::Result<()>;
 }

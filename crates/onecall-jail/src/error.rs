@@ -1,4 +1,4 @@
-//! Why a process could not be locked in.
+//! Errors of sandboxing a process.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::Property;
 
-/// After any of these the process is half locked in and must end.
+/// Why a process could not be sandboxed. After any of these errors the process is partly sandboxed
+/// and must exit.
 #[derive(Debug, thiserror::Error)]
 pub enum JailError {
     /// No wall holds a property that the configuration demands.
@@ -16,18 +17,18 @@ pub enum JailError {
         property.kept_from(), property.name()
     )]
     MissingProperty {
-        /// Which property.
+        /// The property.
         property: Property,
         /// A wall that would hold it.
         wall: &'static str,
-        /// What the kernel said when that wall was built.
+        /// The error of the kernel when that wall was built.
         reason: String,
-        /// What would let it be built.
+        /// What would allow the wall to be built.
         remedy: &'static str,
         /// How to run programs nevertheless.
         way_out: String,
     },
-    /// The configuration demands a property, and this operating system has no wall.
+    /// The configuration demands a property, and this operating system has no walls.
     #[error(
         "onecall has no sandbox on {system}: nothing would keep programs from {kept_from}; run \
          onecall in WSL 2, in a Linux container or on a Linux machine, or run programs without any \
@@ -39,24 +40,24 @@ pub enum JailError {
         /// What the demanded properties would keep programs from.
         kept_from: String,
     },
-    /// Workers could no longer be forked.
+    /// The keeper process could not be started, so no workers could be forked.
     #[error("the process that holds the workers' process namespace did not start: {0}")]
     Keeper(#[source] io::Error),
-    /// A workspace that was there when the gateway started may be gone.
+    /// The start folder cannot be entered, for example because the workspace was removed.
     #[error("programs cannot start in {}: {source}", folder.display())]
     Folder {
-        /// Where they were to start.
+        /// The folder in which programs start.
         folder: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A scratch folder needs the root that it is mounted in.
+    /// The root directory in which the scratch folder is mounted is missing.
     #[error("programs cannot be moved to the root that holds their scratch folder")]
     Root,
-    /// The list of system calls could not be compiled.
+    /// The system call filters could not be compiled.
     #[error("the sandbox cannot build its wall `system calls`: {0}")]
     Filters(#[source] Arc<io::Error>),
-    /// The limits of a program hold in every mode.
+    /// The memory in use could not be read, from which the limits of a program are computed.
     #[error("cannot read this process's size from /proc/self/statm: {0}")]
     Size(#[source] io::Error),
 }

@@ -1,4 +1,4 @@
-//! How a zygote brings a worker into the world.
+//! Forks workers from a zygote.
 #![expect(unsafe_code, reason = "forking has no safe form")]
 
 use std::io;
@@ -7,17 +7,17 @@ use rustix::process::Pid;
 
 use crate::confinement::{Confinement, System};
 
-/// Which of the two processes this is after a fork.
+/// The side of a fork on which the code runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forked {
-    /// The one that was there before; the other has this number.
+    /// The parent; the child has this process id.
     Parent(Pid),
-    /// The new one.
+    /// The child.
     Child,
 }
 
-/// Forks this process, which must have a single thread: a lock that another thread
-/// holds would stay locked in the child for good.
+/// Forks this process, which must have a single thread: a lock that another thread holds would stay
+/// locked in the child for ever.
 pub fn fork() -> io::Result<Forked> {
     System::check_single_thread()?;
     // SAFETY: there is one thread, this one, so the child lacks none.
@@ -30,8 +30,8 @@ pub fn fork() -> io::Result<Forked> {
     }
 }
 
-/// Has the kernel kill this process when its parent dies, so that a worker never outlives its
-/// zygote. A parent that is gone already is an error.
+/// Makes the kernel kill this process when its parent dies, so that a worker never outlives its
+/// zygote. It is an error if the parent is already gone.
 pub fn die_with_parent() -> io::Result<()> {
     System::die_with_parent()
 }

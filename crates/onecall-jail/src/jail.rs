@@ -1,4 +1,4 @@
-//! How programs are locked in, the same for every operating system.
+//! The configuration of a sandbox, independent of the operating system.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -7,88 +7,86 @@ use std::path::PathBuf;
 use crate::confinement::{Confinement, System};
 use crate::{JailError, Report, Requirement, Scratch};
 
-/// How programs are locked in.
+/// The configuration of a sandbox.
 #[derive(Clone, Debug, Default)]
 pub struct Jail {
-    /// What has to hold before a program runs.
+    /// The properties that must hold before a program runs.
     pub requirement: Requirement,
-    /// Absolute paths a program may read; what does not exist is passed over.
+    /// Absolute paths that a program may read; missing ones are ignored.
     pub readable: Vec<PathBuf>,
-    /// The same for the files of an interpreter other than this binary, which it may
-    /// also load as code.
+    /// Absolute paths with the files of an external interpreter, which a program may read and load
+    /// as code; missing ones are ignored.
     pub loadable: Vec<PathBuf>,
-    /// Directories that a program sees at another place than they are, where they come
-    /// second, and may read. Without a root of its own it does not see them.
+    /// Directories that a program may read at another path, which comes second. They are only
+    /// visible in a separate root.
     pub presented: Vec<(PathBuf, PathBuf)>,
-    /// The one directory a program may write to, absolute.
+    /// The absolute path of the only directory that a program may write to.
     pub writable: Option<PathBuf>,
-    /// A folder in memory that the programs of this jail have together, to write to. Without a
-    /// root of its own, a program has none.
+    /// A folder in memory that the programs of this jail share and may write to. It only exists in
+    /// a separate root.
     pub scratch: Option<Scratch>,
-    /// Where a program starts, absolute and below one of the paths above; the root
+    /// The directory in which a program starts, absolute and below one of the paths above; the root
     /// if absent.
     pub folder: Option<PathBuf>,
 }
 
-/// Where a zygote has brought itself and all it forks.
+/// The state that [`Jail::isolate`] creates in a zygote, for all processes that it forks.
 pub type Isolation = <System as Confinement>::Isolation;
 
-/// A process locked in, but for the limits of its program.
+/// A sandboxed process, before the limits of its program are applied.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// What stands.
+    /// The report about the walls.
     pub report: Report,
-    /// Address space in use before any program, in bytes.
+    /// The address space in use before any program runs, in bytes.
     pub(crate) baseline: u64,
 }
 
-/// A process that is about to become another program, behind every wall that such a
-/// change leaves standing.
+/// A process that is about to execute another program, with all walls that survive the execution.
 #[derive(Clone, Debug)]
 pub struct Enclosed {
-    /// What stands so far.
+    /// The report about the walls so far.
     pub report: Report,
-    /// The wall that is left for the workers of that program to build.
+    /// The remaining wall, which the workers of that program have to build.
     pub filters: Filters,
-    /// The number of the real user that each worker has to become, and then give up its
-    /// capabilities.
+    /// The id of the real user that each worker has to become before it gives up its capabilities.
     pub counted_user: Option<u32>,
 }
 
 /// System call filters, for workers that install them themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filters {
-    /// The instructions of each filter as the kernel reads them, in the order of installing.
+    /// The instructions of each filter in the kernel's format, in the order of installation.
     pub programs: Vec<Vec<u8>>,
-    /// Stands for the process that installs a filter wherever one names it, and has to be
-    /// replaced there. No process has such a number.
+    /// The placeholder for the process id of the process that installs a filter, which has to be
+    /// replaced by it. No process has this id.
     pub own_process: u32,
     /// The number of the system call that installs a filter.
     pub installed_by: i64,
 }
 
-/// What one program may use.
+/// The limits of one program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramLimits {
-    /// Memory on top of what the process used when it was prepared.
+    /// The memory on top of what the process used when it was prepared.
     pub memory_bytes: u64,
-    /// Computing time from now on.
+    /// The processor time from now on.
     pub cpu_seconds: u64,
-    /// The largest file it may write, where it may write at all.
+    /// The largest file that it may write.
     pub file_bytes: u64,
 }
 
 impl Jail {
-    /// Leaves the gateway's namespaces for empty ones. For a zygote, once, while it
-    /// has a single thread; it forks one more process, which ends with it.
+    /// Leaves the gateway's namespaces for empty ones. A zygote calls it once, while it has a
+    /// single thread; it forks one more process, which exits with it.
     ///
-    /// A missing wall is found by [`prepare`](Self::prepare), in the worker's report.
+    /// A missing wall is detected by [`prepare`](Self::prepare), in the report of the worker.
     pub fn isolate(&self) -> Result<Isolation, JailError> {
         System::isolate(self)
     }
 
-    /// Builds every wall around this process, which has a single thread and of the
-    /// descriptors above the standard streams uses only `keep`.
+    /// Builds all walls around this process, which must have a single thread. Of the descriptors
+    /// above the standard streams, only those in `keep` stay open.
     pub fn prepare(
         &self,
         isolation: &Isolation,
@@ -97,9 +95,9 @@ impl Jail {
         System::prepare(self, isolation, keep)
     }
 
-    /// Builds every wall that stays when this process executes another program. That
-    /// program inherits the descriptors in `keep`, and each worker it forks has to
-    /// become the counted user and install the filters.
+    /// Builds all walls that survive when this process executes another program. That program
+    /// inherits the descriptors in `keep`, and each worker it forks has to become the counted user
+    /// and install the filters.
     pub fn enclose(
         &self,
         isolation: &Isolation,
@@ -108,7 +106,7 @@ impl Jail {
         System::enclose(self, isolation, keep)
     }
 
-    /// Moves this process to the folder where programs start.
+    /// Changes to the directory in which programs start.
     pub(crate) fn enter_folder(&self) -> Result<(), JailError> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let failed = |source| JailError::Folder { folder: folder.clone(), source };
@@ -117,11 +115,11 @@ impl Jail {
 }
 
 impl Requirement {
-    /// Checks whether this operating system has walls, if any is needed. A gateway asks before it
-    /// starts a process for programs.
+    /// Checks whether this operating system has walls, if any is needed. A gateway calls it before
+    /// it starts a process for programs.
     ///
     /// # Errors
-    /// Fails on a system without walls, unless the requirement demands no property.
+    /// If the system has no walls, unless the requirement demands no property.
     pub fn check_system(&self) -> Result<(), JailError> {
         System::check(self)
     }

@@ -1,13 +1,12 @@
-//! Locks the current process down before foreign code runs in it.
+//! Sandboxes the current process before untrusted code runs in it.
 //!
-//! A zygote enters namespaces of its own once ([`Jail::isolate`]); each worker it
-//! forks then builds the other walls around itself ([`Jail::prepare`]) and, when
-//! the program and its limits are known, applies those ([`Prepared::limit`]). Where
-//! the zygote is another program than this one, the walls that outlast the change go
-//! up before it ([`Jail::enclose`]).
-//! What is taken away here cannot be had back. What an
-//! operating system can do about it is behind one trait, `Confinement`: `linux/` has one file for
-//! each wall, other systems have none and run programs only where none is demanded.
+//! A zygote enters its own namespaces once ([`Jail::isolate`]); each worker it forks then builds
+//! the other walls (protections of the kernel) around itself ([`Jail::prepare`]) and, when the
+//! program and its limits are known, applies those ([`Prepared::limit`]). If the zygote is another
+//! program than this one, the walls that survive its execution are built before
+//! ([`Jail::enclose`]). Nothing that is given up here can be regained. The operating system is
+//! behind one trait, `Confinement`: `linux/` has one file for each wall; other systems have none
+//! and run programs only if none is demanded.
 
 mod canary;
 mod confinement;
@@ -24,7 +23,7 @@ mod resources;
 mod scratch;
 mod signals;
 mod streams;
-// On Linux only its tests need it.
+// On Linux only its tests use it.
 #[cfg(any(test, not(target_os = "linux")))]
 mod unconfined;
 

@@ -1,10 +1,10 @@
-//! What the sandbox promises, whichever wall keeps the promise.
+//! The properties that the sandbox guarantees, independent of the walls that hold them.
 //!
-//! Machines differ in the walls that they can build: in a container there are often no namespaces,
-//! on older kernels there is no landlock. A configuration asks for properties, and each can be held
-//! by more than one wall.
+//! Machines differ in the walls that can be built: containers often have no namespaces, and older
+//! kernels have no landlock. A configuration demands properties, and most of them can be held by
+//! more than one wall.
 
-/// Something that a program cannot do.
+/// Something that the sandbox prevents a program from doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Property {
     /// Read or write the contents of files that it was not given.
@@ -38,10 +38,10 @@ impl Property {
         Self::Limits,
     ];
 
-    /// What programs are kept from even where a configuration accepts less than everything.
+    /// The properties that are demanded even in the mode `best-effort`.
     pub const FLOOR: [Self; 3] = [Self::Files, Self::Network, Self::Processes];
 
-    /// The name that configurations and reports use.
+    /// The name of the property in configurations and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -56,13 +56,13 @@ impl Property {
         }
     }
 
-    /// The property with this name.
+    /// The property with this name, if there is one.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|property| property.name() == name)
     }
 
-    /// What a program could do without it, to follow "keep programs from".
+    /// What a program could do without the property, as text after "keep programs from".
     #[must_use]
     pub const fn kept_from(self) -> &'static str {
         match self {
@@ -77,7 +77,8 @@ impl Property {
         }
     }
 
-    /// The walls that hold this property, each group by itself, all walls of a group together.
+    /// The groups of walls that hold this property. Any group is enough; all walls of a group are
+    /// needed.
     pub(crate) const fn held_by(self, file_calls: FileCalls) -> &'static [&'static [&'static str]] {
         match (self, file_calls) {
             (Self::Files, FileCalls::Allowed) => &[&["empty root"], &["filesystem"]],
@@ -87,7 +88,7 @@ impl Property {
             (Self::Metadata, FileCalls::Allowed) => &[&["empty root"]],
             (Self::Metadata, FileCalls::Refused) => &[&["system calls"], &["empty root"]],
             (Self::Network, _) => &[&["system calls"], &["namespaces"]],
-            // Workers share their namespaces, so these do not keep them from each other.
+            // Workers share their namespaces, so these do not separate workers from each other.
             (Self::Processes, _) => &[&["system calls"]],
             (Self::Names, _) => &[&["namespaces"], &["system calls"]],
             (Self::Privileges, _) => &[&["privileges", "system calls"]],
@@ -96,7 +97,8 @@ impl Property {
         }
     }
 
-    /// The groups of walls that hold this property, if the walls for which `stands` is true stand.
+    /// The groups of walls that hold this property, given that the walls that `stands` accepts are
+    /// built.
     pub fn holders(
         self,
         file_calls: FileCalls,
@@ -107,11 +109,11 @@ impl Property {
     }
 }
 
-/// Whether the system call filter lets a program name files at all.
+/// Whether the system call filter allows calls with paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileCalls {
-    /// It does: which files, other walls decide.
+    /// Such calls are allowed: other walls decide which files can be accessed.
     Allowed,
-    /// Every call that takes a path is refused.
+    /// Every call that takes a path is rejected.
     Refused,
 }

@@ -1,45 +1,45 @@
-//! What stands between a program and the machine, wall by wall.
+//! The report about the walls around a process.
 
 use std::time::Duration;
 
 use crate::property::FileCalls;
 
-/// Every wall that was to be built, in the order of building.
+/// All walls that were attempted, in the order of building.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Walls of the zygote first, then the worker's own.
+    /// The walls, those of the zygote first, then those of the worker.
     pub walls: Vec<Wall>,
-    /// Whether the wall `system calls` lets programs name files.
+    /// Whether the wall `system calls` allows calls with paths.
     pub file_calls: FileCalls,
 }
 
-/// One wall and what became of it.
+/// One wall and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wall {
-    /// Short and stable, for people and for tests.
+    /// The name, short and stable, for people and for tests.
     pub name: &'static str,
-    /// Whether it stands.
+    /// Whether the wall was built.
     pub state: State,
-    /// How long the building took.
+    /// How long building it took.
     pub cost: Duration,
 }
 
-/// Whether a wall stands.
+/// Whether a wall was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It stands.
+    /// The wall was built.
     Holds,
-    /// It could not be built.
+    /// The wall could not be built.
     Missing {
-        /// What the kernel said.
+        /// The error of the kernel.
         reason: String,
-        /// What would let it be built.
+        /// What would allow the wall to be built.
         remedy: &'static str,
     },
 }
 
 impl Wall {
-    /// Whether it stands.
+    /// Whether the wall was built.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.state == State::Holds
@@ -47,7 +47,7 @@ impl Wall {
 }
 
 impl Report {
-    /// The time all walls took together.
+    /// The time for building all walls.
     #[must_use]
     pub fn cost(&self) -> Duration {
         self.walls.iter().map(|wall| wall.cost).sum()

@@ -1,30 +1,30 @@
-//! What a configuration demands of the sandbox.
+//! The properties that a configuration demands of the sandbox.
 
 use crate::Property;
 
-/// What to do where no wall of this machine holds a property.
+/// What to do if no wall of this machine holds a property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Refuse to run programs, unless the configuration does without that property.
+    /// Programs are not run, unless the configuration does not demand the property.
     #[default]
     Required,
-    /// Run them behind the walls there are, if these hold [`Property::FLOOR`].
+    /// Programs run with the walls that can be built, if these hold [`Property::FLOOR`].
     BestEffort,
-    /// Build none; only the limits of a program hold.
+    /// No walls are built; only the limits of a program apply.
     Off,
 }
 
-/// Which properties have to hold before a program runs.
+/// The properties that must hold before a program runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirement {
-    /// What to do where no wall holds a property.
+    /// What to do if no wall holds a property.
     pub mode: Mode,
-    /// Properties that the configuration does without.
+    /// Properties that the configuration does not demand.
     pub without: Vec<Property>,
 }
 
 impl Requirement {
-    /// Whether programs run only if this property holds.
+    /// Whether this property must hold before a program runs.
     #[must_use]
     pub fn demands(&self, property: Property) -> bool {
         let is_demanded = match self.mode {
@@ -35,7 +35,7 @@ impl Requirement {
         is_demanded && !self.without.contains(&property)
     }
 
-    /// How a configuration runs programs where this property does not hold.
+    /// How the user can run programs although this property does not hold.
     #[must_use]
     pub fn way_out(&self, property: Property) -> String {
         match self.mode {

@@ -1,23 +1,23 @@
-//! A folder in memory for one program. It is a file system of its own, so the kernel keeps it
-//! within its size, and it is gone with its last descriptor.
+//! A folder in memory for programs. It is a separate file system, so the kernel enforces its size,
+//! and it is removed with its last descriptor.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use crate::confinement::{Confinement, System};
 
-/// A folder in memory, by the memory that it may take.
+/// A folder in memory, described by the memory that it may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scratch {
-    /// Contents, and what the kernel keeps of each file, together.
+    /// The size limit for the contents and the kernel's data about each file together.
     pub bytes: u64,
 }
 
 impl Scratch {
-    /// Where a program sees it.
+    /// The path at which a program sees it.
     pub const PLACE: &str = "/tmp";
 
-    /// The part of a program's memory limit that its folder takes.
+    /// The divisor of a program's memory limit that gives the size of its folder.
     pub const PART: u64 = 4;
 
     /// The folder of a program with this memory limit.
@@ -26,11 +26,11 @@ impl Scratch {
         Self { bytes: memory_bytes / Self::PART }
     }
 
-    /// Makes the folder, without a place in any file tree. The caller needs to be privileged
-    /// in a user namespace, whose users and groups can own files there.
+    /// Creates the folder without mounting it. The caller must be privileged in a user namespace,
+    /// whose users and groups can own files there.
     ///
     /// # Errors
-    /// Fails where the kernel does not let this process mount anything.
+    /// If the kernel does not allow this process to mount anything.
     pub fn make(self) -> io::Result<OwnedFd> {
         System::make_scratch(self)
     }

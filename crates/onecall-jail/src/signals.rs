@@ -1,11 +1,12 @@
-//! Signals: a program begins with the usual ones, whatever the gateway or its shell ignores, and a
-//! file that becomes too large ends no process.
+//! What signals do. [`reset`] lets programs start with the default actions: signals that the gateway
+//! or its shell ignores would otherwise be ignored by all its descendants.
+//! [`ignore_file_size_signal`] makes a write beyond a file size limit an error.
 #![expect(unsafe_code, reason = "changing what a signal does has no safe form")]
 
 use std::io;
 
-/// Gives every signal that is ignored its default again, but for SIGPIPE, which Rust
-/// and Python ignore themselves.
+/// Resets every ignored signal to its default action, except for SIGPIPE, which Rust and Python
+/// ignore themselves.
 pub(crate) fn reset() {
     for signal in (1..32).filter(|signal| *signal != libc::SIGPIPE) {
         // SAFETY: all zeros is a valid `sigaction`, which the call fills in.
@@ -13,7 +14,7 @@ pub(crate) fn reset() {
         // SAFETY: nothing is changed, and `now` outlives the call.
         let asked = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut now) };
         if asked == 0 && now.sa_sigaction == libc::SIG_IGN {
-            // SAFETY: no handler is installed, so no code of ours runs in a signal's context.
+            // SAFETY: no handler is installed, so no code runs in a signal's context.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
     }

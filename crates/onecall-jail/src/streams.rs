@@ -1,9 +1,9 @@
-//! The inherited standard streams belong to the gateway, not to a program.
+//! Detaches the inherited standard streams, which belong to the gateway.
 
 use std::fs::OpenOptions;
 use std::io;
 
-/// Points stdin, stdout and stderr at `/dev/null`.
+/// Redirects stdin, stdout and stderr to `/dev/null`.
 pub fn close_standard_streams() -> io::Result<()> {
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;

@@ -1,7 +1,8 @@
-//! A system without walls: every one but Linux.
+//! Systems without walls: all except Linux.
 //!
-//! Programs run only where the configuration demands no property of the sandbox, and then as the
-//! user's own processes. Nothing here asks for more than a Unix has, so that its tests run on Linux.
+//! Programs run only if the configuration demands no property of the sandbox, and then as ordinary
+//! processes of the user. This module only uses features of every Unix, so that its tests run on
+//! Linux.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -18,7 +19,7 @@ use crate::{
 /// A system on which onecall has no walls.
 pub struct Unconfined;
 
-/// No program is guarded, so a report of this system names no wall.
+/// The report of this system, which has no walls.
 const NO_WALLS: Report = Report { walls: Vec::new(), file_calls: FileCalls::Allowed };
 
 impl Confinement for Unconfined {
@@ -58,14 +59,14 @@ impl Confinement for Unconfined {
         Ok(Enclosed { report: NO_WALLS, filters: Filters::default(), counted_user: None })
     }
 
-    /// Limits computing time and the size of files. The address space is not limited: not every
-    /// system says how much of it is in use.
+    /// Limits processor time and the size of files. The address space is not limited, because not
+    /// every system reports how much of it is in use.
     fn limit(_baseline: u64, limits: ProgramLimits) -> io::Result<()> {
         lower(Resource::Fsize, limits.file_bytes)?;
         limit_cpu(limits.cpu_seconds)
     }
 
-    /// There is nothing to break out of.
+    /// No attempts, because there is no sandbox to escape from.
     fn canaries<'a>(_: &'a [BorrowedFd<'a>]) -> Vec<Canary<'a>> {
         Vec::new()
     }
@@ -77,12 +78,12 @@ impl Confinement for Unconfined {
         Err(io::Error::new(io::ErrorKind::Unsupported, reason))
     }
 
-    /// Does nothing: a worker whose zygote was killed ends when its program does.
+    /// Does nothing: a worker whose zygote was killed exits when its program does.
     fn die_with_parent() -> io::Result<()> {
         Ok(())
     }
 
-    /// Does nothing: the caller keeps its promise to have one thread.
+    /// Does nothing: the caller has to ensure that there is one thread.
     fn check_single_thread() -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! Which addresses tokens and codes may go to.
+//! Checks of the addresses to which tokens and authorization codes may be sent, and derived
+//! addresses.
 
 use onecall_core::text::plain;
 use reqwest::Url;
@@ -6,15 +7,15 @@ use reqwest::Url;
 use crate::error::LoginError;
 use crate::http::{is_loopback, shown_origin};
 
-/// Reads an address that `server` told us about. What is secret goes over TLS only;
-/// plain HTTP is for servers on this machine, which may not send us anywhere else.
+/// Parses and checks an address that `server` named. Secrets are sent over TLS only; plain HTTP is
+/// allowed between addresses on this machine.
 pub(crate) fn read(text: &str, server: &Url) -> Result<Url, LoginError> {
     let url = Url::parse(text).map_err(|_| LoginError::NoAddress { text: shown(text) })?;
     check(&url, server)?;
     Ok(url)
 }
 
-/// Checks whether tokens may go to `url` for the sake of `server`, by the rule of [`read`].
+/// Checks whether tokens for `server` may be sent to `url`, by the rule of [`read`].
 pub(crate) fn check(url: &Url, server: &Url) -> Result<(), LoginError> {
     let is_here = is_loopback(url) && is_loopback(server);
     match url.scheme() {
@@ -25,8 +26,7 @@ pub(crate) fn check(url: &Url, server: &Url) -> Result<(), LoginError> {
     }
 }
 
-/// The server as the tokens for it name it: without a query, a fragment and a lone
-/// slash.
+/// The name of the server in tokens: its URL without a query, a fragment or a lone slash.
 pub(crate) fn resource(server: &Url) -> String {
     let mut resource = server.clone();
     resource.set_query(None);
@@ -38,7 +38,7 @@ pub(crate) fn resource(server: &Url) -> String {
     }
 }
 
-/// Whether `server` is `resource`, or a part of it.
+/// Whether the URL of `server` is that of `resource`, or below it.
 pub(crate) fn is_within(server: &Url, resource: &str) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
     let path = resource.path().trim_end_matches('/');
@@ -47,13 +47,13 @@ pub(crate) fn is_within(server: &Url, resource: &str) -> bool {
         && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The address of a document about `url`, with `url`'s own path behind its name.
+/// The well-known address of a document about `url`, with the path of `url` appended.
 pub(crate) fn well_known(url: &Url, name: &str) -> Url {
     let path = url.path().trim_end_matches('/').to_owned();
     at_origin(url, &format!("/.well-known/{name}{path}"))
 }
 
-/// Another path of the same origin.
+/// Another path on the same origin.
 pub(crate) fn at_origin(url: &Url, path: &str) -> Url {
     let mut address = url.clone();
     address.set_path(path);

@@ -1,6 +1,6 @@
-//! The place on this machine that the browser comes back to after a login. Only an answer with
-//! the state of this login ends the wait: every page in the browser, and every process of this
-//! machine, can send others.
+//! The local HTTP listener that the browser is redirected to after a login. Only a request with the
+//! state of this login ends the wait: any page in the browser and any process on this machine can
+//! send other requests.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use crate::{Token, secrecy};
 
 const PATH: &str = "/callback";
 
-/// How long a request and a page may take: browsers open connections ahead and say
-/// nothing on them.
+/// The time limits for reading a request and sending a page: browsers open connections in advance
+/// and send nothing on them.
 const REQUEST: Duration = Duration::from_secs(10);
 const PAGE: Duration = Duration::from_secs(2);
 
-/// The longest head of a request, and how many connections may be open at a time.
+/// The longest head of a request, and the number of concurrent connections.
 const MAX_HEAD: usize = 32 * 1024;
 const MAX_OPEN: usize = 64;
 
@@ -34,7 +34,7 @@ pub(crate) struct Listener {
     redirect: String,
 }
 
-/// What an authorization server lets the browser tell us.
+/// The parameters that the authorization server passes through the browser.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub state: String,
@@ -44,11 +44,11 @@ pub(crate) struct Told {
     pub error_description: Option<String>,
 }
 
-/// A browser that waits for a page.
+/// A browser that is waiting for a page.
 pub(crate) struct Browser(TcpStream);
 
 impl Listener {
-    /// Listens on this port of the loopback, or on any.
+    /// Listens on this loopback port, or on any free one.
     pub async fn open(port: Option<u16>) -> Result<Self, LoginError> {
         let port = port.unwrap_or(0);
         let no_listener = |source| LoginError::NoListener { port, source };
@@ -57,12 +57,12 @@ impl Listener {
         Ok(Self { redirect: format!("http://{address}{PATH}"), listener })
     }
 
-    /// Where the browser is to be sent.
+    /// The redirect URI for the browser.
     pub fn redirect(&self) -> &str {
         &self.redirect
     }
 
-    /// Waits for the browser to come back with this state, for as long as the caller waits.
+    /// Waits for a request with this state. The caller limits the time.
     pub async fn answer(&self, state: &str) -> (Told, Browser) {
         let mut open = JoinSet::new();
         loop {
@@ -83,14 +83,14 @@ impl Listener {
 }
 
 impl Browser {
-    /// Says how it ended; a browser that is gone need not hear it.
+    /// Shows the result of the login in the browser, if it is still connected.
     pub async fn tell<T>(self, outcome: &Result<T, LoginError>) {
         let page = if outcome.is_ok() { LOGGED_IN } else { FAILED };
         let _ = timeout(PAGE, respond(self.0, "200 OK", page)).await;
     }
 }
 
-/// Reads one request; `None` if it is not the answer to the login with this state.
+/// Reads one request; `None` if it does not carry the state of this login.
 async fn hear(mut stream: TcpStream, state: String) -> Option<(Told, Browser)> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -133,7 +133,7 @@ fn read(url: &Url) -> Told {
     told
 }
 
-/// Nothing that came with the request is on the page.
+/// Sends a page. The page contains nothing from the request.
 async fn respond(mut stream: TcpStream, status: &str, text: &str) {
     let page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>onecall</title>\
@@ -145,7 +145,7 @@ async fn respond(mut stream: TcpStream, status: &str, text: &str) {
          Connection: close\r\n\r\n{page}",
         page.len()
     );
-    // The browser may be gone.
+    // The browser may have disconnected.
     let _ = stream.write_all(response.as_bytes()).await;
     let _ = stream.shutdown().await;
 }

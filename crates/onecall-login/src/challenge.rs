@@ -1,33 +1,33 @@
-//! What a server that lets nobody in says about how to be let in.
+//! Parses the `WWW-Authenticate` header of a server that rejected a request without a valid token.
 
 use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
 
 use crate::scope;
 
-/// What a server wants to see with a request it refused.
+/// The authentication that a server requires after it rejected a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// A token.
+    /// The server requires a token.
     Token(Challenge),
-    /// It does not say; a token is a good guess.
+    /// The server does not say what it requires; a token is likely.
     Something,
-    /// Something that we cannot get by logging in.
+    /// The server requires something that a login cannot provide.
     Other,
 }
 
 /// A server's request for a token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Challenge {
-    /// Where it describes itself.
+    /// The URL of the server's metadata.
     pub resource_metadata: Option<String>,
-    /// What the token must allow.
+    /// The scopes that the token must have.
     pub scopes: Vec<String>,
-    /// What was wrong with the token it got.
+    /// The error in the token that was sent.
     pub error: Option<String>,
 }
 
 impl Wanted {
-    /// Reads the headers of a refusal.
+    /// Reads the headers of a response that rejected a request.
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Self {
         let mut wanted = Self::Something;
@@ -41,7 +41,7 @@ impl Wanted {
         wanted
     }
 
-    /// What it says about the token, if it wants one.
+    /// The details about the token, if the server requires one.
     pub(crate) fn into_challenge(self) -> Option<Challenge> {
         match self {
             Self::Token(challenge) => Some(challenge),
@@ -51,13 +51,13 @@ impl Wanted {
     }
 }
 
-/// The challenge of the scheme `Bearer` among those of a header.
+/// The challenge with the scheme `Bearer` in a header value.
 fn bearer(text: &str) -> Option<Challenge> {
     let mut challenge = None;
     for item in items(text) {
         let (scheme, parameter) = split_scheme(item);
         match scheme {
-            // Only the first one counts.
+            // Only the first such challenge is used.
             Some(_) if challenge.is_some() => break,
             Some(scheme) if scheme.eq_ignore_ascii_case("bearer") => {
                 challenge = Some(Challenge::default());
@@ -79,7 +79,7 @@ fn bearer(text: &str) -> Option<Challenge> {
     challenge
 }
 
-/// What stands between commas, apart from those in quotes.
+/// Splits a text at commas outside of quotes.
 fn items(text: &str) -> Vec<&str> {
     let mut items = Vec::new();
     let (mut start, mut quoted, mut escaped) = (0, false, false);
@@ -99,7 +99,7 @@ fn items(text: &str) -> Vec<&str> {
     items
 }
 
-/// `Bearer realm="x"` begins a challenge, `scope="y"` goes on with one.
+/// Splits the scheme off an item: `Bearer realm="x"` begins a challenge, `scope="y"` continues one.
 fn split_scheme(item: &str) -> (Option<&str>, &str) {
     let (head, rest) = item.split_once(char::is_whitespace).unwrap_or((item, ""));
     if head.is_empty() || head.contains('=') || rest.trim_start().starts_with('=') {

@@ -1,6 +1,6 @@
-//! Where to log in for a server: it names its authorization server, and that one
-//! describes itself. Servers of the revision 2025-03-26 name nobody; they are their
-//! own, with endpoints at fixed places if they do not describe themselves either.
+//! Finds the authorization server of a server and its endpoints. A server names its authorization
+//! server, which publishes metadata. Servers of the revision 2025-03-26 name none; they are their
+//! own authorization server, with endpoints at fixed paths if they publish no metadata.
 
 use onecall_core::text::plain;
 use reqwest::{StatusCode, Url};
@@ -14,47 +14,47 @@ use crate::http::shown_origin;
 use crate::scope;
 use crate::web::{Web, WebError};
 
-/// How much of a name that others gave is shown.
+/// The longest name from outside that is shown.
 const MAX_SHOWN: usize = 200;
 
-/// What is known about where to log in.
+/// The endpoints and features of the authorization server for a server.
 #[derive(Debug)]
 pub(crate) struct Discovery {
-    /// What tokens are to be for.
+    /// The resource that tokens are requested for.
     pub resource: String,
-    /// What the authorization server calls itself, where it does.
+    /// The issuer name of the authorization server, if it publishes one.
     pub issuer: Option<String>,
     pub authorization: Url,
     pub token: Url,
     pub registration: Option<Url>,
     pub revocation: Option<Url>,
-    /// What a token for the server can allow.
+    /// The scopes that the server supports.
     pub scopes: Vec<String>,
-    /// Whether tokens that outlive the person's presence have to be asked for.
+    /// Whether the scope `offline_access` has to be requested to get a refresh token.
     pub offers_offline_access: bool,
-    /// How clients may prove who they are at the token endpoint, where that is said.
+    /// The client authentication methods of the token endpoint, if they are published.
     pub client_proofs: Option<Vec<String>>,
-    /// Whether every answer must say who gave it.
+    /// Whether every authorization response must name its issuer.
     pub answers_name_issuer: bool,
-    /// Whether it was guessed that one can log in here.
+    /// Whether the endpoints are assumed, because no metadata was found.
     pub is_guess: bool,
 }
 
 impl Discovery {
-    /// What the authorization server calls itself, or would if it described itself.
+    /// The issuer name of the authorization server, or else the origin of its token endpoint.
     pub fn issuer_name(&self) -> String {
         let origin = || self.token.origin().ascii_serialization();
         self.issuer.clone().unwrap_or_else(origin)
     }
 
-    /// The authorization server, for messages.
+    /// The issuer name for messages.
     pub fn shown_issuer(&self) -> String {
         plain(&self.issuer_name(), MAX_SHOWN)
     }
 
-    /// The endpoints that are not of the authorization server's own origin. One who describes
-    /// another's authorization endpoint beside a token endpoint of their own gets the codes that
-    /// people mean for the other.
+    /// The endpoints that are on another origin than the authorization server. Metadata that
+    /// combine the authorization endpoint of another server with a token endpoint of the attacker
+    /// would give the attacker the codes of that server.
     pub fn elsewhere(&self, registers: bool) -> Vec<String> {
         let issuer = Url::parse(&self.issuer_name()).ok().map(|issuer| issuer.origin());
         let endpoints = [
@@ -69,7 +69,7 @@ impl Discovery {
     }
 }
 
-/// What a server says about itself.
+/// The metadata of a server.
 #[derive(Deserialize)]
 struct ResourceMetadata {
     resource: String,
@@ -79,7 +79,7 @@ struct ResourceMetadata {
     scopes_supported: Vec<String>,
 }
 
-/// What an authorization server says about itself.
+/// The metadata of an authorization server.
 #[derive(Deserialize)]
 struct IssuerMetadata {
     issuer: String,
@@ -96,8 +96,9 @@ struct IssuerMetadata {
     authorization_response_iss_parameter_supported: bool,
 }
 
-/// Finds out where to log in. `challenge` is what the server said when it refused us, and
-/// `configured` the only authorization server that the configuration allows, if it names one.
+/// Finds out where to log in. `challenge` is the server's response to a request without a token,
+/// and `configured` is the only authorization server that the configuration allows, if it names
+/// one.
 pub(crate) async fn discover(
     web: &Web,
     challenge: &Challenge,
@@ -133,12 +134,12 @@ pub(crate) async fn discover(
     checked(found, issuer, resource, scopes, server)
 }
 
-/// Whether two names are of the same authorization server.
+/// Whether two issuer names mean the same authorization server.
 pub(crate) fn is_same_issuer(one: &str, other: &str) -> bool {
     one.trim_end_matches('/') == other.trim_end_matches('/')
 }
 
-/// What the server says about itself, at the first place where it says something.
+/// The metadata of the server, from the first address that has them.
 async fn resource_metadata(
     web: &Web,
     challenge: &Challenge,
@@ -160,14 +161,14 @@ async fn resource_metadata(
             Err(error) => error.into(),
         }
     }
-    // Whoever says that there is a description is no server of the time before.
+    // A server that names a metadata address must have metadata; only older servers have none.
     match challenge.resource_metadata {
         Some(_) => Err(no_metadata(shown_origin(server), &why)),
         None => Ok(None),
     }
 }
 
-/// The server is its own authorization server.
+/// Uses the server as its own authorization server.
 async fn own_issuer(
     web: &Web,
     resource: String,
@@ -176,7 +177,7 @@ async fn own_issuer(
     let server = web.server();
     let origin = address::at_origin(server, "/");
     if let Ok(found) = issuer_metadata(web, &documents(&origin)).await {
-        // It may call itself by any name of its origin, since nothing else has named it.
+        // The server may use any issuer name on its origin, since nothing else has named one.
         let is_own = Url::parse(&found.issuer).is_ok_and(|name| name.origin() == origin.origin());
         let issuer = if is_own { found.issuer.clone() } else { origin.to_string() };
         return checked(found, &issuer, resource, scopes, server);
@@ -196,7 +197,7 @@ async fn own_issuer(
     })
 }
 
-/// Where an authorization server may describe itself, best first.
+/// The addresses at which an authorization server may publish its metadata, best first.
 fn documents(issuer: &Url) -> Vec<Url> {
     let path = issuer.path().trim_end_matches('/');
     let mut places = vec![
@@ -225,7 +226,7 @@ async fn issuer_metadata(web: &Web, places: &[Url]) -> Result<IssuerMetadata, No
     Err(why)
 }
 
-/// Why the last place where a document could be has none.
+/// Why no metadata was found at the last address.
 #[derive(Debug, Error)]
 enum NoDocument {
     #[error("there is no place to look for it")]
@@ -248,7 +249,7 @@ fn no_metadata(issuer: String, why: &NoDocument) -> LoginError {
     LoginError::NoMetadata { issuer, detail: why.to_string() }
 }
 
-/// Reads the metadata that were found where `issuer` would describe itself.
+/// Checks and converts the metadata that were found for `issuer`.
 fn checked(
     found: IssuerMetadata,
     issuer: &str,
@@ -256,12 +257,12 @@ fn checked(
     scopes: Vec<String>,
     server: &Url,
 ) -> Result<Discovery, LoginError> {
-    // One that describes another would get the codes that are meant for that one.
+    // Metadata of another issuer would redirect codes that are meant for that one.
     if !is_same_issuer(&found.issuer, issuer) {
         let [issuer, found] = [issuer, &found.issuer].map(|name| plain(name, MAX_SHOWN));
         return Err(LoginError::ForeignIssuer { issuer, found });
     }
-    // Whoever leaves it out does not support it.
+    // A server that does not list the method does not support it.
     if !found.code_challenge_methods_supported.iter().any(|method| method == "S256") {
         return Err(LoginError::NoPkce { issuer: plain(&found.issuer, MAX_SHOWN) });
     }

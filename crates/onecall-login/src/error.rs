@@ -1,5 +1,5 @@
-//! Why nobody was logged in, and why a request has no token. Nothing in these errors is secret, and
-//! what others said in them is short and safe to show.
+//! The errors of logins and of requests that need a token. They contain no secrets, and text from
+//! outside in them is short and safe to show.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,18 +7,18 @@ use std::time::Duration;
 use onecall_core::ServerName;
 use thiserror::Error;
 
-/// Why a request cannot be made with a login. It concerns no other request.
+/// Why a request cannot be made with a login. Other requests are not affected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AccessError {
-    /// A person has to log in.
+    /// The user has to log in.
     #[error("server '{server}' {advice}")]
     NeedsLogin {
         /// The server.
         server: ServerName,
-        /// What to do.
+        /// What the user should do.
         advice: String,
     },
-    /// A person has to log in again, with more rights.
+    /// The user has to log in again, with more rights.
     #[error(
         "the login does not allow this{}; run `{command}` to log in again with it",
         scopes(missing)
@@ -29,10 +29,10 @@ pub enum AccessError {
         /// The command that asks for them.
         command: String,
     },
-    /// The token has ended, and a new one could not be had; nothing was sent.
+    /// The token has expired and could not be replaced; nothing was sent.
     #[error("the request was not sent, because the token for it could not be replaced: {detail}")]
     NoToken {
-        /// What happened.
+        /// The reason.
         detail: String,
     },
 }
@@ -41,11 +41,11 @@ fn scopes(missing: &str) -> String {
     if missing.is_empty() { String::new() } else { format!(" (missing scope: {missing})") }
 }
 
-/// Why a login, or the end of one, did not work out.
+/// Why a login or a logout failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LoginError {
-    /// It is started by us, and gets what it needs in its environment.
+    /// The server is a local process, which gets its credentials from its environment.
     #[error(
         "server '{server}' is a program on this machine; only servers with a 'url' have logins"
     )]
@@ -58,10 +58,10 @@ pub enum LoginError {
     Unresolved {
         /// The server.
         server: ServerName,
-        /// Which variables, and what to do.
+        /// The names of the variables, and what to do.
         reason: String,
     },
-    /// The configuration says already who asks.
+    /// The configuration already contains credentials.
     #[error(
         "server '{server}' is used with what its entry says (an Authorization header, or a user in \
          'url'); remove that to log in instead"
@@ -70,53 +70,53 @@ pub enum LoginError {
         /// The server.
         server: ServerName,
     },
-    /// It lets everybody in.
+    /// The server requires no login.
     #[error("server '{server}' does not ask for a login; see `onecall check`")]
     NotAsked {
         /// The server.
         server: ServerName,
     },
-    /// It does not answer as a server should that wants a login.
+    /// The server could not be asked whether it requires a login.
     #[error("server '{server}' cannot be asked how to log in: {detail}")]
     NotReached {
         /// The server.
         server: ServerName,
-        /// What happened.
+        /// The reason.
         detail: String,
     },
-    /// A token would cross the network in the clear.
+    /// A token would be sent over an unencrypted connection.
     #[error(
         "{origin} is not https, so no token may go there; only https is accepted, or http on this \
          machine for a server on this machine"
     )]
     Insecure {
-        /// Where it would have gone.
+        /// The origin to which it would have been sent.
         origin: String,
     },
-    /// Something that should be an address is none.
+    /// A text that should be an address is not one.
     #[error("'{text}' is not a valid address for a login")]
     NoAddress {
-        /// What it is.
+        /// The text.
         text: String,
     },
-    /// The description is of something else.
+    /// The metadata describe another server.
     #[error(
         "the server describes itself as {resource}, which is not its address; a token for that \
          would not be for this server"
     )]
     ForeignResource {
-        /// What it calls itself.
+        /// The resource that the metadata name.
         resource: String,
     },
-    /// Nobody says where to log in.
+    /// No usable metadata were found.
     #[error("{issuer} does not publish how to log in: {detail}")]
     NoMetadata {
         /// The authorization server, or the server itself.
         issuer: String,
-        /// What was found instead.
+        /// The reason.
         detail: String,
     },
-    /// The description is of another authorization server.
+    /// The metadata describe another authorization server.
     #[error(
         "{issuer} describes itself as {found}, so a login could go to the wrong one; if {found} \
          is where you log in, set 'issuer' under 'oauth' in the server's entry to it"
@@ -124,10 +124,10 @@ pub enum LoginError {
     ForeignIssuer {
         /// The authorization server.
         issuer: String,
-        /// What it calls itself.
+        /// The issuer that the metadata name.
         found: String,
     },
-    /// The server names none that the configuration allows.
+    /// The server names no authorization server that the configuration allows.
     #[error(
         "the server wants a login at {named}, and 'issuer' under 'oauth' in its entry allows only \
          {configured}"
@@ -138,8 +138,8 @@ pub enum LoginError {
         /// The authorization server that the server names.
         named: String,
     },
-    /// An authorization server that sends codes or tokens to other origins may be after the
-    /// logins of another one.
+    /// The authorization server has endpoints on other origins, which may be an attempt to
+    /// intercept logins of another server.
     #[error(
         "{issuer}, where server '{server}' wants a login, uses other origins for it ({endpoints}), \
          which could take a login that is meant for one of them; if they belong together, set \
@@ -150,10 +150,11 @@ pub enum LoginError {
         server: ServerName,
         /// The authorization server.
         issuer: String,
-        /// What is elsewhere, and where.
+        /// The endpoints on other origins.
         endpoints: String,
     },
-    /// It is not known for whom a secret of the configuration is.
+    /// The configured client secret would be sent to an authorization server that the configuration
+    /// does not name.
     #[error(
         "the 'client_secret' of server '{server}' would go to {issuer}, which is what the server \
          says; if that is where onecall was registered, set 'issuer: {issuer}' under 'oauth' in \
@@ -165,13 +166,14 @@ pub enum LoginError {
         /// The authorization server.
         issuer: String,
     },
-    /// Without PKCE, a stolen code is a stolen login.
+    /// The authorization server does not support PKCE. Without it, a stolen code is enough to log
+    /// in.
     #[error("{issuer} does not support PKCE with S256, without which a login is not safe")]
     NoPkce {
         /// The authorization server.
         issuer: String,
     },
-    /// It has to be told about us by hand.
+    /// The authorization server does not support dynamic client registration.
     #[error(
         "{issuer} does not register clients by itself; register onecall there and give its \
          'client_id' under 'oauth' in the server's entry"
@@ -180,7 +182,7 @@ pub enum LoginError {
         /// The authorization server.
         issuer: String,
     },
-    /// It does not want us.
+    /// The authorization server rejected the registration.
     #[error(
         "{issuer} did not register onecall: {detail}; register it there yourself and give its \
          'client_id' under 'oauth' in the server's entry"
@@ -188,29 +190,29 @@ pub enum LoginError {
     NotRegistered {
         /// The authorization server.
         issuer: String,
-        /// What it said.
+        /// The reason that it gave.
         detail: String,
     },
-    /// The browser could not come back.
+    /// The listener for the browser could not be opened.
     #[error(
         "cannot listen on 127.0.0.1 port {port} for the browser: {source}; see 'redirect_port'"
     )]
     NoListener {
-        /// The port; 0 is any.
+        /// The port; 0 means any free port.
         port: u16,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// Nothing unpredictable can be had.
+    /// The system provides no random numbers.
     #[error("cannot read /dev/urandom: {0}")]
     NoRandomness(std::io::Error),
-    /// Nobody came.
+    /// The browser did not return in time.
     #[error("no login within {}s; try again, or give more time with --timeout", limit.as_secs_f64())]
     TimedOut {
-        /// How long that was.
+        /// The time limit.
         limit: Duration,
     },
-    /// The answer does not say who gave it, although every answer should.
+    /// The response does not name its issuer, although the authorization server promises to.
     #[error(
         "the answer in the browser does not name {issuer}, which promises to name itself; the answer \
          may be forged"
@@ -219,40 +221,40 @@ pub enum LoginError {
         /// The authorization server.
         issuer: String,
     },
-    /// The answer is from somebody else.
+    /// The response names another issuer.
     #[error("the answer in the browser names {found}, not {issuer}; the answer may be forged")]
     WrongIssuer {
-        /// Who was asked.
+        /// The authorization server that was asked.
         issuer: String,
-        /// Who answered.
+        /// The issuer that the response names.
         found: String,
     },
-    /// The user, or the authorization server, said no.
+    /// The user or the authorization server denied the login.
     #[error("the login was refused: {detail}")]
     Denied {
-        /// What was said.
+        /// The reason that was given.
         detail: String,
     },
-    /// There was neither a yes nor a no.
+    /// The response contains neither a code nor an error.
     #[error("the answer in the browser has no code; try again")]
     NoCode,
-    /// The code was good for nothing.
+    /// The code could not be exchanged for a token.
     #[error("{issuer} gave no token: {detail}")]
     NoToken {
         /// The authorization server.
         issuer: String,
-        /// What it said.
+        /// The reason that it gave.
         detail: String,
     },
-    /// There is no home to keep tokens in.
+    /// There is no state directory to store tokens in.
     #[error("there is no place to keep the login: set HOME or XDG_STATE_HOME")]
     NoVault,
-    /// The place for tokens cannot be used.
+    /// The file for tokens cannot be used.
     #[error("cannot use '{path}': {detail}", path = path.display())]
     Vault {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         detail: String,
     },
 }

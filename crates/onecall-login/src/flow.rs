@@ -1,5 +1,5 @@
-//! One login from beginning to end: find out where, send the person there, hear the
-//! answer, get the tokens and keep them.
+//! One interactive login from beginning to end: find the authorization server, send the user there,
+//! receive the response, exchange the code for tokens and store them.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -21,48 +21,47 @@ use crate::vault::Entry;
 use crate::web::Web;
 use crate::{Token, address, scope, secrecy};
 
-/// How long the server may take to say what it wants.
+/// How long the server may take to say which login it requires.
 const ASKING: Duration = Duration::from_secs(20);
 
-/// How much of what others say is shown, in characters.
+/// The longest text from outside that is shown, in characters.
 const MAX_WORDS: usize = 200;
 
-/// A login that worked.
+/// The result of a successful login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Granted {
-    /// What it allows, as far as that is known.
+    /// The granted scopes, as far as they are known.
     pub scopes: Vec<String>,
-    /// Whether it lasts beyond its first token.
+    /// Whether there is a refresh token, so that the login outlasts its first token.
     pub renews_itself: bool,
 }
 
-/// What makes it safe to log in where the server's metadata say.
+/// On whose word the login trusts the authorization server that the server's metadata name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// The configuration alone: a login with [doubts](PendingLogin::doubts) is refused.
+    /// Only the configuration: a login with [doubts](PendingLogin::doubts) is rejected.
     Configuration,
-    /// The person, who was asked about each of the doubts.
+    /// The user, who was asked about each of the doubts.
     Person,
 }
 
-/// A login of which it is known where the person has to go. Nothing that is secret has left this
-/// machine yet.
+/// A login whose authorization server is known. No secret has left this machine yet.
 pub struct PendingLogin<'a> {
     site: Site<'a>,
     web: Web,
     discovery: Discovery,
     scopes: Vec<String>,
-    /// Who gave the tokens of the login before this one.
+    /// The issuer of the tokens of the previous login.
     earlier_issuer: Option<String>,
 }
 
 impl<'a> PendingLogin<'a> {
-    /// Finds out where to log in to `server`. `asked` is what the server says when it is asked
-    /// without a token, and `None` if it lets everybody in; the server is asked only after its entry
-    /// in the configuration was found to be one that has logins.
+    /// Finds out where to log in to `server`. `asked` resolves to the server's response to a
+    /// request without a token, or to `None` if the server requires no login. It is polled only
+    /// after the configuration entry was found to support logins.
     ///
     /// # Errors
-    /// If that cannot be known, or is not safe.
+    /// If the authorization server cannot be determined, or is not safe.
     pub async fn prepare<E: Display>(
         server: &'a ServerConfig,
         asked: impl Future<Output = Result<Option<Wanted>, E>>,
@@ -76,15 +75,15 @@ impl<'a> PendingLogin<'a> {
         if challenge.is_none() && discovery.is_guess {
             return Err(LoginError::NotAsked { server: site.name.clone() });
         }
-        // An earlier login that cannot be read is replaced.
+        // A previous login that cannot be read is replaced.
         let earlier = site.slot.read().ok().flatten();
         let scopes = scopes(site.settings, &discovery, &asked, earlier.as_ref());
         let earlier_issuer = earlier.and_then(|entry| entry.issuer);
         Ok(Self { site, web, discovery, scopes, earlier_issuer })
     }
 
-    /// What about this login could be a trap, each as the error that it is if no person allows
-    /// it. An `issuer` in the configuration leaves no doubt.
+    /// The signs of a possible attack on this login, each as the error that it becomes if the user
+    /// does not allow it. With an `issuer` in the configuration there are none.
     #[must_use]
     pub fn doubts(&self) -> Vec<LoginError> {
         let Site { name, settings, url, .. } = &self.site;
@@ -106,11 +105,11 @@ impl<'a> PendingLogin<'a> {
         doubts
     }
 
-    /// Logs the person in. `show` gets the address that they have to visit in a browser on this
-    /// machine, and they have `limit` for that.
+    /// Logs the user in. `show` gets the URL to open in a browser on this machine; the user has the
+    /// time `limit` for that.
     ///
     /// # Errors
-    /// If it did not work; nothing has changed then.
+    /// If the login failed; the stored login is unchanged then.
     pub async fn complete(
         self,
         trust: Trust,
@@ -138,7 +137,7 @@ impl<'a> PendingLogin<'a> {
         outcome
     }
 
-    /// Gets the tokens for what the browser brought, and keeps them.
+    /// Exchanges the code for tokens, and stores them.
     async fn exchange(
         &self,
         told: Told,
@@ -157,7 +156,7 @@ impl<'a> PendingLogin<'a> {
         })?;
         let scopes = granted.unwrap_or_else(|| self.scopes.clone());
         let granted = Granted { scopes: scopes.clone(), renews_itself: tokens.refresh.is_some() };
-        // What the configuration keeps secret is not written down once more.
+        // A secret that is in the configuration is not stored a second time.
         let is_configured = site.settings.client_id.is_some();
         let secret = client.secret.clone().filter(|_| !is_configured);
         let entry = Entry {
@@ -176,7 +175,7 @@ impl<'a> PendingLogin<'a> {
     }
 }
 
-/// What a server wants of those who log in; `None` if it lets everybody in.
+/// The challenge of a server; `None` if it requires no login.
 async fn challenge<E: Display>(
     server: &ServerName,
     asked: impl Future<Output = Result<Option<Wanted>, E>>,
@@ -193,8 +192,8 @@ async fn challenge<E: Display>(
     }
 }
 
-/// What to ask for: what the configuration says, else what the server asks for, else
-/// what it can give; and never less than what was granted before.
+/// The scopes to request: those of the configuration, else those in the challenge, else those that
+/// the server supports; and always those that were granted before.
 fn scopes(
     settings: &OAuth,
     discovery: &Discovery,
@@ -213,10 +212,10 @@ fn scopes(
     all
 }
 
-/// The scope that asks for a token to renew others with.
+/// The scope that requests a refresh token.
 const OFFLINE: &str = "offline_access";
 
-/// The address that the person has to visit.
+/// The URL that the user has to open.
 fn visit(
     discovery: &Discovery,
     client: &Client,
@@ -239,14 +238,14 @@ fn visit(
         query.append_pair("scope", &scopes.join(" "));
     }
     if scopes.iter().any(|scope| scope == OFFLINE) {
-        // Without it, that scope is left out by those who follow OpenID Connect.
+        // Authorization servers that follow OpenID Connect ignore the scope without this parameter.
         query.append_pair("prompt", "consent");
     }
     drop(query);
     url
 }
 
-/// The code in an answer to our question.
+/// Checks the response of the authorization server and returns its code.
 fn code(told: Told, discovery: &Discovery) -> Result<Token, LoginError> {
     let issuer = discovery.shown_issuer();
     match &told.issuer {

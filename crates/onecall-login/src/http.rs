@@ -1,5 +1,5 @@
-//! The HTTP client for servers and authorization servers, and what may be said of their addresses
-//! and failures in messages: no path, no query, no password.
+//! The HTTP client for servers and authorization servers, and text about their addresses and errors
+//! that is safe to show: without paths, queries and passwords.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -9,30 +9,30 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Url};
 use url::Host;
 
-/// How long a connection may take, TLS included.
+/// The time limit for opening a connection, including TLS.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Shorter than what common servers keep idle connections for (5 s): a request
-/// must not meet a connection that is just being closed.
+/// How long an idle connection is kept: shorter than common servers keep it (5 s), so that a
+/// request is not sent on a connection that is being closed.
 const POOL_IDLE: Duration = Duration::from_secs(4);
 
-/// A peer that vanished without a word is noticed after about this time.
+/// The keep-alive interval, which detects a peer that has disappeared.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// How much of an origin or of a cause is shown, in characters.
+/// The longest origin or error text that is shown, in characters.
 const MAX_SHOWN: usize = 200;
 
-/// A client for the server at `url`. It follows no redirections.
+/// Creates a client for the server at `url`. It follows no redirects.
 ///
 /// # Errors
-/// If it cannot be made.
+/// If the client cannot be created.
 pub fn client(url: &Url) -> reqwest::Result<Client> {
     client_builder(url).build()
 }
 
-/// Prepares a client for the server at `url`, to be changed before it is made.
+/// Prepares a client for the server at `url`, for further configuration.
 pub fn client_builder(url: &Url) -> ClientBuilder {
-    // Fails if there is one already, which is as good.
+    // Fails if a provider is already installed, which is sufficient.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = Client::builder()
         .user_agent(concat!("onecall/", env!("CARGO_PKG_VERSION")))
@@ -46,7 +46,7 @@ pub fn client_builder(url: &Url) -> ClientBuilder {
         client = client.no_proxy();
     }
     if url.scheme() == "http" {
-        // No certificate will be looked at, and reading the system's takes time.
+        // Without TLS no certificates are needed, and loading those of the system takes time.
         client = client.tls_certs_only([]);
     }
     client
@@ -62,14 +62,13 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Scheme, host and port: what of an address is no secret.
+/// The scheme, host and port of a URL, which contain no secret.
 #[must_use]
 pub fn shown_origin(url: &Url) -> String {
     plain(&url.origin().ascii_serialization(), MAX_SHOWN)
 }
 
-/// The innermost cause of a client's error, which is the one that says something and has no address
-/// in it.
+/// The innermost cause of a client error, which is the most specific one and contains no URL.
 #[must_use]
 pub fn cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;

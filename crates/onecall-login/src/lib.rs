@@ -1,11 +1,11 @@
 //! Logins to remote servers: OAuth 2.1 as the authorization part of the Model Context Protocol
-//! describes it. A person logs in once, in a browser ([`PendingLogin`]); from then on every process
-//! of theirs finds the tokens in the vault and keeps them fresh ([`Login`]). No token is in any
+//! describes it. The user logs in once, in a browser ([`PendingLogin`]); from then on every process
+//! of the user finds the tokens in the vault and renews them ([`Login`]). No token appears in a
 //! message, log or debug text.
 //!
-//! The transport that talks to a server uses three things of this crate: [`Login`], which gives the
-//! token for a request and replaces one that was refused, [`Wanted`], which reads what a refusal
-//! asks for, and the HTTP client in [`http`].
+//! The transport to a server uses three parts of this crate: [`Login`], which provides the token
+//! for a request and replaces one that was rejected, [`Wanted`], which parses a rejection, and the
+//! HTTP client in [`http`].
 
 mod address;
 mod callback;

@@ -1,5 +1,5 @@
-//! A server's login as its connections use it: a token for each request, a new one
-//! in time, and word that a person has to log in (again).
+//! The login of a server as its connections use it: it provides a token for each request, renews it
+//! in time, and reports when the user has to log in (again).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,13 +21,13 @@ use crate::vault::{Entry, Held, Slot, Stamp};
 use crate::web::Web;
 use crate::{address, scope};
 
-/// How often it is looked whether somebody has logged in.
+/// The interval at which the vault is checked for a new login.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a token that still works is used after it could not be replaced.
+/// How long a token that still works is used after its renewal failed.
 const HOLD_OFF: Duration = Duration::from_secs(10);
 
-/// How many tokens are remembered for not being shown.
+/// How many used tokens are remembered, so that they can be removed from error messages.
 const REMEMBERED: usize = 8;
 
 /// The login of one server.
@@ -35,12 +35,12 @@ pub struct Login {
     server: ServerName,
     settings: OAuth,
     web: Web,
-    /// `None` if the user has no place for logins.
+    /// The place in the vault; `None` if the user has no state directory.
     slot: Option<Slot>,
     known: Mutex<Known>,
-    /// One at a time looks for a new token; the others get what it found.
+    /// Serializes renewals: waiting requests use the result of the first one.
     turn: tokio::sync::Mutex<()>,
-    /// Whether a person has to log in.
+    /// Whether the user has to log in.
     lost: watch::Sender<bool>,
 }
 
@@ -55,19 +55,19 @@ enum RenewalError {
     BrokenOff,
 }
 
-/// What was found in the vault last.
+/// The content of the vault when it was last read.
 #[derive(Default)]
 struct Known {
     tokens: Option<Tokens>,
     stamp: Option<Stamp>,
-    /// Until then, no new token is asked for while the old one works.
+    /// Until then, no renewal is attempted while the old token works.
     hold_off: Option<Instant>,
-    /// Tokens that were used.
+    /// Tokens that were used, which must not be shown.
     seen: Vec<Token>,
 }
 
 impl Login {
-    /// The login of this server; `None` if it has none.
+    /// The login of this server; `None` if its transport does not support one.
     #[must_use]
     pub fn new(server: &ServerName, transport: &RemoteTransport) -> Option<Self> {
         let settings = transport.oauth.clone()?;
@@ -83,16 +83,16 @@ impl Login {
         })
     }
 
-    /// What to do about a login that is needed.
+    /// The instruction to the user when a login is needed.
     #[must_use]
     pub fn advice(&self) -> String {
         format!("needs login; run `onecall login {}`", shell_word(self.server.as_str()))
     }
 
-    /// The token to use now; `None` if nobody has logged in.
+    /// The token to use now; `None` if there is no login.
     ///
     /// # Errors
-    /// If the token has ended and cannot be replaced.
+    /// If the token has expired and cannot be replaced.
     pub async fn token(self: &Arc<Self>) -> Result<Option<Token>, AccessError> {
         match self.at_hand() {
             Some(token) => Ok(Some(token)),
@@ -100,7 +100,7 @@ impl Login {
         }
     }
 
-    /// The token to use instead of one that the server has just refused, or of none.
+    /// The token to use after the server rejected `refused`, or rejected a request without a token.
     ///
     /// # Errors
     /// If there is none.
@@ -112,21 +112,20 @@ impl Login {
         match self.renewed(refused).await? {
             Some(token) => Ok(token),
             None => {
-                // A server may well answer some requests without a token.
+                // A server may answer some requests without a token.
                 self.lost.send_if_modified(|lost| was_let_in && !std::mem::replace(lost, true));
                 Err(self.needed())
             }
         }
     }
 
-    /// A person has to log in.
+    /// The error that tells the user to log in.
     #[must_use]
     pub fn needed(&self) -> AccessError {
         AccessError::NeedsLogin { server: self.server.clone(), advice: self.advice() }
     }
 
-    /// The token does not allow what was asked. What is missing is remembered for the
-    /// next login.
+    /// The error for a token that lacks scopes. The missing scopes are stored for the next login.
     pub async fn falls_short(&self, challenge: &Challenge) -> AccessError {
         if let Err(error) = self.remember_wanted(&challenge.scopes).await {
             debug!(server = %self.server, "the missing scopes are not remembered: {error}");
@@ -136,18 +135,18 @@ impl Login {
         AccessError::NeedsScope { missing, command }
     }
 
-    /// Returns when a person has to log in before the server can be used.
+    /// Returns when the user has to log in before the server can be used.
     pub async fn lost(&self) {
-        // We hold the sender, so there is no error.
+        // This object holds the sender, so there is no error.
         let _ = self.lost.subscribe().wait_for(|lost| *lost).await;
     }
 
-    /// The server is about to be tried again.
+    /// Resets the state before the server is tried again.
     pub fn begin(&self) {
         self.lost.send_replace(false);
     }
 
-    /// Returns when the login is another than it was.
+    /// Returns when the stored login has changed.
     pub async fn changed(&self) {
         let Some(slot) = &self.slot else { return std::future::pending().await };
         while slot.stamp() == self.known().stamp {
@@ -155,13 +154,13 @@ impl Login {
         }
     }
 
-    /// What must not be shown, even if the server sends it back.
+    /// The tokens that must not be shown, even if the server sends them back.
     #[must_use]
     pub fn secrets(&self) -> Vec<Token> {
         self.known().seen.clone()
     }
 
-    /// The last token if it is still good.
+    /// The last token, if it can still be used and the vault is unchanged.
     fn at_hand(&self) -> Option<Token> {
         let known = self.known();
         let tokens = known.tokens.as_ref()?;
@@ -171,8 +170,8 @@ impl Login {
         (is_good && is_current).then(|| tokens.access.clone())
     }
 
-    /// On a task of its own: whoever waits may go away, but a token that was handed
-    /// out must be kept, because the one before is worth nothing then.
+    /// Renews the token in a separate task: a caller may be cancelled, but a new token must be
+    /// stored, because it invalidates the old one.
     async fn renewed(
         self: &Arc<Self>,
         refused: Option<Token>,
@@ -190,7 +189,7 @@ impl Login {
         if let Some(settled) = settled(entry.as_ref(), refused.as_ref()) {
             return Ok(settled);
         }
-        // Another process may be about to do the same.
+        // Another process may be renewing the token at the same time.
         let held = slot.lock().await?;
         let entry = self.look(slot)?;
         if let Some(settled) = settled(entry.as_ref(), refused.as_ref()) {
@@ -200,7 +199,7 @@ impl Login {
         self.refresh(slot, &held, entry, refused).await
     }
 
-    /// Gets new tokens for the old ones and keeps them.
+    /// Exchanges the refresh token for new tokens and stores them.
     async fn refresh(
         &self,
         slot: &Slot,
@@ -224,7 +223,7 @@ impl Login {
                 let token = tokens.access.clone();
                 entry.tokens = Some(tokens);
                 if let Err(error) = held.write(&entry) {
-                    // It works for this process, and for as long as it lasts.
+                    // The token still works for this process until it expires.
                     warn!(server = %self.server, "the new token could not be kept: {error}");
                 }
                 self.remember(slot.stamp(), entry.tokens);
@@ -260,10 +259,10 @@ impl Login {
         Ok(())
     }
 
-    /// Reads the vault. A login of another authorization server than the configuration allows
-    /// is none.
+    /// Reads the vault. A login from an authorization server that the configuration does not allow
+    /// is ignored.
     fn look(&self, slot: &Slot) -> Result<Option<Entry>, LoginError> {
-        // First: what changes meanwhile is noticed next time.
+        // The stamp is read first, so that a change in the meantime is noticed at the next check.
         let stamp = slot.stamp();
         let entry = slot.read()?.filter(|entry| entry.is_allowed(&self.settings));
         self.remember(stamp, entry.as_ref().and_then(|entry| entry.tokens.clone()));
@@ -288,8 +287,8 @@ impl Login {
     }
 }
 
-/// What the vault says without asking anybody: a token, or that there is none.
-/// `None` if a new one has to be asked for.
+/// The result that needs no network: a usable token, or `Some(None)` if there is none. `None` means
+/// that the token has to be renewed.
 fn settled(entry: Option<&Entry>, refused: Option<&Token>) -> Option<Option<Token>> {
     let Some(tokens) = entry.and_then(|entry| entry.tokens.as_ref()) else { return Some(None) };
     let is_refused = refused == Some(&tokens.access);

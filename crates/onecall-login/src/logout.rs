@@ -1,4 +1,4 @@
-//! The end of a login.
+//! Ends a login: revokes its tokens and deletes them.
 
 use onecall_config::ServerConfig;
 
@@ -8,23 +8,22 @@ use crate::site::Site;
 use crate::token::TokenEndpoint;
 use crate::web::Web;
 
-/// What came of the end of a login.
+/// The result of a logout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoggedOut {
     /// There was no login.
     WasNot,
-    /// It is forgotten here.
+    /// The login was deleted from this machine.
     Forgotten {
-        /// Why a copy of the tokens may still be accepted.
+        /// Why the tokens may still be valid.
         not_revoked: Option<String>,
     },
 }
 
-/// Forgets the login to `server`, and makes its tokens worthless where that is
-/// possible.
+/// Deletes the login to `server`, and revokes its tokens if possible.
 ///
 /// # Errors
-/// If it cannot be forgotten.
+/// If the login cannot be deleted.
 pub async fn log_out(server: &ServerConfig) -> Result<LoggedOut, LoginError> {
     let site = Site::of(server)?;
     let held = site.slot.lock().await?;

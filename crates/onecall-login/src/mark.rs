@@ -1,16 +1,16 @@
-//! Tells whether a login is still the one it was.
+//! Detects whether the login of a server has changed, without reading its tokens.
 
 use onecall_config::RemoteTransport;
 use reqwest::Url;
 
 use crate::vault::Slot;
 
-/// Where to look for the login of a server.
+/// The place where the login of a server is stored.
 #[derive(Clone, Debug)]
 pub struct LoginMark(Slot);
 
 impl LoginMark {
-    /// Of a server that the user may log in to.
+    /// The mark of a server that supports logins; `None` for any other.
     #[must_use]
     pub fn of(transport: &RemoteTransport) -> Option<Self> {
         let settings = transport.oauth.as_ref()?;
@@ -18,8 +18,8 @@ impl LoginMark {
         Slot::of_user(&url, settings.client_id.as_deref()).map(Self)
     }
 
-    /// Different whenever the login is another one, or a renewed one: nobody could tell these
-    /// apart without a look into the tokens.
+    /// A text that changes whenever the login is replaced or renewed. A renewal cannot be
+    /// distinguished from a new login without reading the tokens.
     #[must_use]
     pub fn now(&self) -> String {
         format!("{:?}", self.0.stamp())

@@ -1,4 +1,5 @@
-//! Who we are to an authorization server: registered by hand, or by ourselves.
+//! The OAuth client of onecall at an authorization server: configured by the user, or registered
+//! dynamically.
 
 use onecall_config::OAuth;
 use onecall_core::text::plain;
@@ -10,10 +11,10 @@ use crate::discovery::Discovery;
 use crate::error::LoginError;
 use crate::web::Web;
 
-/// How much of what an authorization server says is shown, in characters.
+/// The longest text of an authorization server that is shown, in characters.
 const MAX_WORDS: usize = 200;
 
-/// Us, as an authorization server knows us.
+/// The client as an authorization server knows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Client {
     pub id: String,
@@ -22,15 +23,15 @@ pub(crate) struct Client {
     pub proof: Proof,
 }
 
-/// How a client proves who it is.
+/// How the client authenticates itself at the token endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Proof {
-    /// Not at all: it is public.
+    /// Without a secret: it is a public client.
     Nothing,
-    /// With its secret in a header.
+    /// With its secret in the `Authorization` header.
     Header,
-    /// With its secret in the form.
+    /// With its secret in a form field.
     Field,
 }
 
@@ -47,7 +48,7 @@ struct Refusal {
     error_description: Option<String>,
 }
 
-/// The client that the configuration names, or else a new one.
+/// The configured client, or else a newly registered one.
 pub(crate) async fn client(
     web: &Web,
     discovery: &Discovery,
@@ -95,7 +96,8 @@ pub(crate) async fn client(
     Ok(Client { id: given.client_id, secret: given.client_secret, proof })
 }
 
-/// The client that the configuration names. `proofs` is what the token endpoint takes.
+/// The configured client, if there is one. `proofs` are the authentication methods of the token
+/// endpoint.
 pub(crate) fn configured(settings: &OAuth, proofs: Option<&[String]>) -> Option<Client> {
     let id = settings.client_id.clone()?;
     let secret = settings.client_secret.as_ref().map(|secret| Token::new(secret.reveal()));

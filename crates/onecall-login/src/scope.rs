@@ -1,10 +1,10 @@
-//! Scopes: words for what a token allows.
+//! OAuth scopes: words for what a token allows.
 
-/// More than this is no list that a person could agree to.
+/// The largest number and length of scopes that are accepted.
 const MOST: usize = 100;
 const LONGEST: usize = 300;
 
-/// The words in a list; what cannot be one is left out.
+/// Parses a list of scopes; invalid words are left out.
 pub(crate) fn read(text: &str) -> Vec<String> {
     let is_allowed = |byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
     let is_scope = |word: &&str| word.len() <= LONGEST && word.bytes().all(is_allowed);
@@ -12,7 +12,7 @@ pub(crate) fn read(text: &str) -> Vec<String> {
     union([&words.take(MOST).collect::<Vec<_>>()])
 }
 
-/// Each scope of all lists once, in the order of their first mention.
+/// The union of all lists, in the order of first occurrence.
 pub(crate) fn union<'a>(lists: impl IntoIterator<Item = &'a Vec<String>>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for scope in lists.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! What has to be unpredictable, and how it is compared.
+//! Random values, PKCE challenges, and comparison in constant time.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,19 +7,19 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use onecall_core::Digest;
 
-/// Text that nobody can guess: 256 bits.
+/// A random text of 256 bits.
 pub(crate) fn unguessable() -> io::Result<String> {
     let mut bytes = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// What is shown of a verifier before it is needed.
+/// The PKCE challenge for a verifier.
 pub(crate) fn challenge_for(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Digest::of(verifier).into_bytes())
 }
 
-/// Compares in a time that does not tell where the texts differ.
+/// Compares two texts in a time that does not depend on where they differ.
 pub(crate) fn are_equal(one: &str, other: &str) -> bool {
     let pairs = one.bytes().zip(other.bytes());
     one.len() == other.len() && pairs.fold(0, |seen, (a, b)| seen | (a ^ b)) == 0

@@ -1,4 +1,4 @@
-//! A server of the configuration as one that a person can log in to.
+//! A configured server to which the user can log in.
 
 use onecall_config::{OAuth, ServerConfig, Transport};
 use onecall_core::ServerName;
@@ -7,7 +7,7 @@ use reqwest::Url;
 use crate::error::LoginError;
 use crate::vault::Slot;
 
-/// A server that one can log in to.
+/// A server to which the user can log in, with its settings and its place in the vault.
 pub(crate) struct Site<'a> {
     pub name: &'a ServerName,
     pub settings: &'a OAuth,

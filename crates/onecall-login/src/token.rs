@@ -1,4 +1,4 @@
-//! The token endpoint: a code or an older token goes in, tokens come out.
+//! Tokens and the token endpoint, which exchanges a code or a refresh token for new tokens.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,13 +14,13 @@ use crate::registration::{Client, Proof};
 use crate::scope;
 use crate::web::{Answer, Web, WebError};
 
-/// A token is used up to this long before its end, or for four fifths of a short life.
+/// How many seconds before its end a token is renewed; at most a fifth of its life.
 const MARGIN: u64 = 60;
 
-/// How much of what an authorization server says is shown, in characters.
+/// The longest text of an authorization server that is shown, in characters.
 const MAX_WORDS: usize = 200;
 
-/// A token, a code or a secret: never shown.
+/// A token, a code or a secret. Its debug text is a placeholder.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Token(String);
@@ -30,13 +30,13 @@ impl Token {
         Self(text.into())
     }
 
-    /// Itself, for where it has to go.
+    /// The text of the token, for the code that sends it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// As a header; `None` if it cannot be one.
+    /// The token as an `Authorization` header; `None` if it contains invalid characters.
     #[must_use]
     pub fn bearer(&self) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()?;
@@ -51,14 +51,14 @@ impl fmt::Debug for Token {
     }
 }
 
-/// What lets us in for a while.
+/// An access token with its refresh token and its life.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tokens {
     pub access: Token,
-    /// What the next ones are to be had for.
+    /// The refresh token, if there is one.
     pub refresh: Option<Token>,
-    /// When `access` ends and when it should be replaced, in seconds since 1970;
-    /// `None` if that is not known.
+    /// When `access` expires and when it should be renewed, in seconds since 1970; `None` if
+    /// unknown.
     pub life: Option<Life>,
 }
 
@@ -76,12 +76,12 @@ impl Life {
 }
 
 impl Tokens {
-    /// Whether there is no reason to get other ones.
+    /// Whether the access token need not be renewed yet.
     pub fn are_fresh(&self) -> bool {
         self.life.is_none_or(|life| now() < life.renew_at)
     }
 
-    /// Whether they may still let us in.
+    /// Whether the access token has not expired.
     pub fn are_valid(&self) -> bool {
         self.life.is_none_or(|life| now() < life.ends_at)
     }
@@ -92,10 +92,11 @@ fn now() -> u64 {
     since.unwrap_or(Duration::ZERO).as_secs()
 }
 
-/// Why there are no tokens. Only after [`Refused`](Self::Refused) is it of no use to try again.
+/// Why no tokens were obtained. After any error except [`Refused`](Self::Refused) a retry may
+/// succeed.
 #[derive(Debug, Error)]
 pub(crate) enum TokenError {
-    /// What we gave for them is worth nothing (any more).
+    /// The code, refresh token or client is invalid.
     #[error("{words}")]
     Refused { words: String },
     #[error("{words}")]
@@ -106,7 +107,7 @@ pub(crate) enum TokenError {
     Unanswered(#[from] WebError),
 }
 
-/// Somewhere to get tokens.
+/// A token endpoint with the client that uses it.
 #[derive(Debug)]
 pub(crate) struct TokenEndpoint<'a> {
     pub web: &'a Web,
@@ -120,7 +121,7 @@ struct TokenAnswer {
     access_token: Token,
     token_type: Option<String>,
     refresh_token: Option<Token>,
-    /// A number, which some write as text.
+    /// A number, which some servers send as a string.
     expires_in: Option<Value>,
     scope: Option<String>,
 }
@@ -132,7 +133,7 @@ struct ErrorAnswer {
 }
 
 impl TokenEndpoint<'_> {
-    /// Tokens for a code, and what they allow if that is said.
+    /// Exchanges a code for tokens. Also returns the granted scopes, if they are given.
     pub async fn exchange(
         &self,
         code: &Token,
@@ -149,7 +150,7 @@ impl TokenEndpoint<'_> {
         self.ask(&fields, &[code, verifier]).await
     }
 
-    /// Tokens for an older one, which stays the next one's price if it is not replaced.
+    /// Exchanges a refresh token for new tokens. It is kept if the response contains no new one.
     pub async fn refresh(
         &self,
         refresh: &Token,
@@ -164,12 +165,12 @@ impl TokenEndpoint<'_> {
         Ok((tokens, scopes))
     }
 
-    /// Makes a token worthless, at the revocation endpoint that this one is then.
+    /// Revokes a token. The URL must be that of the revocation endpoint.
     pub async fn revoke(&self, token: &Token, hint: &str) -> Result<(), TokenError> {
         let fields = [("token", token.reveal()), ("token_type_hint", hint)];
         let mut answer = self.post(&fields).await?;
         if answer.status == StatusCode::BAD_REQUEST && self.client.proof == Proof::Nothing {
-            // Some want to see a secret even of those who have none.
+            // Some servers require the field even for public clients.
             answer = self.post(&[&fields[..], &[("client_secret", "")]].concat()).await?;
         }
         if answer.status.is_success() {
@@ -187,7 +188,7 @@ impl TokenEndpoint<'_> {
         let Some(given) = answer.json::<TokenAnswer>().filter(|_| answer.status.is_success())
         else {
             let words = self.words(&answer, secrets);
-            // Some say so with a success.
+            // Some servers send the error with a success status.
             let is_refusal = answer.json::<ErrorAnswer>().is_some_and(|answer| {
                 matches!(
                     answer.error.as_str(),
@@ -225,7 +226,7 @@ impl TokenEndpoint<'_> {
         self.web.post_form(self.url, &[fields, &more].concat(), user).await
     }
 
-    /// What an answer without tokens says, without what we sent.
+    /// The text of an error response, with secrets removed.
     fn words(&self, answer: &Answer, secrets: &[&Token]) -> String {
         let mut words = match answer.json::<ErrorAnswer>() {
             Some(ErrorAnswer { error, error_description: Some(description) }) => {

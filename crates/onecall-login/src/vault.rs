@@ -1,6 +1,6 @@
-//! Where logins are kept: a file for each in the user's state directory, readable
-//! by nobody else. Several processes may use one login; whoever changes it holds its
-//! lock, so that a token that replaces another is never lost.
+//! The vault of logins: one file for each login in the user's state directory, readable by the user
+//! only. Several processes may use one login; a process that changes it holds its lock, so that a
+//! renewed token is never lost.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
@@ -21,48 +21,48 @@ use crate::error::LoginError;
 use crate::registration::Client;
 use crate::token::Tokens;
 
-/// How long another process may keep a login to itself: longer than it takes to get
-/// a new token.
+/// How long to wait for another process that holds the lock: longer than the renewal of a token
+/// takes.
 const PATIENCE: Duration = Duration::from_secs(40);
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// A larger file is surely not ours.
+/// The largest file that is read.
 const MAX_FILE: u64 = 1024 * 1024;
 
-/// For the owner alone.
+/// The permissions of files and folders: only the owner has access.
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// What is kept of a login.
+/// A stored login.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// The server that the tokens are for, and no other.
+    /// The only server that the tokens are for.
     pub server: String,
     pub resource: String,
-    /// Who gave the tokens.
+    /// The issuer of the tokens.
     pub issuer: Option<String>,
     pub token_endpoint: String,
     pub revocation_endpoint: Option<String>,
     pub client: Client,
-    /// What the tokens allow, as far as that is known.
+    /// The granted scopes, as far as they are known.
     pub scopes: Vec<String>,
-    /// What the server wants them to allow besides.
+    /// Further scopes that the server has required.
     #[serde(default)]
     pub wanted_scopes: Vec<String>,
-    /// `None` once they are worth nothing any more.
+    /// `None` once the tokens are invalid.
     pub tokens: Option<Tokens>,
 }
 
 impl Entry {
-    /// Whether the tokens are of the authorization server that the configuration allows.
+    /// Whether the issuer of the tokens is one that the configuration allows.
     pub fn is_allowed(&self, settings: &OAuth) -> bool {
         let is_same =
             |allowed| self.issuer.as_deref().is_some_and(|it| is_same_issuer(it, allowed));
         settings.issuer.as_deref().is_none_or(is_same)
     }
 
-    /// Who we are to the authorization server. A secret of the configuration is for the one that
-    /// the configuration names.
+    /// The client to use at the authorization server. The configured secret is used only for the
+    /// issuer that the configuration allows.
     pub fn client(&self, settings: &OAuth) -> Client {
         let mut client = self.client.clone();
         if let Some(secret) = settings.client_secret.as_ref().filter(|_| self.is_allowed(settings))
@@ -73,7 +73,7 @@ impl Entry {
     }
 }
 
-/// The place of one login.
+/// The place of one login in the vault.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     file: PathBuf,
@@ -81,7 +81,7 @@ pub(crate) struct Slot {
     server: String,
 }
 
-/// Tells one state of a login from another.
+/// Identifies a version of a stored login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     inode: u64,
@@ -89,7 +89,7 @@ pub(crate) struct Stamp {
 }
 
 impl Slot {
-    /// The place of the login to `server` as `client_id`, if that is configured; `None`
+    /// The place of the login to `server` with the configured `client_id`, if there is one; `None`
     /// if the user has no state directory.
     pub fn of_user(server: &Url, client_id: Option<&str>) -> Option<Self> {
         let state = Directories::from_environment(&|name| std::env::var(name).ok()).state?;
@@ -110,14 +110,14 @@ impl Slot {
         }
     }
 
-    /// Changes whenever the login does; `None` if there is none.
+    /// The current version of the login; `None` if there is no login.
     pub fn stamp(&self) -> Option<Stamp> {
         let metadata = fs::metadata(&self.file).ok()?;
         let changed = (metadata.mtime(), metadata.mtime_nsec());
         Some(Stamp { inode: metadata.ino(), changed })
     }
 
-    /// The login, if there is one.
+    /// Reads the login, if there is one.
     pub fn read(&self) -> Result<Option<Entry>, LoginError> {
         let text = match self.text() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -125,7 +125,7 @@ impl Slot {
         };
         let entry: Entry = serde_json::from_slice(&text)
             .map_err(|_| self.error("it is damaged; delete it and log in again".to_owned()))?;
-        // The name of the file is a hash of it.
+        // The file name is only a hash of the server, so the server is checked.
         Ok(Some(entry).filter(|entry| entry.server == self.server))
     }
 
@@ -147,7 +147,7 @@ impl Slot {
         Ok(text)
     }
 
-    /// Keeps every other process from changing the login.
+    /// Locks the login against changes by other processes.
     pub async fn lock(&self) -> Result<Held<'_>, LoginError> {
         let open = || -> io::Result<File> {
             let folder = self.folder();
@@ -183,10 +183,10 @@ impl Slot {
     }
 }
 
-/// A login that no other process changes.
+/// A locked login.
 pub(crate) struct Held<'a> {
     slot: &'a Slot,
-    /// Let go of when it is closed.
+    /// The lock is released when the file is closed.
     _lock: File,
 }
 
@@ -195,11 +195,11 @@ impl Held<'_> {
         self.slot.read()
     }
 
-    /// Replaces the login in one step: a reader sees the old or the new one.
+    /// Replaces the login atomically: a reader sees the old or the new one.
     pub fn write(&self, entry: &Entry) -> Result<(), LoginError> {
         let replace = || -> io::Result<()> {
             let folder = self.slot.folder();
-            // Created so that only the owner can read it.
+            // The temporary file is created with access for the owner only.
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
             serde_json::to_writer_pretty(&mut file, entry)?;
             file.write_all(b"\n")?;
@@ -210,7 +210,7 @@ impl Held<'_> {
         replace().map_err(|error| self.slot.error(error.to_string()))
     }
 
-    /// Forgets the login. The file of the lock stays: others may be waiting for it.
+    /// Deletes the login. The lock file stays, because other processes may be waiting for it.
     pub fn remove(&self) -> Result<(), LoginError> {
         match fs::remove_file(&self.slot.file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

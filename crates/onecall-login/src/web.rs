@@ -1,5 +1,5 @@
-//! Questions to authorization servers: small documents and forms, each with a
-//! deadline and a largest answer.
+//! HTTP requests to authorization servers: small documents and forms, each with a time limit and a
+//! size limit.
 
 use std::time::Duration;
 
@@ -13,26 +13,26 @@ use crate::address;
 use crate::error::LoginError;
 use crate::http::{cause, client, shown_origin};
 
-/// How long one question may take.
+/// The time limit of one request.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// The largest answer that is read.
+/// The largest response that is read.
 const MAX_BODY: usize = 256 * 1024;
 
-/// How many redirections of a document are followed, within its origin.
+/// How many redirects within the origin are followed for a document.
 const MAX_HOPS: usize = 3;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 
-/// Asks on behalf of one server.
+/// Makes requests for the login to one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Web {
-    /// Decides which addresses are safe to ask.
+    /// Determines which addresses are safe.
     server: Url,
 }
 
-/// Why there is no answer at all.
+/// Why there is no response.
 #[derive(Debug, Error)]
 pub(crate) enum WebError {
     #[error(transparent)]
@@ -47,7 +47,7 @@ pub(crate) enum WebError {
     TimedOut { origin: String },
 }
 
-/// An answer, whatever it says.
+/// A response with any status.
 pub(crate) struct Answer {
     pub status: StatusCode,
     location: Option<Url>,
@@ -55,7 +55,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The body as what it should be.
+    /// Parses the body as JSON; `None` if it is invalid.
     pub fn json<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.body).ok()
     }
@@ -66,7 +66,7 @@ impl Web {
         Self { server: server.clone() }
     }
 
-    /// The server that all this is for.
+    /// The server that the requests are made for.
     pub fn server(&self) -> &Url {
         &self.server
     }
@@ -84,7 +84,7 @@ impl Web {
         Err(WebError::TooManyRedirections { origin: shown_origin(&url) })
     }
 
-    /// Sends a form. Redirections are not followed: it holds secrets.
+    /// Sends a form. Redirects are not followed, because the form contains secrets.
     pub async fn post_form(
         &self,
         url: &Url,
@@ -95,7 +95,8 @@ impl Web {
             let request = client.post(url.clone()).header(CONTENT_TYPE, FORM).body(form(fields));
             match user {
                 Some((name, password)) => {
-                    // Both are encoded like fields of a form before they become one word.
+                    // The specification requires both to be form-encoded before the header is
+                    // built.
                     request.basic_auth(form_text(name), Some(form_text(password)))
                 }
                 None => request,
@@ -104,7 +105,7 @@ impl Web {
         .await
     }
 
-    /// Sends a document.
+    /// Sends a JSON document.
     pub async fn post_json(&self, url: &Url, body: String) -> Result<Answer, WebError> {
         self.ask(url, |client| client.post(url.clone()).header(CONTENT_TYPE, JSON).body(body)).await
     }
@@ -141,9 +142,9 @@ impl Web {
     }
 }
 
-/// Fields as they are sent in a body.
+/// Encodes form fields for a body.
 fn form(fields: &[(&str, &str)]) -> String {
-    // The query of an address is written in the same way.
+    // The query of a URL has the same encoding.
     let Ok(mut url) = Url::parse("http://form.invalid/") else { return String::new() };
     url.query_pairs_mut().extend_pairs(fields);
     url.query().unwrap_or_default().to_owned()

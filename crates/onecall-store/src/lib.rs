@@ -1,5 +1,5 @@
-//! What outlives a process, kept in SQLite: [`open`] makes a [`Store`](onecall_core::storage::Store)
-//! that lives in a file of the user.
+//! The SQLite implementation of the storage traits: [`open`] returns a
+//! [`Store`](onecall_core::storage::Store) in a file of the user, for data that outlives a process.
 
 mod sqlite;
 

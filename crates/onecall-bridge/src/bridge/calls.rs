@@ -1,4 +1,4 @@
-//! From a name to its tool, and from a call to the server or the local tools that execute it.
+//! Looks callable names up, and routes each call to the server or the local tool that executes it.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::supervision::pins::Quarantined;
 use crate::supervision::server::{CallError, Server};
 use crate::supervision::snapshot::Snapshot;
 
-/// How many names to suggest for one that does not exist.
+/// How many similar names an error suggests for an unknown one.
 const SUGGESTIONS: usize = 3;
 
-/// How many arguments a call of an unknown tool may pass by position.
+/// How many positional arguments a call of an unknown tool may have.
 const MAX_POSITIONS: usize = 32;
 
-/// What a name stands for.
+/// The result of looking a name up.
 enum Found {
     Tool(Arc<ToolSpec>, Arc<Server>),
     Local(Arc<ToolSpec>, Arc<LocalTools>),
@@ -30,7 +30,7 @@ enum Found {
 }
 
 impl Found {
-    /// The tool. Calls of one in quarantine say what is the matter with it.
+    /// The lookup result for a program. A tool in quarantine resolves to an error with the reason.
     fn resolution(self, name: &CallableName) -> Resolution {
         match self {
             Self::Tool(spec, _) | Self::Local(spec, _) => Resolution::Callable(spec),
@@ -47,7 +47,7 @@ fn quarantined(name: &CallableName, tool: &Quarantined) -> ToolError {
 }
 
 impl Bridge {
-    /// Looks a tool up, waiting for it only while a server may still bring it.
+    /// Looks a tool up. Waits only while a server that may have the tool is still connecting.
     async fn find(&self, name: &CallableName) -> Option<Found> {
         if let Some(found) = found(&self.snapshot.borrow(), name) {
             return Some(found);
@@ -63,7 +63,7 @@ impl Bridge {
         found(&snapshot, name)
     }
 
-    /// The server that may have this tool and could not tell.
+    /// The server that may have this tool but has never listed its tools.
     fn unheard(&self, name: &CallableName) -> Option<Arc<Server>> {
         let may_have = |server: &&Arc<Server>| {
             may_name_tool_of(name.as_str(), server.name()) && server.is_unheard()
@@ -71,7 +71,7 @@ impl Bridge {
         self.fleet().servers().find(may_have).cloned()
     }
 
-    /// Why there is no such tool.
+    /// The reason why there is no such tool.
     fn absence(&self, name: &CallableName) -> String {
         if let Some(server) = self.unheard(name) {
             return server.not_running();
@@ -82,8 +82,8 @@ impl Bridge {
         }
     }
 
-    /// Where a call goes: to the tool that its name meant, or if tools have changed since then, to
-    /// the one of that name.
+    /// The tool that a call goes to: the one that was looked up, or after the tools have changed,
+    /// the one that has its name now.
     async fn target(&self, call: &ResolvedCall) -> Result<Found, ToolError> {
         let spec = call.tool.as_ref().map_err(Clone::clone)?;
         {
@@ -108,7 +108,7 @@ fn found(snapshot: &Snapshot, name: &CallableName) -> Option<Found> {
     }
 }
 
-/// A tool of the catalog, with the server that has it.
+/// A tool of the catalog together with the server that has it.
 fn owned(snapshot: &Snapshot, spec: &Arc<ToolSpec>) -> Option<Found> {
     if spec.server.as_str() == LocalTool::SERVER {
         let local = snapshot.fleet.local()?;
@@ -130,7 +130,7 @@ impl ToolResolver for Bridge {
             let catalog = Arc::clone(&self.snapshot.borrow().catalog);
             let reason = Some(self.absence(name));
             match catalog.alias(name.as_str()) {
-                // Its own name is the one that is called.
+                // The alias resolves to the tool's own name, which is the one that is called.
                 Alias::Of(spec) => return Resolution::Callable(Arc::clone(spec)),
                 Alias::Ambiguous(nearest) => return Resolution::Unknown { nearest, reason },
                 Alias::Unknown => {}
@@ -174,8 +174,8 @@ impl CallHandler for Bridge {
     }
 }
 
-/// Stands for a tool of a server that could not be asked for its tools. It takes any arguments, so
-/// that a call of it fails with the reason and not with a complaint about its arguments.
+/// A placeholder for a tool of a server that could not list its tools. It accepts any arguments, so
+/// that a call fails with the reason and not with an error about its arguments.
 fn stand_in(name: &CallableName, server: &ServerName) -> ToolSpec {
     let positions = (1..=MAX_POSITIONS).map(|position| (format!("argument_{position}"), json!({})));
     let properties: serde_json::Map<_, _> = positions.collect();

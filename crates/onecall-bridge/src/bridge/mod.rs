@@ -1,4 +1,5 @@
-//! All servers together: one catalog of their tools, and calls to them.
+//! All downstream servers and local tools together: one catalog of their tools, and the calls to
+//! them. A bridge owns the servers it starts and stops them when it is dropped.
 
 mod calls;
 
@@ -21,14 +22,14 @@ use crate::supervision::server::Server;
 use crate::supervision::snapshot::{self, Snapshot, ToolWatch};
 use crate::supervision::status::ServerStatus;
 
-/// The downstream servers. Dropping it stops them, without waiting for their end.
+/// All downstream servers. Dropping it stops them without waiting until they have exited.
 pub struct Bridge {
     snapshot: Arc<watch::Sender<Snapshot>>,
-    /// `None` once everything is to stop.
+    /// `None` once the bridge is stopping.
     launch_context: Mutex<Option<LaunchContext>>,
     setting: Setting,
     stop: watch::Sender<bool>,
-    /// Closed when every server is gone.
+    /// Closed when every server has exited.
     running: watch::Receiver<()>,
 }
 
@@ -36,14 +37,14 @@ impl Bridge {
     /// Starts every server that is not lazy in the background and returns at once. Must be called
     /// inside a tokio runtime.
     ///
-    /// A server that is needed for a limited time gets a bridge of its own: nothing
-    /// of it is left after [`shutdown`](Self::shutdown).
+    /// A server that is needed for a limited time gets a bridge of its own: nothing of it remains
+    /// after [`shutdown`](Self::shutdown).
     pub fn start(servers: Vec<ServerConfig>, guard: Guard) -> Arc<Self> {
         Self::start_in(servers, Vec::new(), guard, Setting::default())
     }
 
-    /// Starts a bridge whose servers start when `setting` says, and may ask and send as much as it
-    /// says. Beside their tools there are those of `local`, which need no server.
+    /// Starts a bridge. `setting` determines when its servers start, and what they may ask and
+    /// send. `local` are tools that need no server.
     pub fn start_in(
         servers: Vec<ServerConfig>,
         local: Vec<LocalTool>,
@@ -68,45 +69,44 @@ impl Bridge {
         Arc::new(bridge)
     }
 
-    /// Brings the servers in line with another configuration: those whose entry is the
-    /// same go on undisturbed, but look at their pins again. Must be called inside a
-    /// tokio runtime.
+    /// Applies a new configuration. Servers whose entry is unchanged keep running, but check their
+    /// pins again. Must be called inside a tokio runtime.
     pub fn reconfigure(&self, servers: Vec<ServerConfig>, local: Vec<LocalTool>) -> FleetChange {
         let context = self.launch_context();
         let Some(context) = &*context else { return FleetChange::default() };
         let old = self.fleet();
         let (fleet, change) = old.next(servers, local, context);
         fleet.servers().for_each(|server| server.look_at_pins());
-        // At once, so that no call looks for a server in a fleet that is no more.
+        // Published at once, so that no call looks for a server in the old fleet.
         let before = self.known();
         let taken = Snapshot::of(Arc::new(fleet), &before);
         self.snapshot.send_modify(|snapshot| snapshot.replace(taken));
         change
     }
 
-    /// Waits until every server was tried, then gives the tools of all. Starts
-    /// those that are lazy. Each server has a deadline of its own, so this ends.
+    /// Waits until every server has been tried, then returns the tools of all of them. Starts lazy
+    /// servers. Each server has its own deadline, so the wait is bounded.
     pub async fn catalog(&self) -> Arc<Catalog> {
         self.fleet().servers().for_each(|server| server.need());
         self.settled(|_| false).await.catalog
     }
 
-    /// Waits until no server is being installed for the first time whose name is meant, as it stands
-    /// in the names of its tools.
+    /// Waits until no server that `is_meant` selects is being installed for the first time.
+    /// `is_meant` gets the server's name as callable names spell it.
     pub async fn installed(&self, is_meant: impl Fn(&str) -> bool) {
         let is_awaited = |server: &&Arc<Server>| {
             let prefix = name_prefix(server.name());
             server.is_installing() && is_meant(prefix.trim_start_matches("mcp__").trim_matches('_'))
         };
         let (mut snapshot, mut stop) = (self.snapshot.subscribe(), self.stop.subscribe());
-        // Neither can close: we hold the other ends.
+        // Neither channel can close: this bridge holds both senders.
         tokio::select! {
             _ = snapshot.wait_for(|now| !now.fleet.servers().any(|it| is_awaited(&it))) => {}
             _ = stop.wait_for(|stop| *stop) => {}
         }
     }
 
-    /// What the server of a tool says about it for people to see.
+    /// The display metadata that a tool's server sent for it.
     #[must_use]
     pub fn face(&self, spec: &ToolSpec) -> ToolFace {
         let fleet = self.fleet();
@@ -114,8 +114,8 @@ impl Bridge {
         server.map(|server| server.face(&spec.tool)).unwrap_or_default()
     }
 
-    /// Waits for servers that are connecting, but no longer than this, then gives the
-    /// tools that are known. Starts no lazy server.
+    /// Waits for connecting servers, but no longer than `patience`, then returns the tools known by
+    /// then. Starts no lazy server.
     pub async fn known_within(&self, patience: Duration) -> Arc<Catalog> {
         match timeout(patience, self.settled(|_| false)).await {
             Ok(snapshot) => snapshot.catalog,
@@ -123,19 +123,19 @@ impl Bridge {
         }
     }
 
-    /// The tools that are known now. Servers that are still connecting may bring more.
+    /// The tools that are known now. Servers that are still connecting may add more.
     #[must_use]
     pub fn known(&self) -> Arc<Catalog> {
         Arc::clone(&self.snapshot.borrow().catalog)
     }
 
-    /// Tells when tools come, go or change.
+    /// A watch that reports when tools are added, removed or changed.
     #[must_use]
     pub fn watch(&self) -> ToolWatch {
         ToolWatch(self.snapshot.subscribe())
     }
 
-    /// The tools that programs may not call until they are accepted, by name.
+    /// The tools that programs may not call until the user accepts them, sorted by name.
     #[must_use]
     pub fn quarantine(&self) -> Vec<Quarantined> {
         let quarantine = Arc::clone(&self.snapshot.borrow().quarantine);
@@ -144,13 +144,13 @@ impl Bridge {
         tools
     }
 
-    /// What a server listed last, with all that programs may not call.
+    /// The tools that a server listed last, including those that programs may not call.
     #[must_use]
     pub fn listed(&self, server: &ServerName) -> Option<Arc<Vec<ToolDefinition>>> {
         self.fleet().get(server).map(|server| server.listed())
     }
 
-    /// The server with this name, as it is configured or as its tools' names have it.
+    /// The server with this name, in the form of the configuration or of callable names.
     pub fn server_named(&self, name: &str) -> Option<ServerName> {
         let spelled = |server: &&Arc<Server>| {
             server.name().as_str() == name || name_prefix(server.name()) == format!("mcp__{name}__")
@@ -162,25 +162,24 @@ impl Bridge {
         self.fleet().get(name).cloned()
     }
 
-    /// What the servers were started with.
+    /// The settings that the servers were started with.
     #[must_use]
     pub fn setting(&self) -> &Setting {
         &self.setting
     }
 
-    /// Who is there to answer what the servers ask.
+    /// The clients that answer requests of the servers.
     #[must_use]
     pub fn audience(&self) -> &Audience {
         &self.setting.audience
     }
 
-    /// Tells every server that the folders the client works in have changed.
+    /// Notifies every server that the client's list of root folders has changed.
     pub fn roots_changed(&self) {
         self.fleet().servers().for_each(|server| server.roots_changed());
     }
 
-    /// How each server is doing now, in the order of the configuration; local tools
-    /// come last.
+    /// The current status of each server, in the order of the configuration; local tools come last.
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
         let fleet = self.fleet();
@@ -188,13 +187,13 @@ impl Bridge {
         fleet.servers().map(|server| server.status()).chain(local).collect()
     }
 
-    /// Which local tools cannot work as things are, and why: a line each.
+    /// One line for each local tool that cannot be used at present, with the reason.
     #[must_use]
     pub fn local_problems(&self) -> Vec<String> {
         self.fleet().local().map(|local| local.problems()).unwrap_or_default()
     }
 
-    /// A line for each name that several tools would have, with what they are called instead.
+    /// One line for each name that several tools would have, with the names they have instead.
     pub fn name_collisions(&self) -> Vec<String> {
         let catalog = self.watch().now().catalog;
         let tool = |spec: &&ToolSpec| {
@@ -207,7 +206,7 @@ impl Bridge {
         catalog.collisions().into_iter().map(line).collect()
     }
 
-    /// Stops every server and returns when all are gone.
+    /// Stops every server and returns when all of them have exited.
     pub async fn shutdown(&self) {
         self.stop();
         let mut running = self.running.clone();
@@ -215,19 +214,19 @@ impl Bridge {
     }
 
     fn stop(&self) {
-        // Dropped, so that only the servers' own tasks hold on to it.
+        // Dropped, so that only the servers' own tasks still hold the context.
         self.launch_context().take();
         self.fleet().stop();
         self.stop.send_replace(true);
     }
 
-    /// Waits until every server that is needed was tried, or there is enough.
+    /// Waits until every server that is needed has been tried, or `is_enough` accepts the snapshot.
     pub(crate) async fn settled(&self, is_enough: impl Fn(&Snapshot) -> bool) -> Snapshot {
         let (mut snapshot, mut stop) = (self.snapshot.subscribe(), self.stop.subscribe());
-        // Neither can close: we hold the other ends.
+        // Neither channel can close: this bridge holds both senders.
         tokio::select! {
             _ = snapshot.wait_for(|now| is_enough(now) || now.is_settled()) => {}
-            // There will be no other snapshot.
+            // After a stop there is no further snapshot.
             _ = stop.wait_for(|stop| *stop) => {}
         }
         self.snapshot.borrow().clone()

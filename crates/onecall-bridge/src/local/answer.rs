@@ -1,21 +1,21 @@
-//! What a local tool answers: a value, or for somebody who wants that, the whole answer
-//! that a server would have sent.
+//! Forms the answers of local tools: the value, or on request the complete answer that a server
+//! would have sent.
 
 use onecall_core::{OutputForm, Schema, ToolValue};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-/// A value that is what it is, whatever its text looks like.
+/// A JSON value that the program does not parse again, whatever its text looks like.
 pub(super) fn json(value: &impl Serialize) -> serde_json::Result<ToolValue> {
     to_raw_value(value).map(ToolValue::Json)
 }
 
-/// Wraps `value`. A value that is no object is structured content only where the tool's
-/// schema says so, under the key that it has there.
+/// Wraps `value` as a complete tool answer. A value that is not an object becomes structured
+/// content only if the tool's output schema wraps it, under the key of that schema.
 pub(super) fn whole(value: ToolValue, output_schema: Option<&Schema>) -> ToolValue {
     let (text, json) = match value {
-        // No local tool answers with one.
+        // Local tools never return content blocks.
         ToolValue::WithContent { value, .. } => return whole(*value, output_schema),
         ToolValue::Nothing => return answer(&json!({ "content": [] })),
         ToolValue::Text(text) => (text, None),
@@ -49,7 +49,7 @@ fn text_of(json: &RawValue) -> String {
 }
 
 fn answer(answer: &impl Serialize) -> ToolValue {
-    // Fails only for maps with keys that are no strings, and there are none.
+    // Serialization fails only for maps with keys that are not strings, and there are none here.
     to_raw_value(answer).map_or(ToolValue::Nothing, ToolValue::Json)
 }
 

@@ -1,5 +1,5 @@
-//! The arguments of one call, as text for a command. Their JSON is never decoded and
-//! encoded again: a number arrives with every digit.
+//! The arguments of one call, as text for a command. Their JSON is never parsed and written again,
+//! so a number keeps every digit.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use thiserror::Error;
 
-/// Why the arguments of a call cannot become those of a command.
+/// Why the arguments of a call cannot be passed to a command.
 #[derive(Debug, Error)]
 pub(crate) enum ArgumentError {
     #[error("its arguments cannot be read: {0}")]
@@ -28,7 +28,7 @@ pub(crate) enum ArgumentError {
     NotWritten(#[from] serde_json::Error),
 }
 
-/// The arguments, with what the schema has for those that are left out.
+/// The arguments of a call, completed with the default values of the schema.
 pub(super) struct Arguments<'t> {
     values: BTreeMap<String, Box<RawValue>>,
     schema: &'t Value,
@@ -50,7 +50,7 @@ impl<'t> Arguments<'t> {
         Ok(Self { values, schema })
     }
 
-    /// One of them: a string as it is, anything else as JSON. Null is as good as absent.
+    /// One argument: a string without quotes, anything else as JSON. `null` counts as absent.
     pub fn text(&self, name: &str) -> Result<Option<String>, ArgumentError> {
         let value = self.values.get(name).filter(|value| !is_null(value));
         let Some(value) = value.map(|value| value.get()) else {
@@ -69,7 +69,7 @@ impl<'t> Arguments<'t> {
         Ok(Some(compact(value)))
     }
 
-    /// All of them as one JSON object.
+    /// All arguments as one JSON object.
     pub fn to_json(&self) -> Result<String, ArgumentError> {
         Ok(serde_json::to_string(&self.values)?)
     }
@@ -79,7 +79,7 @@ fn is_null(value: &RawValue) -> bool {
     value.get() == "null"
 }
 
-/// JSON without the blanks between its parts.
+/// Removes the whitespace between the parts of a JSON text.
 fn compact(json: &str) -> String {
     let mut is_text = false;
     let mut is_escaped = false;

@@ -1,16 +1,15 @@
-//! Puts the arguments of a call into the arguments of a command. Each template becomes
-//! one argument of the command or none, never several, and a value cannot become an
-//! option by beginning with a dash: whoever calls may be up to no good.
+//! Inserts the arguments of a call into the command line of a command. Each template becomes one
+//! argument of the command or none, never several, and a value that begins with a dash cannot
+//! become an option. The caller is not trusted.
 
 use onecall_config::{Piece, Template};
 
 use super::arguments::{ArgumentError, Arguments};
 
-/// What ends the options of nearly every command.
+/// The argument that ends the options of nearly every command.
 const END_OF_OPTIONS: &str = "--";
 
-/// The command's arguments. One whose template holds an argument that is absent is left
-/// out.
+/// The arguments of the command. A template with an absent argument is left out.
 pub(super) fn argv(
     templates: &[Template],
     arguments: &Arguments<'_>,
@@ -35,7 +34,7 @@ pub(super) fn argv(
     Ok(argv)
 }
 
-/// The text of a template; `None` if an argument in it is absent.
+/// The text of a template; `None` if one of its arguments is absent.
 pub(super) fn fill(
     template: &Template,
     arguments: &Arguments<'_>,

@@ -1,4 +1,4 @@
-//! How the built-in tools are described to whoever calls them.
+//! The definitions of the built-in file tools: their descriptions, schemas and annotations.
 
 use onecall_catalog::ToolDefinition;
 use onecall_config::{FileAction, FilesTool, LocalTool};
@@ -106,7 +106,7 @@ fn arguments(properties: Value, required: &[&str]) -> Value {
     })
 }
 
-/// The schema of a value that is no object.
+/// The output schema of a value that is not an object.
 fn result(value: Value) -> Value {
     json!({
         "type": "object",

@@ -1,4 +1,5 @@
-//! A tool that starts a program for each call.
+//! A local tool that starts a command for each call. Its arguments become the command line or the
+//! standard input; its standard output becomes the value.
 
 use std::env;
 use std::ffi::OsString;
@@ -25,10 +26,10 @@ use crate::supervision::guard::Guard;
 use crate::supervision::status::SERVER_LOG_TARGET;
 use crate::transport::child;
 
-/// How much of what a command said is part of an error, in characters.
+/// The longest part of a command's output that an error quotes, in characters.
 const MAX_SAID: usize = 2_000;
 
-/// Why a call of a command has no value. The display text is what the program reads.
+/// Why a call of a command failed. The display text is what the program reads.
 #[derive(Debug, Error)]
 pub(crate) enum CommandError {
     #[error(transparent)]
@@ -44,7 +45,7 @@ pub(crate) enum CommandError {
     TimedOut { limit: Duration },
     #[error("its output is longer than {limit} bytes, and it was killed; ask for less at a time")]
     TooMuchOutput { limit: usize },
-    /// With what the command said about it.
+    /// The command exited with an error; the text has its exit status and its output.
     #[error("{0}")]
     Unsuccessful(String),
     #[error("its output is not text: byte {at} is not UTF-8")]
@@ -84,7 +85,7 @@ pub(super) async fn call(
     value(command.output, stdout)
 }
 
-/// Why it cannot be started as things are.
+/// Why the command cannot be started at present, if so.
 pub(super) fn problem(command: &CommandTool) -> Option<String> {
     let cwd = command.cwd.as_ref().filter(|cwd| !cwd.is_dir());
     if let Some(path) = cwd {
@@ -102,7 +103,7 @@ pub(super) fn problem(command: &CommandTool) -> Option<String> {
     })
 }
 
-/// Where the program may be.
+/// The paths at which the program may be.
 fn candidates(command: &CommandTool) -> Vec<PathBuf> {
     if command.program.is_absolute() {
         return vec![command.program.clone()];
@@ -127,14 +128,14 @@ fn failure(command: &CommandTool, error: RunError) -> CommandError {
     }
 }
 
-/// How a command ended, and what it said about that.
+/// The exit status of a command together with its output.
 fn outcome(status: ExitStatus, stderr: &[u8], stdout: &[u8]) -> String {
     let how = match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("it was ended by signal {signal}"),
         (None, None) => status.to_string(),
     };
-    // Many a command tells on its stdout what went wrong.
+    // Many commands print their errors to stdout.
     let words = [stderr, stdout].into_iter().map(said).find(|words| !words.is_empty());
     match words {
         Some(words) => format!("{how}: {words}"),
@@ -142,9 +143,9 @@ fn outcome(status: ExitStatus, stderr: &[u8], stdout: &[u8]) -> String {
     }
 }
 
-/// The end of what a command wrote, safe to show.
+/// The end of a command's output, safe to show.
 fn said(bytes: &[u8]) -> String {
-    // A character has at most four bytes.
+    // A character takes at most four bytes in UTF-8.
     let end = bytes.get(bytes.len().saturating_sub(4 * MAX_SAID)..).unwrap_or_default();
     let text = String::from_utf8_lossy(end);
     let text = text.trim();

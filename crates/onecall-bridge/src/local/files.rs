@@ -1,4 +1,5 @@
-//! The built-in tools: what they do with the files of their folder.
+//! The built-in tools that read, write, list and search the files of one folder. Every call has a
+//! size limit and a time limit.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -18,16 +19,16 @@ use super::answer::json;
 use super::folder::{Folder, FolderError, Inside, Kind};
 use super::pattern::{Pattern, PatternError};
 
-/// The most that is read at once, and that a file has after it was written to.
+/// The largest amount that is read at once, and the largest size of a file that is written.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// The most that a list holds.
+/// The largest number of entries in a result.
 const MAX_FOUND: usize = 50_000;
 
-/// How long one call may take: a folder may be on a network, and huge.
+/// The time limit of a call: a folder may be on a network, and large.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Why a call of a built-in tool has no value. The display text is what the program reads.
+/// Why a call of a built-in tool failed. The display text is what the program reads.
 #[derive(Debug, Error)]
 pub(crate) enum FilesError {
     #[error("{0}")]
@@ -62,8 +63,7 @@ pub(crate) enum FilesError {
     NoJson(#[from] serde_json::Error),
 }
 
-/// Carries out one call. Dropping the future stops a search; what is being written is
-/// written to its end.
+/// Executes one call. Dropping the future stops a search, but a write that has begun is completed.
 pub(super) async fn call(tool: &FilesTool, arguments: &RawValue) -> Result<ToolValue, FilesError> {
     let patience = Patience::new();
     let work = {
@@ -77,7 +77,7 @@ pub(super) async fn call(tool: &FilesTool, arguments: &RawValue) -> Result<ToolV
     }
 }
 
-/// Why it cannot be used as things are.
+/// Why the tool cannot be used at present, if so.
 pub(super) fn problem(tool: &FilesTool) -> Option<String> {
     let problem = Folder::open(&tool.root).err()?;
     Some(format!("{problem} ('{}'); check 'root'", tool.root.display()))
@@ -114,7 +114,7 @@ struct GlobArguments {
 fn parse<'a, T: Deserialize<'a>>(arguments: &'a RawValue) -> Result<T, FilesError> {
     serde_json::from_str(arguments.get()).map_err(|error| {
         let message = error.to_string();
-        // The place in the text means nothing to whoever wrote no text.
+        // The position in the JSON text is useless to the caller, who passed values and no text.
         let what = message.rsplit_once(" at line ").map_or(&*message, |(what, _)| what);
         FilesError::Arguments(what.to_owned())
     })
@@ -159,7 +159,7 @@ fn read(file: File, arguments: &ReadArguments, patience: &Patience) -> Result<St
         }
     }
     let mut bytes = Vec::new();
-    // One more than there may be, to see that it is too much.
+    // One byte more than allowed, to detect that the limit is exceeded.
     let mut source = source.take(MAX_BYTES as u64 + 1);
     match arguments.limit {
         None => {
@@ -181,7 +181,7 @@ fn read(file: File, arguments: &ReadArguments, patience: &Patience) -> Result<St
         .map_err(|error| FilesError::NotText { path: path(), at: error.utf8_error().valid_up_to() })
 }
 
-/// Whether there was one. However long it is, it is not kept.
+/// Skips one line without storing it; returns whether there was one.
 fn skip_line(source: &mut impl BufRead, patience: &Patience) -> io::Result<bool> {
     let mut is_any = false;
     loop {
@@ -245,8 +245,8 @@ fn list(folder: &Folder, path: Inside<'_>, patience: &Patience) -> Result<ToolVa
     Ok(json(&listed)?)
 }
 
-/// Walks down as far as the pattern can match. Links to folders are not followed, so
-/// there are no circles.
+/// Searches the folder as deep as the pattern can match. Links to folders are not followed, so
+/// there are no cycles.
 fn glob(
     folder: &Folder,
     pattern: &Pattern,
@@ -276,7 +276,7 @@ fn glob(
                 false => Ok(()),
             }
         });
-        // A folder that may not be read, or that is gone by now, is passed over.
+        // A folder that cannot be read, or no longer exists, is skipped.
         match walked {
             Err(reason) if above.is_empty() || patience.check().is_err() => return Err(reason),
             Err(reason) if found.len() > MAX_FOUND => return Err(reason),
@@ -287,7 +287,7 @@ fn glob(
     Ok(found)
 }
 
-/// How long a call goes on: until its time is up, or nobody waits for it any more.
+/// Limits the time of a call: it expires after `LIMIT`, or when the caller drops the call.
 struct Patience {
     until: Instant,
     is_over: Arc<AtomicBool>,
@@ -298,7 +298,7 @@ impl Patience {
         Self { until: Instant::now() + LIMIT, is_over: Arc::default() }
     }
 
-    /// For the one who does the work.
+    /// A second handle for the thread that does the work.
     fn share(&self) -> Self {
         Self { until: self.until, is_over: Arc::clone(&self.is_over) }
     }

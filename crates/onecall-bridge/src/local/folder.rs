@@ -1,7 +1,7 @@
-//! One folder, and nothing outside of it. Every path is resolved by the kernel below an
-//! open descriptor of the folder (`openat2` with `RESOLVE_BENEATH`), so neither `..` nor
-//! a link leads out, whatever somebody changes on the way meanwhile. What is no regular
-//! file or folder is never opened, so nothing blocks.
+//! Access to one folder and nothing outside of it. The kernel resolves every path below an open
+//! descriptor of the folder (`openat2` with `RESOLVE_BENEATH`), so neither `..` nor a link leads
+//! out, even if the folder changes at the same time. Only regular files and folders are opened, so
+//! no operation blocks on a pipe or a device.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::system::{LOOK, open_beneath};
 
-/// Why nothing was done in a folder.
+/// Why an operation in a folder failed.
 #[derive(Debug, Error)]
 pub(crate) enum FolderError {
     #[error("the folder that is its root does not exist")]
@@ -54,14 +54,14 @@ pub(crate) enum FolderError {
     Failed { path: String, source: io::Error },
 }
 
-/// Longer than any path the kernel takes.
+/// The longest path that the kernel accepts.
 const MAX_PATH: usize = 4_096;
 
-/// How often a path is tried again that was changed while it was followed.
+/// How often a path is retried if it changes while it is resolved.
 const RETRIES: usize = 100;
 
-/// A path as a program gave it, which has no business outside of the folder. That it has
-/// none is for the kernel to say; this says it in words.
+/// A relative path that a program gave. The kernel enforces that it stays inside the folder; this
+/// check only gives a better error message.
 #[derive(Clone, Copy)]
 pub(super) struct Inside<'p>(&'p str);
 
@@ -111,10 +111,10 @@ impl<'p> Inside<'p> {
     }
 }
 
-/// The folder, open.
+/// An open folder.
 pub(super) struct Folder(OwnedFd);
 
-/// What a folder holds.
+/// An entry of a folder.
 pub(super) struct Entry {
     pub name: String,
     pub kind: Kind,
@@ -138,7 +138,7 @@ impl Folder {
             Errno::NOTDIR => FolderError::RootIsNoFolder,
             error => FolderError::RootNotOpened(error.into()),
         })?;
-        // The configuration refuses `/` by name; a link can lead there too.
+        // The configuration rejects `/` by name, but a link can lead there too.
         let is_same = |one: rustix::fs::Stat, other: rustix::fs::Stat| {
             (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
         };
@@ -154,8 +154,7 @@ impl Folder {
         self.regular(path, OFlags::RDONLY, Mode::empty())
     }
 
-    /// Opens a regular file for writing; it and the folders on the way are made if they
-    /// do not exist.
+    /// Opens a regular file for writing; creates it and its parent folders if they do not exist.
     pub fn write(&self, path: Inside<'_>, flags: OFlags) -> Result<File, FolderError> {
         match self.check_regular(path) {
             Ok(()) => {}
@@ -165,12 +164,12 @@ impl Folder {
         self.regular(path, OFlags::WRONLY | OFlags::CREATE | flags, Mode::from_raw_mode(0o666))
     }
 
-    /// Whether it is a regular file, or a link to one inside.
+    /// Whether the path is a regular file, or a link to one inside the folder.
     pub fn has_file(&self, path: &str) -> bool {
         Inside::new(path).is_ok_and(|path| self.kind(path) == Ok(FileType::RegularFile))
     }
 
-    /// Every entry of a folder inside, in no order, as long as `visit` says so.
+    /// Passes every entry of a folder to `visit`, in no order, until `visit` returns an error.
     pub fn entries<E: From<FolderError>>(
         &self,
         path: Inside<'_>,
@@ -186,7 +185,7 @@ impl Folder {
                 continue;
             }
             let found = dir.fd().and_then(|fd| statat(fd, name, AtFlags::SYMLINK_NOFOLLOW));
-            // It may be gone by now.
+            // The entry may have been removed since.
             let Ok(found) = found else { continue };
             let kind = match FileType::from_raw_mode(found.st_mode) {
                 FileType::RegularFile => Kind::File,
@@ -201,7 +200,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Looks without opening: to open a pipe waits, and to open a device may do things.
+    /// Checks the file type without opening: opening a pipe blocks, and opening a device can have
+    /// effects.
     fn check_regular(&self, path: Inside<'_>) -> Result<(), FolderError> {
         match self.kind(path) {
             Ok(FileType::RegularFile) => Ok(()),
@@ -215,7 +215,7 @@ impl Folder {
         Ok(FileType::from_raw_mode(found.st_mode))
     }
 
-    /// Opens what was a regular file a moment ago, and makes sure that it still is.
+    /// Opens a path that was a regular file when it was checked, and verifies that it still is one.
     fn regular(&self, path: Inside<'_>, flags: OFlags, mode: Mode) -> Result<File, FolderError> {
         let says = |error| path.says(error);
         let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -242,7 +242,7 @@ impl Folder {
             let here = Inside(&way);
             let mut found = self.beneath(here, flags, Mode::empty());
             if let (Err(Errno::NOENT), Ok(above)) = (&found, &above) {
-                // If somebody was faster, opening it tells what it is.
+                // If another process created it first, opening it shows what it is.
                 match mkdirat(above, name, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(here.says(error)),
@@ -254,7 +254,7 @@ impl Folder {
         Ok(())
     }
 
-    /// The one way in.
+    /// Opens a path below the folder. Every access goes through here.
     fn beneath(&self, path: Inside<'_>, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
         let mut result = Err(Errno::AGAIN);
         for _ in 0..RETRIES {

@@ -1,6 +1,5 @@
-//! Tools that need no MCP server: a command that is started for each call, or one of a
-//! few built-in ones for the files of a folder. To programs they are tools of a server
-//! named `local`.
+//! Tools that need no MCP server: a command that is started for each call, or one of a few built-in
+//! tools for the files of a folder. Programs see them as tools of a server named `local`.
 
 mod answer;
 mod arguments;
@@ -25,7 +24,7 @@ use tokio::sync::watch;
 use crate::supervision::guard::Guard;
 use crate::supervision::status::{ServerState, ServerStatus};
 
-/// Why a call of a local tool has no value. The display text is what the program reads.
+/// Why a call of a local tool failed. The display text is what the program reads.
 #[derive(Debug, Error)]
 pub(crate) enum LocalError {
     #[error("there is no such local tool")]
@@ -47,7 +46,7 @@ pub(crate) struct LocalTools {
 }
 
 impl LocalTools {
-    /// `None` if there are none.
+    /// Creates the set of local tools; `None` if `tools` is empty.
     pub fn new(
         tools: Vec<LocalTool>,
         guard: Guard,
@@ -76,7 +75,7 @@ impl LocalTools {
         }
     }
 
-    /// Which tools cannot work as things are, and why: a line each.
+    /// One line for each tool that cannot be used at present, with the reason.
     pub fn problems(&self) -> Vec<String> {
         let problem = |definition: &ToolDefinition| {
             let problem = match &self.tools.get(&definition.tool)?.work {
@@ -88,7 +87,7 @@ impl LocalTools {
         self.definitions.iter().filter_map(problem).collect()
     }
 
-    /// Calls one of them.
+    /// Calls a local tool.
     pub async fn call(
         &self,
         spec: &ToolSpec,
@@ -110,7 +109,7 @@ impl LocalTools {
         };
         let value: Result<_, LocalError> = tokio::select! {
             value = work => value,
-            // An error means that nobody is left who could say so.
+            // An error means that the sender was dropped, which is a stop as well.
             _ = stopping.wait_for(|stop| *stop) => return Err(LocalError::Stopping),
         };
         let value = value?;
@@ -123,7 +122,7 @@ impl LocalTools {
     }
 }
 
-/// A local tool as its entry in the configuration describes it.
+/// The definition of a local tool, made from its entry in the configuration.
 pub(crate) fn definition(tool: &LocalTool) -> ToolDefinition {
     match &tool.work {
         LocalWork::Command(command) => ToolDefinition {

@@ -1,12 +1,12 @@
-//! Patterns for paths: `*` and `?` within a name, `[a-z]` and `[!a-z]` for one character,
-//! `**` for any number of folders. As in a shell, a name that begins with a dot is matched
-//! only by a pattern that does.
+//! Glob patterns for paths: `*` and `?` within a name, `[a-z]` and `[!a-z]` for one character, `**`
+//! for any number of folders. As in a shell, a name that begins with a dot is matched only by a
+//! pattern that begins with one. Matching never takes exponential time.
 
 use thiserror::Error;
 
 const MAX_PATTERN: usize = 1_000;
 
-/// Why a text is no pattern.
+/// Why a text is not a valid pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum PatternError {
     #[error("a pattern has from 1 to {MAX_PATTERN} bytes")]
@@ -17,7 +17,7 @@ pub(crate) enum PatternError {
     Parent,
 }
 
-/// A pattern, name by name.
+/// A parsed pattern, split at the slashes.
 pub(super) struct Pattern(Vec<Part>);
 
 enum Part {
@@ -39,7 +39,7 @@ enum Token {
     },
 }
 
-/// How much of a pattern the names so far have matched: every way to do it at once.
+/// The positions in a pattern that the names so far can have reached.
 #[derive(Clone)]
 pub(super) struct Matched(Vec<usize>);
 
@@ -61,7 +61,7 @@ impl Pattern {
             }
         }
         if matches!(parts.last(), Some(Part::Folders)) {
-            // At the end it stands for everything below.
+            // A final `**` stands for everything below.
             parts.push(Part::Name(vec![Token::Many]));
         }
         Ok(Self(parts))
@@ -71,7 +71,7 @@ impl Pattern {
         self.settle(vec![0])
     }
 
-    /// What is matched with one name more.
+    /// The positions reached after one more name.
     pub fn advance(&self, matched: &Matched, name: &str) -> Matched {
         let name_characters: Vec<char> = name.chars().collect();
         let mut next = Vec::new();
@@ -87,17 +87,17 @@ impl Pattern {
         self.settle(next)
     }
 
-    /// Whether the names make a whole match.
+    /// Whether the names so far match the whole pattern.
     pub fn is_whole(&self, matched: &Matched) -> bool {
         matched.0.contains(&self.0.len())
     }
 
-    /// Whether names below can still match.
+    /// Whether further names below can still match.
     pub fn goes_on(&self, matched: &Matched) -> bool {
         matched.0.iter().any(|position| *position < self.0.len())
     }
 
-    /// `**` also stands for no folder at all.
+    /// Adds the positions after each `**`, which can also stand for no folder.
     fn settle(&self, mut positions: Vec<usize>) -> Matched {
         let mut index = 0;
         while let Some(&position) = positions.get(index) {
@@ -135,11 +135,12 @@ fn tokens(name: &str) -> Vec<Token> {
     tokens
 }
 
-/// What follows a `[`, and what follows its `]`; `None` if there is none.
+/// Parses a character class, starting after its `[`. Returns it with the text after its `]`; `None`
+/// if it is not closed.
 fn class(after: &[char]) -> Option<(Token, &[char])> {
     let negated = matches!(after.first(), Some('!' | '^'));
     let inside = after.get(usize::from(negated)..)?;
-    // A bracket in the first place is one of the characters.
+    // A `]` in the first position is one of the characters.
     let end = 1 + inside.get(1..)?.iter().position(|it| *it == ']')?;
     let (mut inside, after) = (inside.get(..end)?, inside.get(end + 1..)?);
     let mut ranges = Vec::new();
@@ -163,8 +164,8 @@ fn is_match(tokens: &[Token], name: &[char]) -> bool {
         return false;
     }
     let (mut token, mut at) = (0, 0);
-    // Where the last star was, and how much it has taken: to take more is the only thing
-    // that can help when something after it does not match.
+    // The position of the last star and how much it has matched. If a later token does not match,
+    // only a longer match of this star can help.
     let mut star: Option<(usize, usize)> = None;
     while at < name.len() {
         let is_next = match (tokens.get(token), name.get(at)) {

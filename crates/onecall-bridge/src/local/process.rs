@@ -1,6 +1,6 @@
-//! One run of a command: fed, read and ended within its limits. Nothing that it started
-//! in its process group outlives it, and its output never takes more memory than its
-//! limit. Dropping the run kills it.
+//! Runs a command within its limits: writes its input, reads its output and waits for its exit. No
+//! process of its process group outlives it, and its output never takes more memory than its limit.
+//! Dropping the run kills the command.
 
 use std::io;
 use std::process::ExitStatus;
@@ -15,32 +15,32 @@ use crate::supervision::group::Group;
 use crate::supervision::guard::Guard;
 use crate::transport::child;
 
-/// How much of the end of stderr is kept.
+/// How many bytes of the end of stderr are kept.
 const STDERR_KEPT: usize = 8 * 1024;
 
-/// How long the output of a command that has exited is still read, if somebody who left
-/// its process group holds it open.
+/// How long the output of a command is still read after its exit, if a process outside of its
+/// process group keeps the pipe open.
 const DRAIN: Duration = Duration::from_secs(1);
 
 const CHUNK: usize = 64 * 1024;
 
-/// A run that came to its end.
+/// A run whose command has exited.
 pub(super) struct Finished {
     pub status: ExitStatus,
     pub stdout: Vec<u8>,
-    /// The end of it.
+    /// The end of its stderr.
     pub stderr: Vec<u8>,
 }
 
-/// Why a run did not.
+/// Why a run did not finish.
 pub(super) enum RunError {
     NotStarted(io::Error),
     TooMuchOutput,
     TimedOut,
 }
 
-/// Runs the command, which must lead a process group and have pipes for its streams, or
-/// no stdin.
+/// Runs the command, which must lead its own process group and have pipes for its streams, or no
+/// stdin.
 pub(super) async fn run(
     command: Command,
     input: Vec<u8>,
@@ -48,7 +48,7 @@ pub(super) async fn run(
     max_output: usize,
     guard: Guard,
 ) -> Result<Finished, RunError> {
-    // Dropped when its time is up, which kills everything.
+    // At the timeout the future is dropped, which kills the process group.
     timeout(limit, attend(command, input, max_output, guard))
         .await
         .unwrap_or(Err(RunError::TimedOut))
@@ -67,7 +67,7 @@ async fn attend(
 
     let feeding = async {
         if let Some(mut stdin) = stdin {
-            // Who does not read its input to the end need not.
+            // A command may exit without reading all of its input.
             let _ = stdin.write_all(&input).await;
         }
     };
@@ -93,7 +93,7 @@ async fn attend(
                 status = child.wait() => break status,
             }
         };
-        // What it left behind ends now, so that the pipes do.
+        // Kills the remaining processes of the group, so that their ends of the pipes close.
         drop(group);
         if !is_read && let Ok(read) = timeout(DRAIN, &mut reading).await {
             read?;
@@ -120,7 +120,7 @@ async fn read_all(
     }
 }
 
-/// Reads everything, so that the command is never held up, and keeps the end.
+/// Reads everything, so that the command never blocks on a full pipe, and keeps the end.
 async fn read_end(source: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     let Some(mut source) = source else { return };
     loop {

@@ -1,5 +1,5 @@
-//! Who is there to answer what servers ask. Servers are told of it when they start, which
-//! may be before anybody has come.
+//! The clients that can answer requests of servers. A server learns the client's capabilities when
+//! it starts, which may be before the client has connected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use onecall_core::{Abilities, Caller};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// How long a server's start waits for the client that is expected. A client that starts
-/// us speaks at once; for one that does not, everything that can be asked is announced.
+/// How long the start of a server waits for the expected client. A client that starts the gateway
+/// connects at once; if it does not, all capabilities are announced.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long a question waits for the client that is expected.
+/// How long a request of a server waits for the expected client.
 const QUESTION_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The clients of a gateway, as its servers see them. Clones share one audience.
+/// The clients of a gateway, as its servers see them. Clones share one state.
 #[derive(Clone)]
 pub struct Audience(Arc<watch::Sender<State>>);
 
@@ -27,26 +27,26 @@ enum State {
 }
 
 impl Default for Audience {
-    /// Nobody: servers are told that nothing can be asked.
+    /// No client: servers learn that no requests can be answered.
     fn default() -> Self {
         Self(Arc::new(watch::Sender::new(State::Nobody)))
     }
 }
 
 impl Audience {
-    /// One client is about to come. To be said before the servers' tasks first run.
+    /// Announces that one client will connect. Must be called before the servers' tasks first run.
     pub fn expect_one(&self) {
         self.0.send_replace(State::Expected);
     }
 
-    /// Any number of clients may come and go. To be said before the servers' tasks first
-    /// run.
+    /// Announces that any number of clients may connect and disconnect. Must be called before the
+    /// servers' tasks first run.
     pub fn expect_several(&self) {
         self.0.send_replace(State::Several);
     }
 
-    /// The client that was expected has come. One of several is not introduced: what it
-    /// can be asked goes with its calls.
+    /// Sets the client that was expected. With several clients this has no effect: the capabilities
+    /// of each go with its calls.
     pub fn introduce(&self, client: Arc<Caller>) {
         self.0.send_if_modified(|state| match state {
             State::Several => false,
@@ -57,12 +57,12 @@ impl Audience {
         });
     }
 
-    /// Whether there is no client and never will be.
+    /// Whether there is no client and will never be one.
     pub(crate) fn is_nobody(&self) -> bool {
         matches!(*self.0.borrow(), State::Nobody)
     }
 
-    /// What to tell a server that can be asked.
+    /// The client capabilities to announce to a server.
     pub(crate) async fn abilities(&self) -> Abilities {
         self.settle(PATIENCE).await;
         match &*self.0.borrow() {
@@ -72,7 +72,7 @@ impl Audience {
         }
     }
 
-    /// The only client there is.
+    /// The client, if there is exactly one.
     pub(crate) async fn only_client(&self) -> Option<Arc<Caller>> {
         self.settle(QUESTION_PATIENCE).await;
         match &*self.0.borrow() {
@@ -84,7 +84,7 @@ impl Audience {
     async fn settle(&self, patience: Duration) {
         let mut state = self.0.subscribe();
         let come = state.wait_for(|state| !matches!(state, State::Expected));
-        // We hold the sender, so there is no error; that nobody came in time is an answer.
+        // This object holds the sender, so there is no error; a timeout is a valid result.
         let _ = timeout(patience, come).await;
     }
 }

@@ -1,5 +1,5 @@
-//! What a server says about a tool, cut down to what anybody could want to read. The tool
-//! stays; only what is too much of it goes.
+//! Limits the size of tool definitions: long descriptions are cut, and deeply nested schemas are
+//! flattened. The tool itself stays usable.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use onecall_core::text::grouped;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-/// A description with no more characters than are allowed, and a note if it had more.
+/// The description, cut to the allowed number of characters, with a note if it was longer.
 pub(crate) fn description(text: &str, limits: &ServerLimits) -> Arc<str> {
     let longest = limits.max_description_chars;
     let Some((end, _)) = text.char_indices().nth(longest) else { return text.into() };
@@ -19,8 +19,8 @@ pub(crate) fn description(text: &str, limits: &ServerLimits) -> Arc<str> {
     format!("{kept}… (cut: {missing} of {all} characters)").into()
 }
 
-/// A schema with no more levels than are allowed. One that is nested too deeply to be read
-/// at all takes anything.
+/// The schema, cut to the allowed number of levels. One that is too deep to be parsed at all
+/// becomes a schema that accepts any object.
 pub(crate) fn schema(raw: &RawValue, limits: &ServerLimits) -> Schema {
     let schema = serde_json::from_str(raw.get()).unwrap_or_else(|_| json!({ "type": "object" }));
     Schema::within(schema, limits.max_schema_depth)

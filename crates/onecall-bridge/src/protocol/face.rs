@@ -1,5 +1,5 @@
-//! What a server says about a tool for those who show it to people: programs have no use
-//! for it, but a client that calls the tool itself gets it as it came.
+//! Display metadata of tools: title, annotations, icons and `_meta`. Programs do not use it, but a
+//! client that calls an exposed tool directly gets it unchanged.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,17 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// A face that is larger than this is none.
+/// Tool metadata larger than this is dropped.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The faces of one server's tools.
+/// The display metadata of one server's tools.
 pub(crate) type Faces = HashMap<ToolName, ToolFace>;
 
-/// Title, annotations, icons and metadata of a tool, as its server wrote them.
+/// The title, annotations, icons and metadata of a tool, as its server wrote them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolFace(pub Map<String, Value>);
 
-/// What a face consists of, in the protocol's words. Everything else is passed over.
+/// The fields of a tool definition that are display metadata. All other fields are ignored.
 #[derive(Deserialize)]
 struct Parts<'a> {
     #[serde(borrow)]
@@ -32,7 +32,8 @@ struct Parts<'a> {
 }
 
 impl ToolFace {
-    /// Takes them from a definition; `None` where there are none.
+    /// Reads the display metadata from a tool definition; `None` if there is none or it is too
+    /// large.
     pub(crate) fn read(definition: &RawValue) -> Option<Self> {
         let Parts { title, annotations, icons, meta } =
             serde_json::from_str(definition.get()).ok()?;

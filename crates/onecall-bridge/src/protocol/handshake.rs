@@ -1,5 +1,5 @@
-//! The first words with a server: who are you, which revision do you speak,
-//! what tools do you have.
+//! The first requests to a server: the protocol handshake, or discovery where a revision has none,
+//! and then the list of tools.
 
 use onecall_core::ServerName;
 use onecall_core::text::plain;
@@ -12,19 +12,19 @@ use crate::protocol::listing::{self, Listed};
 use crate::protocol::peer::Peer;
 use crate::protocol::request::{Era, Request, STATELESS_VERSION};
 
-/// Revisions whose tools all work the way we expect.
+/// The protocol revisions that are supported.
 pub const KNOWN_VERSIONS: [&str; 5] =
     ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
 /// The longest name or version of a server that is shown.
 const MAX_SHOWN: usize = 200;
 
-/// What a server said about itself.
+/// The result of the first requests: what the server said about itself, and its tools.
 pub(crate) struct Greeting {
     pub server_name: String,
     pub server_version: String,
     pub protocol: String,
-    /// Whether it tells about changes of its tools to those who ask for that.
+    /// Whether the server sends notifications about changed tools to clients that subscribe.
     pub announces_changes: bool,
     pub listed: Listed,
 }
@@ -68,12 +68,11 @@ struct Implementation {
     version: String,
 }
 
-/// Introduces us, and learns the server's tools. Takes no longer than whoever
-/// awaits it allows.
+/// Performs the handshake and lists the server's tools. The caller limits the time.
 pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, StartError> {
     let result = match initialize(peer).await {
-        // What it said to the handshake is the better reason if this fails too, unless
-        // it is one that a login helps against.
+        // If discovery fails too, the error of the handshake is the more useful one, unless a login
+        // would help.
         Err(refusal) if refusal.may_be_stateless() => discover(peer)
             .await
             .map_err(|error| if error.advises_login() { error } else { refusal })?,
@@ -92,7 +91,7 @@ pub(crate) async fn greet(peer: &Peer, server: &ServerName) -> Result<Greeting, 
         Era::of(&result.protocol_version) == Era::Stateless && tools["listChanged"] == true
     });
     let listed = match (listing::list(peer, server).await, result.capabilities.tools) {
-        // Some servers have tools and do not say so, so the others are asked too.
+        // Some servers have tools without declaring the capability, so the request is always sent.
         (
             Err(StartError::Request {
                 source: RequestError::Refused { code: METHOD_NOT_FOUND, .. },
@@ -126,7 +125,7 @@ async fn initialize(peer: &Peer) -> Result<InitializeResult, StartError> {
         .map_err(|source| StartError::InvalidAnswer { method, source })
 }
 
-/// Asks a server without a handshake what it can do.
+/// Asks a server that has no handshake for its capabilities.
 async fn discover(peer: &Peer) -> Result<InitializeResult, StartError> {
     let method = Request::Discover.method();
     let answer = peer

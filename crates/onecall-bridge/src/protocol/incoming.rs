@@ -1,5 +1,5 @@
-//! What a server says to us, taken apart without copying. A server is not
-//! trusted: anything that makes no sense is named as such and nothing more.
+//! Parses the messages of a server without copying them. A server is not trusted: a message that is
+//! malformed becomes [`Message::Nonsense`] and has no other effect.
 
 use std::borrow::Cow;
 
@@ -15,9 +15,9 @@ pub(crate) enum Message<'a> {
     Answer { id: u64, outcome: Result<&'a RawValue, RequestError> },
     /// A request that expects an answer with this id.
     Request { id: &'a RawValue, method: Cow<'a, str>, params: Option<&'a RawValue> },
-    /// Something we are told.
+    /// A notification, which expects no answer.
     Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
-    /// Valid JSON that is none of these.
+    /// Valid JSON that is not a valid message.
     Nonsense,
 }
 
@@ -35,7 +35,7 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Borrows where it can, which a bare `Cow` inside an `Option` does not.
+/// A wrapper that lets serde borrow the text; a bare `Cow` inside an `Option` is always copied.
 #[derive(Deserialize)]
 struct Method<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -45,13 +45,13 @@ struct ErrorBody {
     message: String,
 }
 
-/// What one line holds.
+/// The content of one line.
 pub(crate) enum Messages<'a> {
     One(Message<'a>),
     Batch(Vec<Message<'a>>),
 }
 
-/// Takes a line apart: a message, or a JSON array of messages.
+/// Parses a line: a message, or a JSON array of messages.
 pub(crate) fn read(line: &[u8]) -> Result<Messages<'_>, serde_json::Error> {
     match line.trim_ascii_start().starts_with(b"[") {
         true => batch(line).map(Messages::Batch),
@@ -59,17 +59,17 @@ pub(crate) fn read(line: &[u8]) -> Result<Messages<'_>, serde_json::Error> {
     }
 }
 
-/// Takes a batch apart, a JSON array of messages.
+/// Parses a batch: a JSON array of messages.
 fn batch(json: &[u8]) -> Result<Vec<Message<'_>>, serde_json::Error> {
     let batch: Vec<&RawValue> = serde_json::from_slice(json)?;
     let messages = batch.into_iter().map(|message| one(message.get().as_bytes()));
     Ok(messages.map(|message| message.unwrap_or(Message::Nonsense)).collect())
 }
 
-/// Takes one message apart, which must be a JSON object.
+/// Parses one message, which must be a JSON object.
 pub(crate) fn one(json: &[u8]) -> Result<Message<'_>, serde_json::Error> {
     if !json.trim_ascii_start().starts_with(b"{") {
-        // Serde would read an array as the fields of the envelope in order.
+        // Serde would accept an array as the fields of the envelope in order.
         serde_json::from_slice::<serde::de::IgnoredAny>(json)?;
         return Ok(Message::Nonsense);
     }
@@ -99,27 +99,26 @@ fn outcome<'a>(
     })
 }
 
-/// An id that can be sent back: a string or number of reasonable length.
+/// Whether an id can be sent back: a string or a number of reasonable length.
 fn is_request_id(id: &RawValue) -> bool {
     let id = id.get();
     id.len() <= 1024 && id.starts_with(|first: char| matches!(first, '"' | '-' | '0'..='9'))
 }
 
-/// One of our ids, which some servers send back as a string.
+/// Parses the id of one of our requests, which some servers return as a string.
 pub(crate) fn number(id: &str) -> Option<u64> {
     id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id).parse().ok()
 }
 
-/// Finds out which request a line answers that is not read as JSON, from its
-/// first and last bytes. `None` rather than a guess: a wrong answer would fail
-/// somebody else's call.
+/// Finds the request that an unparsed line answers, from its first and last bytes. Returns `None`
+/// rather than a guess, because a wrong id would fail an unrelated call.
 pub(crate) fn answered_id(head: &[u8], tail: &[u8]) -> Option<u64> {
     let seen = OutermostKeys::of(head);
-    // A request of the server has an id too, but one of the server's counting.
+    // A request of the server has an id too, but from the server's own numbering.
     if seen.is_answer { seen.id.or_else(|| id_in_tail(tail)) } else { None }
 }
 
-/// The outermost object's own keys, as far as they can be seen.
+/// The keys of the outermost object, as far as they are visible in the first bytes.
 #[derive(Default)]
 struct OutermostKeys {
     id: Option<u64>,
@@ -129,7 +128,7 @@ struct OutermostKeys {
 impl OutermostKeys {
     fn of(head: &[u8]) -> Self {
         let mut seen = Self::default();
-        // Ends at the first thing that cannot be followed.
+        // Stops at the first byte that cannot be interpreted.
         let _ = seen.read(head);
         seen
     }
@@ -166,8 +165,8 @@ impl OutermostKeys {
     }
 }
 
-/// Reads an `"id": N` that only the outermost object's closing brace, or the
-/// protocol's version and that brace, comes after.
+/// Parses an `"id": N` that is followed only by the closing brace of the outermost object, or by
+/// the protocol version and that brace.
 fn id_in_tail(tail: &[u8]) -> Option<u64> {
     let key = br#""id""#;
     let at = tail.windows(key.len()).rposition(|window| window == key)?;
@@ -187,7 +186,7 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// A number, plain or in quotes, and what follows it.
+/// A number, plain or in quotes, and the bytes after it.
 fn leading_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let bytes = bytes.trim_ascii_start();
     let quoted = bytes.strip_prefix(b"\"");

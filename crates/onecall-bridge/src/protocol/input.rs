@@ -1,5 +1,6 @@
-//! Servers without a handshake cannot ask by themselves: they answer a call with their
-//! questions, and want it made again with the answers (revision 2026-07-28).
+//! Input requests of servers without a handshake. Such a server cannot send requests of its own: it
+//! answers a call with its questions, and the call is repeated with the answers (revision
+//! 2026-07-28).
 
 use std::borrow::Cow;
 
@@ -12,14 +13,14 @@ use thiserror::Error;
 
 use crate::protocol::question;
 
-/// How often one call may be answered with questions.
+/// How often a server may answer one call with questions.
 pub(crate) const MAX_ROUNDS: usize = 10;
 
-/// Questions of one round.
+/// The largest number of questions in one round.
 const MAX_QUESTIONS: usize = 16;
 
-/// Why a call that a server has questions about cannot go on. The display text is what the program
-/// reads.
+/// Why a call cannot continue after the server asked questions about it. The display text is what
+/// the program reads.
 #[derive(Debug, Error)]
 pub(crate) enum InputError {
     #[error("the tool asks more than {MAX_QUESTIONS} questions at once")]
@@ -36,14 +37,14 @@ pub(crate) enum InputError {
     NoJson(#[from] serde_json::Error),
 }
 
-/// What a server wants before it goes on with a call.
+/// The questions that a server wants answered before it continues a call.
 #[derive(Debug)]
 pub(crate) struct InputRequired {
     requests: Vec<(String, Box<RawValue>)>,
     state: Option<Box<RawValue>>,
 }
 
-/// What a call that is made again brings along, as the members of its parameters.
+/// The answers that a repeated call carries, as members of its parameters.
 #[derive(Debug, Default)]
 pub(crate) struct Input {
     pub responses: Option<Box<RawValue>>,
@@ -67,7 +68,7 @@ struct WireRequest {
 }
 
 impl InputRequired {
-    /// `None` if the result is an ordinary one.
+    /// Parses the questions in a result; `None` if it is an ordinary result.
     pub fn read(result: &RawValue) -> Option<Self> {
         let json = result.get();
         if !json.starts_with('{') || !json.contains("input_required") {
@@ -84,8 +85,8 @@ impl InputRequired {
         })
     }
 
-    /// Asks all of it, one after the other as people answer; an error is why the call
-    /// cannot go on.
+    /// Asks the client all questions, one after the other. An error is the reason why the call
+    /// cannot continue.
     pub async fn answered(
         self,
         server: &ServerName,

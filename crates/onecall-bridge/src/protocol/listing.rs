@@ -1,5 +1,5 @@
-//! A server's tools, page by page. Whatever the server sends, the listing ends
-//! and stays within bounds; a tool that makes no sense costs only itself.
+//! Lists a server's tools, page by page. Whatever the server sends, the listing ends and stays
+//! within its limits; an invalid tool is left out, and the others are kept.
 
 use std::collections::HashSet;
 
@@ -20,13 +20,13 @@ use crate::protocol::peer::Peer;
 use crate::protocol::request::Request;
 use crate::supervision::status::{ListingCut, ListingLimit};
 
-/// All pages together.
+/// The size limit of all pages together.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// A longer name is no name.
+/// The longest tool name that is accepted.
 const MAX_NAME_BYTES: usize = 1_024;
-/// How much of a broken tool is shown, in characters.
+/// How much of an invalid tool a warning quotes, in characters.
 const MAX_SHOWN: usize = 100;
-/// Further broken tools of a listing are only counted.
+/// How many invalid tools are reported one by one; further ones are only counted.
 const MAX_WARNINGS: usize = 5;
 
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ struct Page<'a> {
     next_cursor: Option<String>,
 }
 
-/// A tool as it is on the wire; what may be broken is read leniently.
+/// A tool as the server sent it. Optional fields with a wrong type are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
@@ -49,16 +49,16 @@ struct Entry {
     annotations: Option<Value>,
 }
 
-/// All that a server listed.
+/// The result of listing a server's tools.
 #[derive(Debug, Default)]
 pub(crate) struct Listed {
     pub tools: Vec<ToolDefinition>,
     pub faces: Faces,
-    /// Set if there are more tools.
+    /// Set if the list was cut and the server has more tools.
     pub cut: Option<ListingCut>,
 }
 
-/// Why a tool is left out.
+/// Why a tool was left out.
 #[derive(Debug, Error)]
 enum ToolProblem {
     #[error("{source}: {shown}")]
@@ -71,17 +71,17 @@ enum ToolProblem {
     Twice { name: String },
 }
 
-/// A tool, and its face if anybody wants to see it.
+/// A tool and its display metadata, if it has any.
 type Found = (ToolDefinition, Option<ToolFace>);
 
-/// A page as it leaves the reader: nothing in it is borrowed any more.
+/// A parsed page, without borrows from the message.
 struct Entries {
     tools: Vec<Result<Found, ToolProblem>>,
     next_cursor: Option<String>,
     bytes: usize,
 }
 
-/// Asks for all tools of the server. Takes no longer than whoever awaits it allows.
+/// Requests all tools of the server. The caller limits the time.
 pub(crate) async fn list(peer: &Peer, server: &ServerName) -> Result<Listed, StartError> {
     let limits = *peer.limits();
     let mut listing = Listing::new(limits);
@@ -115,7 +115,7 @@ pub(crate) async fn list(peer: &Peer, server: &ServerName) -> Result<Listed, Sta
     Ok(Listed { tools, faces, cut })
 }
 
-/// What has been listed so far.
+/// The state of a listing in progress.
 #[derive(Default)]
 struct Listing {
     limits: ServerLimits,
@@ -161,7 +161,7 @@ impl Listing {
                 Err(problem) => self.leave_out(problem),
             }
         }
-        // Some servers say "no more pages" with an empty cursor.
+        // Some servers mark the last page with an empty cursor.
         let Some(cursor) = page.next_cursor.filter(|cursor| !cursor.is_empty()) else {
             return Next::Done;
         };

@@ -1,4 +1,5 @@
-//! Log messages that a server sends over the protocol.
+//! Log messages that a server sends over the protocol. They are cut to a safe length and written to
+//! the log of the gateway.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,7 @@ use tracing::info;
 
 use crate::supervision::status::SERVER_LOG_TARGET;
 
-/// Characters of a message, of the name of its logger and of its severity that are kept.
+/// The longest message, logger name and severity that are kept, in characters.
 const MAX_MESSAGE: usize = 8 * 1024;
 const MAX_LOGGER: usize = 100;
 const MAX_SEVERITY: usize = 20;
@@ -26,10 +27,10 @@ struct LogMessage<'a> {
     data: &'a RawValue,
 }
 
-/// Writes a message of `server` to the log. One that is not what the protocol says is ignored.
+/// Writes a log message of `server` to the log. A malformed message is ignored.
 pub(crate) fn log(server: &ServerName, params: &RawValue) {
     let Ok(LogMessage { level, logger, data }) = serde_json::from_str(params.get()) else { return };
-    // Most servers send a text, which reads better without quotes.
+    // Most servers send a string, which is logged without quotes.
     let text: Option<String> = serde_json::from_str(data.get()).ok();
     let text = plain(text.as_deref().unwrap_or(data.get()).trim_end(), MAX_MESSAGE);
     let severity = plain(&level, MAX_SEVERITY);

@@ -1,7 +1,7 @@
-//! The messages of MCP: requests and their answers (`peer/`), the handshake, lists of tools, results
-//! as values, and what servers ask, report and announce. Nothing here knows by which transport a
-//! message travels. A server is not trusted: each message is read within bounds, and one that makes
-//! no sense fails the request concerned, or nothing.
+//! The messages of MCP: requests and their answers (`peer/`), the handshake, lists of tools,
+//! results as values, and the requests and notifications of servers. Nothing here depends on the
+//! transport. A server is not trusted: each message is read within limits, and a malformed one
+//! fails at most the request it belongs to.
 
 pub(crate) mod audience;
 

@@ -1,5 +1,5 @@
-//! What servers have besides tools: resources and prompts, listed page by page and read.
-//! Whatever a server sends, a list ends and stays within bounds.
+//! The resources and prompts of servers, listed page by page and read. Whatever a server sends, a
+//! list ends and stays within its limits.
 
 use std::collections::HashSet;
 
@@ -16,65 +16,66 @@ use crate::protocol::input::InputRequired;
 use crate::protocol::request::Request;
 use crate::protocol::request_origin::RequestOrigin;
 
-/// All pages of a list together.
+/// The size limit of all pages of a list together.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// Why a server's resources or prompts cannot be had. The display text is what a program reads.
+/// Why a server's resources or prompts cannot be listed or read. The display text is what a program
+/// reads.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OfferingError {
-    /// The configuration has no such server.
+    /// The configuration has no server with this name.
     #[error("there is no such server")]
     NoServer,
-    /// The server is down.
+    /// The server is not running.
     #[error("{message}")]
     NotRunning {
-        /// Which server, why, and what comes next.
+        /// The name of the server, the reason, and when it is started again.
         message: String,
     },
-    /// The request has no answer.
+    /// The request failed.
     #[error("{reason}")]
     Unanswered {
-        /// What happened to it.
+        /// The error of the request.
         reason: String,
     },
-    /// The server knows no resources.
+    /// The server does not support resources.
     #[error("the server has no resources")]
     NoResources,
-    /// The server knows no prompts.
+    /// The server does not support prompts.
     #[error("the server has no prompts")]
     NoPrompts,
-    /// The answer is larger than a program may get.
+    /// The answer is larger than the limit.
     #[error("the answer is larger than {} MiB", limit_bytes / (1024 * 1024))]
     TooLarge {
-        /// What a program may get.
+        /// The limit in bytes.
         limit_bytes: usize,
     },
-    /// A page of a list cannot be read.
+    /// A page of a list cannot be parsed.
     #[error("the list is not valid: {0}")]
     InvalidList(serde_json::Error),
-    /// A page of a list is of something else.
+    /// A page does not contain the list that was requested.
     #[error("the list is not valid: it has no '{key}'")]
     OtherList {
-        /// What it should have.
+        /// The field that contains the list.
         key: &'static str,
     },
-    /// The list goes beyond a limit.
+    /// The list exceeds a limit.
     #[error("the list has no end; limits in the configuration says when")]
     TooLong,
-    /// A page that was read before would come again.
+    /// The server returned a cursor that was used before, so the list would never end.
     #[error("the list has no end: the server repeats itself")]
     Circle,
-    /// The server wants to know more first.
+    /// The server answered with questions, which are not supported here.
     #[error("the server asks for more input, which only tools are given")]
     AsksForInput,
-    /// The answer is no object.
+    /// The answer is not an object.
     #[error("the server sent a result that is no object")]
     NoObject,
-    /// The answer cannot be read.
+    /// The answer cannot be parsed.
     #[error("the server sent a result that is not valid: {0}")]
     Invalid(serde_json::Error),
-    /// The value cannot be written as JSON.
+    /// The value cannot be serialized as JSON.
     #[error(transparent)]
     NoJson(#[from] serde_json::Error),
 }
@@ -86,7 +87,7 @@ impl OfferingError {
 }
 
 impl Bridge {
-    /// Everything that a server lists; nothing if it knows no such things.
+    /// Everything of one kind that a server lists; an empty list if it does not support the kind.
     ///
     /// # Errors
     /// If the server does not answer, or not with a list.
@@ -115,7 +116,7 @@ impl Bridge {
         Ok(listing.entries)
     }
 
-    /// What a resource holds.
+    /// The content of a resource.
     ///
     /// # Errors
     /// If the server does not answer, or not with a resource.
@@ -161,7 +162,7 @@ impl Bridge {
     }
 }
 
-/// A page as it leaves the reader.
+/// A parsed page of a list.
 struct Page {
     fields: Map<String, Value>,
     bytes: usize,
@@ -172,7 +173,7 @@ fn read_page(result: &RawValue) -> Result<Page, OfferingError> {
     Ok(Page { fields, bytes: result.get().len() })
 }
 
-/// What has been listed so far.
+/// The state of a listing in progress.
 struct Listing {
     limits: ServerLimits,
     entries: Vec<Map<String, Value>>,
@@ -185,12 +186,12 @@ impl Listing {
         Self { limits, entries: Vec::new(), cursors: HashSet::new(), bytes: 0 }
     }
 
-    /// Where the list goes on, if it does.
+    /// Adds a page and returns the cursor of the next one, if there is one.
     fn add(&mut self, mut page: Page, kind: ListKind) -> Result<Option<String>, OfferingError> {
         let Some(Value::Array(entries)) = page.fields.remove(kind.key()) else {
             return Err(OfferingError::OtherList { key: kind.key() });
         };
-        // What is no object is nothing that could be asked for.
+        // An entry that is not an object is invalid and is left out.
         self.entries.extend(entries.into_iter().filter_map(|entry| match entry {
             Value::Object(entry) => Some(entry),
             _ => None,
@@ -216,7 +217,8 @@ struct Contents {
     contents: Vec<Map<String, Value>>,
 }
 
-/// Text is text; everything else is the dicts that the server sent.
+/// The value of a resource: the text of a single text resource, otherwise the objects that the
+/// server sent.
 fn resource_value(result: &RawValue) -> Result<ToolValue, OfferingError> {
     let Contents { mut contents } = read(result)?;
     let value = match contents.as_mut_slice() {

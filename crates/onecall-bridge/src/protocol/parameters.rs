@@ -1,5 +1,5 @@
-//! Arguments that a server wants to see in headers too: its tools mark them with
-//! `x-mcp-header` in their schemas (revision 2026-07-28).
+//! Arguments that a server wants repeated in HTTP headers: its tools mark them with `x-mcp-header`
+//! in their schemas (revision 2026-07-28).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::protocol::request::Mirrored;
 
 const MARK: &str = "x-mcp-header";
 
-/// What is wrong with the marks of a tool.
+/// Why the header marks of a tool are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum MarkError {
     #[error("its whole schema is marked with '{MARK}'")]
@@ -33,13 +33,13 @@ pub(crate) struct Parameters(HashMap<ToolName, Vec<Parameter>>);
 
 #[derive(Debug, PartialEq, Eq)]
 struct Parameter {
-    /// The names of the properties that lead to it.
+    /// The names of the properties that lead to the argument.
     path: Vec<String>,
     header: String,
 }
 
 impl Parameters {
-    /// Takes in what a tool has marked; an error says what is wrong with it.
+    /// Adds the marked arguments of a tool, or returns what is wrong with the marks.
     pub fn add(&mut self, tool: &ToolDefinition) -> Result<(), MarkError> {
         let found = marked(&tool.input_schema.value())?;
         if !found.is_empty() {
@@ -48,12 +48,12 @@ impl Parameters {
         Ok(())
     }
 
-    /// `None` if nothing is marked, as with nearly every server.
+    /// The parameters for shared use; `None` if nothing is marked, as with nearly every server.
     pub fn into_shared(self) -> Option<Arc<Self>> {
         (!self.0.is_empty()).then(|| Arc::new(self))
     }
 
-    /// The arguments of this call that go into headers.
+    /// The arguments of this call that are repeated in headers.
     pub fn mirrored(&self, tool: &ToolName, arguments: &RawValue) -> Vec<Mirrored> {
         let Some(parameters) = self.0.get(tool) else { return Vec::new() };
         let arguments: Value = serde_json::from_str(arguments.get()).unwrap_or_default();
@@ -72,7 +72,7 @@ impl Parameters {
     }
 }
 
-/// Every mark in a schema, each of them valid and where it may be.
+/// All marks in a schema, after checking that each is valid and in a permitted place.
 fn marked(schema: &Value) -> Result<Vec<Parameter>, MarkError> {
     if schema.get(MARK).is_some() {
         return Err(MarkError::WholeSchema);
@@ -89,7 +89,7 @@ fn marked(schema: &Value) -> Result<Vec<Parameter>, MarkError> {
     }
 }
 
-/// Follows the properties, and nothing else.
+/// Collects the marks of the properties and of their properties.
 fn collect(
     schema: &Value,
     path: &mut Vec<String>,
@@ -112,7 +112,7 @@ fn collect(
     Ok(())
 }
 
-/// How many marks there are anywhere in a schema.
+/// Counts the marks anywhere in a schema.
 fn count(schema: &Value) -> usize {
     match schema {
         Value::Object(keywords) => {
@@ -127,9 +127,9 @@ fn count(schema: &Value) -> usize {
 fn count_in(keyword: &str, value: &Value) -> usize {
     let named = |schemas: &Map<String, Value>| schemas.values().map(count).sum();
     match (keyword, value) {
-        // Data, not schemas.
+        // These keywords contain data, not schemas.
         ("default" | "const" | "enum" | "examples", _) => 0,
-        // Names of the tool's own choice, which may be any word.
+        // The keys are names that the tool's author chose, which can be equal to the mark.
         (
             "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
             Value::Object(schemas),

@@ -1,4 +1,4 @@
-//! What a server reports of a call that it works on.
+//! Progress notifications of servers, matched to the requests they are about.
 
 use std::borrow::Cow;
 
@@ -21,12 +21,12 @@ struct Progress<'a> {
     message: Option<Message<'a>>,
 }
 
-/// Borrows where it can, which a bare `Cow` inside an `Option` does not.
+/// A wrapper that lets serde borrow the text; a bare `Cow` inside an `Option` is always copied.
 #[derive(Deserialize)]
 struct Message<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Which of our requests a notification is about, and what it says for people to read.
-/// The token of a request is its id.
+/// The request that a progress notification is about, and its text for people to read. The progress
+/// token of a request is its id.
 pub(crate) fn report(params: &RawValue) -> Option<(u64, String)> {
     let json = params.get();
     let progress: Progress<'_> =

@@ -1,5 +1,5 @@
-//! What servers ask of the client a call is made for: passed on where that client can
-//! answer, refused politely where it cannot.
+//! Requests that servers make of the client behind a call. They are passed on if that client can
+//! answer them, and refused with a valid protocol response otherwise.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,49 +19,49 @@ use crate::error::METHOD_NOT_FOUND;
 use crate::protocol::audience::Audience;
 use crate::protocol::request;
 
-/// Questions of one server that may wait for their answers at a time.
+/// How many questions of one server may be open at the same time.
 const MAX_OPEN: usize = 16;
 
 /// The largest question that is passed on.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// How much a server may say to a person, in lines and characters of each.
+/// The longest message of a server that is shown to a person, in lines and in characters per line.
 const MAX_LINES: usize = 50;
 const MAX_LINE: usize = 1_000;
 
-/// JSON-RPC's range for errors of an implementation's own.
+/// An error code from the range that JSON-RPC leaves to implementations.
 const NOT_ANSWERED: i64 = -32000;
 const INVALID_PARAMS: i64 = -32602;
 
-/// A request of a server, on its way to whoever is to answer it.
+/// A request of a server together with the client that is to answer it.
 pub(crate) struct Asked {
     pub id: Box<RawValue>,
     pub question: Question,
     pub addressee: Addressee,
 }
 
-/// Who is to answer.
+/// The client that is to answer.
 #[derive(Debug)]
 pub(crate) enum Addressee {
     Caller(Arc<Caller>),
-    /// The client itself, if there is only one: it is about no call.
+    /// The only client of the gateway, for a request that belongs to no call.
     OnlyClient,
 }
 
 pub(crate) enum Event {
     Asked(Asked),
-    /// The server does not want to know any more.
+    /// The server cancelled its request.
     Withdrawn {
         id: Box<RawValue>,
     },
 }
 
-/// The way from a peer to those who answer for it.
+/// The channel from a peer to the task that has questions answered.
 pub(crate) fn channel() -> (mpsc::Sender<Event>, mpsc::Receiver<Event>) {
     mpsc::channel(MAX_OPEN)
 }
 
-/// Reads what a server asks.
+/// Checks a request of a server and makes its text safe to show.
 pub(crate) fn read(
     server: &ServerName,
     subject: Subject,
@@ -81,7 +81,7 @@ pub(crate) fn read(
     Ok(Question { server: server.clone(), subject, params: params.map_err(invalid)? })
 }
 
-/// A person who reads it is told which server it comes from.
+/// Adds the name of the server to the message that a person will read.
 fn signed(server: &ServerName, json: &str) -> serde_json::Result<Box<RawValue>> {
     let mut params: serde_json::Map<String, Value> = serde_json::from_str(json)?;
     let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
@@ -95,7 +95,7 @@ fn signed(server: &ServerName, json: &str) -> serde_json::Result<Box<RawValue>> 
     to_raw_value(&params)
 }
 
-/// What a server wants the client's model to read, with nothing invisible in it.
+/// Makes invisible characters visible in the text that the client's model will read.
 fn readable_sampling(json: &str) -> serde_json::Result<Box<RawValue>> {
     let mut params: serde_json::Map<String, Value> = serde_json::from_str(json)?;
     if let Some(prompt) = params.get_mut("systemPrompt") {
@@ -119,8 +119,8 @@ fn show(value: &mut Value) {
     }
 }
 
-/// Answers questions forever; `reply` sends a line to the server. One that takes longer
-/// than `limit`, if there is one, is given up.
+/// Has questions answered, and sends the answers with `reply`. Never returns. A question that takes
+/// longer than `limit` is given up.
 pub(crate) async fn answer_forever<T>(
     mut events: mpsc::Receiver<Event>,
     audience: Audience,
@@ -145,7 +145,7 @@ pub(crate) async fn answer_forever<T>(
                 None => return std::future::pending().await,
             },
             Some(answered) = open.join_next() => {
-                // An error is a question that was withdrawn.
+                // An error means that the question was cancelled.
                 if let Ok((id, line)) = answered {
                     by_id.remove(&id);
                     reply(line);
@@ -167,22 +167,22 @@ async fn answer(asked: Asked, audience: Audience, limit: Option<Duration>) -> (S
     };
     let answered = match limit {
         Some(limit) => timeout(limit, answered).await.unwrap_or(Err(Refusal::TimedOut)),
-        // The client's answer is waited for no longer than the program runs.
+        // The client channel ends the wait at the latest when the program ends.
         None => answered.await,
     };
     let line = line(&id, subject, answered);
     (id.get().to_owned(), line)
 }
 
-/// Nobody can say whom a question is for.
+/// The refusal for a question whose client cannot be determined.
 pub(crate) const NOBODY: Refusal =
     Refusal::Nobody("there is no client that this could be meant for");
 
-/// A server that asks without end is not passed on.
+/// The refusal for a server with too many open questions.
 pub(crate) const TOO_MANY: Refusal =
     Refusal::Nobody("too many questions of this server are still open");
 
-/// The request that a server takes back.
+/// The id of the request that a server cancels.
 pub(crate) fn withdrawn(params: &RawValue) -> Option<Box<RawValue>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -196,7 +196,7 @@ pub(crate) fn withdrawn(params: &RawValue) -> Option<Box<RawValue>> {
     Some(withdrawn.request_id.to_owned())
 }
 
-/// Puts a question to a client that can answer it.
+/// Sends a question to a client, if the client supports it.
 pub(crate) async fn put(caller: &Caller, question: Question) -> Result<Box<RawValue>, Refusal> {
     if !caller.abilities.permit(question.subject, &question.params) {
         return Err(Refusal::Unsupported(question.subject.method()));
@@ -204,7 +204,7 @@ pub(crate) async fn put(caller: &Caller, question: Question) -> Result<Box<RawVa
     caller.ask(question).await
 }
 
-/// What stands for an answer where the protocol has a word for not getting one.
+/// The result that the protocol defines for a missing answer, where there is one.
 pub(crate) fn instead(subject: Subject, refusal: &Refusal) -> Option<Box<RawValue>> {
     let is_silent = matches!(refusal, Refusal::Nobody(_) | Refusal::TimedOut);
     (subject == Subject::Elicitation && is_silent)
@@ -212,7 +212,7 @@ pub(crate) fn instead(subject: Subject, refusal: &Refusal) -> Option<Box<RawValu
         .flatten()
 }
 
-/// The line that answers request `id` of the server.
+/// The response to request `id` of the server, as a line.
 pub(crate) fn line(
     id: &RawValue,
     subject: Subject,

@@ -1,5 +1,5 @@
-//! What we say to a server, as JSON-RPC lines. Arguments of a tool go out as the
-//! program wrote them, never parsed and never re-encoded.
+//! Requests, notifications and answers to a server, written as JSON-RPC lines. The arguments of a
+//! tool are sent as the program wrote them, without parsing.
 
 use std::io::Write as _;
 
@@ -10,37 +10,37 @@ use crate::error::METHOD_NOT_FOUND;
 use crate::protocol::input::Input;
 use crate::protocol::request_origin::RequestOrigin;
 
-/// The protocol revision we ask for; a server may answer with an older one.
+/// The protocol revision that the handshake requests; a server may answer with an older one.
 const PROTOCOL_VERSION: &str = "2025-11-25";
 
-/// The first revision without a handshake, in which every request says who asks.
+/// The first revision without a handshake, in which every request carries the client information.
 pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
 
-/// Who we are.
+/// The client information that onecall sends to servers.
 const CLIENT_INFO: &str =
     concat!(r#"{"name":"onecall","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
 
-/// How a server wants to be spoken to.
+/// Whether a protocol revision has a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
-    /// We introduce ourselves once.
+    /// The client information is sent once, in the handshake.
     Handshake,
-    /// We introduce ourselves in every request.
+    /// The client information is sent with every request.
     Stateless,
 }
 
 impl Era {
-    /// The era of a protocol revision; they are dates and compare as text.
+    /// The era of a protocol revision. Revisions are dates and compare as text.
     pub fn of(version: &str) -> Self {
         if version >= STATELESS_VERSION { Self::Stateless } else { Self::Handshake }
     }
 }
 
-/// A request that waits for an answer.
+/// A request that expects an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Request<'a> {
     Initialize {
-        /// What we can be asked, as JSON.
+        /// The client capabilities as JSON.
         capabilities: &'a str,
     },
     Discover,
@@ -50,13 +50,13 @@ pub(crate) enum Request<'a> {
     CallTool {
         tool: &'a ToolName,
         arguments: &'a RawValue,
-        /// Arguments that go into headers as well, where a transport has any.
+        /// Arguments that are repeated in headers, for transports that have headers.
         mirrored: &'a [Mirrored],
         origin: Option<&'a RequestOrigin>,
-        /// What the server asked for when the call was made before.
+        /// The answers to the server's questions, if the call is repeated with them.
         input: Option<&'a Input>,
     },
-    /// One page of something else than tools.
+    /// Requests one page of resources, resource templates or prompts.
     List {
         kind: ListKind,
         cursor: Option<&'a str>,
@@ -71,12 +71,12 @@ pub(crate) enum Request<'a> {
         arguments: Option<&'a RawValue>,
         origin: Option<&'a RequestOrigin>,
     },
-    /// Stays unanswered while the server tells us about changes of its tools.
+    /// Subscribes to changes of the tools; it stays unanswered while the subscription lasts.
     Listen,
 }
 
-/// An argument that those on the way to a server want to see without reading the
-/// request: the header's name and the argument as text.
+/// An argument that is repeated in a header, so that proxies can read it without parsing the
+/// request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mirrored {
     pub header: String,
@@ -98,18 +98,18 @@ impl Request<'_> {
         }
     }
 
-    /// Whether the server should be told when nobody waits any more. The
-    /// protocol forbids to cancel the first request.
+    /// Whether the server gets a cancellation if the request is abandoned. The protocol forbids
+    /// cancelling the first request.
     pub fn is_cancellable(&self) -> bool {
         !matches!(self, Self::Initialize { .. })
     }
 
-    /// The whole line, its newline included.
+    /// The request as a line, including its newline.
     pub fn line(&self, id: u64, era: Era) -> Vec<u8> {
         self.line_within(id, era, None)
     }
 
-    /// The whole line of a request that is part of a trace, its newline included.
+    /// The request as a line with its trace context, including its newline.
     pub fn line_within(&self, id: u64, era: Era, trace: Option<&TraceContext>) -> Vec<u8> {
         let room = match self {
             Self::CallTool { arguments, .. } => arguments.get().len(),
@@ -151,7 +151,7 @@ impl Request<'_> {
         line.raw("}}").end()
     }
 
-    /// Whom it is made for.
+    /// The call that the request is made for.
     pub fn origin(&self) -> Option<&RequestOrigin> {
         match self {
             Self::CallTool { origin, .. }
@@ -162,7 +162,7 @@ impl Request<'_> {
         }
     }
 
-    /// What is said about the request itself, if anything is.
+    /// Writes the `_meta` member, if the request needs one.
     fn meta(&self, line: &mut Line, id: u64, era: Era, trace: Option<&TraceContext>) {
         let origin = self.origin();
         let wants_progress = origin.is_some_and(|origin| origin.caller.progress.is_some());
@@ -192,31 +192,31 @@ impl Request<'_> {
     }
 }
 
-/// Says that we are ready for requests, which ends the handshake.
+/// The notification that ends the handshake.
 pub(crate) fn initialized() -> Vec<u8> {
     Line::new(64).raw(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).end()
 }
 
-/// Says that nobody waits for request `id` any more.
+/// The notification that request `id` is cancelled.
 pub(crate) fn cancelled(id: u64, reason: &str) -> Vec<u8> {
     let mut line = Line::new(160);
     line.raw(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"#);
     line.number(id).raw(r#","reason":"#).text(reason).raw("}}").end()
 }
 
-/// Answers a ping of the server. `id` is what the server gave it.
+/// The answer to a ping of the server with this `id`.
 pub(crate) fn pong(id: &RawValue) -> Vec<u8> {
     let mut line = Line::new(64);
     line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id).raw(r#","result":{}}"#).end()
 }
 
-/// Answers a request of the server.
+/// The successful answer to a request of the server.
 pub(crate) fn answer(id: &RawValue, result: &RawValue) -> Vec<u8> {
     let mut line = Line::new(64 + result.get().len());
     line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id).raw(r#","result":"#).json(result).raw("}").end()
 }
 
-/// Tells the server why its request is not answered.
+/// The error response to a request of the server.
 pub(crate) fn error(id: &RawValue, code: i64, message: &str) -> Vec<u8> {
     let mut line = Line::new(192);
     line.raw(r#"{"jsonrpc":"2.0","id":"#).json(id);
@@ -224,17 +224,17 @@ pub(crate) fn error(id: &RawValue, code: i64, message: &str) -> Vec<u8> {
     line.raw(r#","message":"#).text(message).raw("}}").end()
 }
 
-/// Says that the folders the client works in have changed.
+/// The notification that the client's list of root folders has changed.
 pub(crate) fn roots_changed() -> Vec<u8> {
     Line::new(80).raw(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#).end()
 }
 
-/// Tells the server that we do not serve its request.
+/// The error response for a method that is not supported.
 pub(crate) fn refusal(id: &RawValue, method: &str) -> Vec<u8> {
     error(id, METHOD_NOT_FOUND, &format!("onecall does not offer '{method}' to servers"))
 }
 
-/// A line being written; what is appended can never end it early.
+/// A line being written. Appended text can never contain a line break.
 struct Line(Vec<u8>);
 
 impl Line {
@@ -242,7 +242,7 @@ impl Line {
         Self(Vec::with_capacity(room))
     }
 
-    /// Our own text, already JSON.
+    /// Appends text that is already valid JSON.
     fn raw(&mut self, json: &str) -> &mut Self {
         self.0.extend_from_slice(json.as_bytes());
         self
@@ -260,8 +260,8 @@ impl Line {
         self
     }
 
-    /// Someone's JSON. Line breaks in it can only stand between tokens (within a
-    /// string they are escaped), where a space means the same.
+    /// Appends JSON from elsewhere. Line breaks in it can only be between tokens (within a string
+    /// they are escaped), where a space is equivalent.
     fn json(&mut self, json: &RawValue) -> &mut Self {
         let start = self.0.len();
         self.raw(json.get());
@@ -275,7 +275,7 @@ impl Line {
         self
     }
 
-    /// The answers that a call is made again with.
+    /// Appends the answers that a repeated call carries.
     fn input(&mut self, input: Option<&Input>) -> &mut Self {
         let Some(Input { responses, state }) = input else { return self };
         if let Some(responses) = responses {

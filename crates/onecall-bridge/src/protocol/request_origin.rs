@@ -1,10 +1,11 @@
-//! The call that a request to a server is made for.
+//! The call that a request to a server is made for. It connects progress reports and questions of
+//! the server to the client behind the call.
 
 use std::sync::Arc;
 
 use onecall_core::{CallableName, Caller};
 
-/// The call that a request belongs to, and who made it.
+/// The call that a request belongs to, and the client that made it.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestOrigin {
     pub name: CallableName,

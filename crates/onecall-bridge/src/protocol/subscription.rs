@@ -1,5 +1,5 @@
-//! Servers without a handshake tell about changes of their tools only to those
-//! who have a request for that open.
+//! Subscriptions to tool changes. A server without a handshake sends such notifications only while
+//! a client keeps a request for them open.
 
 use std::time::{Duration, Instant};
 
@@ -11,18 +11,18 @@ use crate::error::RequestError;
 use crate::protocol::peer::Peer;
 use crate::protocol::request::Request;
 
-/// The pause before the request is made again; it doubles while it is in vain.
+/// The pause before the request is repeated; it doubles each time the request ends early.
 const PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(300);
 
-/// A request that stayed open this long was not in vain.
+/// A request that stayed open this long resets the pause.
 const STEADY: Duration = Duration::from_secs(10);
 
-/// How long one request is kept open. A connection over which nothing can come any more
-/// looks like one on which nothing happens.
+/// How long one request is kept open. It is renewed because a dead connection cannot be
+/// distinguished from one without notifications.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
-/// Keeps the request open, forever; what it brings, the peer sees.
+/// Keeps a subscription request open. Never returns. The peer handles the notifications.
 pub(crate) async fn keep<T>(peer: &Peer) -> T {
     let mut pause = PAUSE;
     loop {

@@ -1,4 +1,4 @@
-//! The place of a request in a trace, if it is part of one.
+//! The trace span of a request to a server, and the trace context that the request carries.
 
 use std::borrow::Cow;
 
@@ -19,8 +19,8 @@ pub(crate) struct Traced<'a> {
 }
 
 impl<'a> Traced<'a> {
-    /// Begins the span of what is asked for the sake of a program. Where nobody keeps spans,
-    /// the trace of whoever runs the program is passed on as it came.
+    /// Begins the span of a request that is made for a program. If spans are not recorded here, the
+    /// trace context of the caller is passed on unchanged.
     pub fn begin(server: &ServerName, request: &'a Request<'a>, id: u64) -> Self {
         let span = span(server, request, id);
         let kept = if span.is_disabled() { None } else { kept(&span).map(Cow::Owned) };
@@ -28,7 +28,7 @@ impl<'a> Traced<'a> {
         Self { context: kept.or_else(passed_on), span, ended: false }
     }
 
-    /// What the server is told of the trace.
+    /// The trace context to send to the server.
     pub fn context(&self) -> Option<&TraceContext> {
         self.context.as_deref()
     }
@@ -61,7 +61,7 @@ fn span(server: &ServerName, request: &Request<'_>, id: u64) -> Span {
     let tool = match request {
         Request::CallTool { tool, .. } => Some(tool.as_str()),
         Request::List { .. } | Request::ReadResource { .. } | Request::GetPrompt { .. } => None,
-        // What we ask for our own sake is part of no trace.
+        // The gateway's own requests are not part of a trace.
         Request::Initialize { .. }
         | Request::Discover
         | Request::ListTools { .. }
@@ -84,7 +84,7 @@ fn span(server: &ServerName, request: &Request<'_>, id: u64) -> Span {
     )
 }
 
-/// Where a span is, if somebody keeps it.
+/// The trace context of a span, if the span is recorded.
 fn kept(span: &Span) -> Option<TraceContext> {
     let context = span.context();
     let span = context.span();

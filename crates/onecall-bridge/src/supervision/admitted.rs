@@ -1,5 +1,5 @@
-//! The tools of servers as programs may see them, for those who know what a server listed without
-//! asking it, and for those who keep what it listed.
+//! The tools of servers after their pins were checked. It serves code that has a stored tool list
+//! of a server, and code that stores the lists.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use crate::local;
 use crate::supervision::pins::{self, Quarantined};
 use crate::supervision::server::StartProgress;
 
-/// What a server listed, taken apart by its pins.
+/// The tools that a server listed, divided by its pins into permitted and quarantined ones.
 #[derive(Clone, Debug, Default)]
 pub struct AdmittedTools {
     /// The tools that programs may call.
     pub tools: Arc<Vec<ToolDefinition>>,
-    /// The tools that programs may not call until they are accepted.
+    /// The tools that programs may not call until the user accepts them.
     pub quarantined: Arc<Vec<Quarantined>>,
 }
 
 impl AdmittedTools {
-    /// Takes what a server listed at some time apart by the pins of today. Nothing is pinned.
+    /// Divides a stored tool list of a server by its current pins. No new pins are written.
     #[must_use]
     pub fn of(server: &ServerConfig, listed: &Arc<Vec<ToolDefinition>>) -> Self {
         let Some(file) = &server.pins else {
@@ -53,7 +53,7 @@ impl Bridge {
         self.fleet().local().map(|local| local.definitions())
     }
 
-    /// The tools of the servers that have been tried by now, also if they failed.
+    /// The tools of all servers that have been tried so far, including those that failed.
     #[must_use]
     pub fn tried(&self) -> HashMap<ServerName, AdmittedTools> {
         let fleet = self.fleet();
@@ -65,8 +65,8 @@ impl Bridge {
         tools.collect()
     }
 
-    /// Hands the entry of each server that has listed its tools to `visit`, with everything it
-    /// listed last.
+    /// Passes the configuration entry of each server that has listed its tools to `visit`, together
+    /// with its last list.
     pub fn each_listing(&self, mut visit: impl FnMut(&ServerConfig, &Arc<Vec<ToolDefinition>>)) {
         for server in self.fleet().servers() {
             if let Some(listed) = server.last_listing() {

@@ -1,16 +1,17 @@
-//! How long to wait before a server is started again.
+//! The delay before a failed server is started again. It grows exponentially and is reset after a
+//! server has been up for a while.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-/// The first pause; each further one is twice as long.
+/// The first delay; each further one is twice as long.
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A server that was up this long has not just failed once more.
+/// After this uptime, a failure counts as the first one again.
 const HEALTHY: Duration = Duration::from_secs(30);
 
-/// The pauses between the starts of one server.
+/// The delays between the starts of one server.
 pub(crate) struct Backoff {
     next: Duration,
 }
@@ -20,7 +21,7 @@ impl Backoff {
         Self { next: FIRST }
     }
 
-    /// The pause after a server that was up for this long.
+    /// The delay after a server that was up for this long.
     pub fn pause_after(&mut self, up: Duration) -> Duration {
         if up >= HEALTHY {
             self.next = FIRST;
@@ -31,10 +32,9 @@ impl Backoff {
     }
 }
 
-/// Up to a fifth more or less, so that servers that died together do not all
-/// start together.
+/// Varies a delay by up to a fifth, so that servers that failed together do not all start together.
 fn jittered(pause: Duration) -> Duration {
-    // Every hasher has keys of its own: random enough to spread starts.
+    // Every hasher has random keys, which is random enough here.
     let thousandths = RandomState::new().hash_one(0) % 401 + 800;
     pause * u32::try_from(thousandths).unwrap_or(1000) / 1000
 }

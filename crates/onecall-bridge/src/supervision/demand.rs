@@ -1,7 +1,7 @@
-//! Which servers are started for a name, for a text or for a command that names them.
+//! Starts lazy servers when a tool name, a program text or a command refers to them.
 //!
-//! The callable name of a tool depends on every server that could have a tool of the same name. Such
-//! servers are started together, so that a name means the same whatever was used before it.
+//! The callable name of a tool depends on every server that could have a tool of the same name.
+//! Such servers are started together, so that a name always refers to the same tool.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ pub enum ServerStart {
 }
 
 impl ServerStart {
-    /// Whether messages about a failed server say when it is started again. A command that ends
-    /// soon is likely gone by then.
+    /// Whether error messages about a failed server say when it is started again. A command that
+    /// ends soon has probably exited by then.
     pub(crate) fn promises_restart(self) -> bool {
         self == Self::AtOnce
     }
@@ -69,19 +69,19 @@ impl Bridge {
         self.fleet().servers().any(|server| has_failed(server))
     }
 
-    /// Starts these servers if they are idle.
+    /// Starts the selected servers if they are idle.
     pub fn need_servers(&self, is_meant: impl Fn(&ServerName) -> bool) {
         self.start_where(|server| is_meant(server.name()));
     }
 
-    /// Starts these servers if they are idle, and waits for them.
+    /// Starts the selected servers if they are idle, and waits for them.
     pub async fn catalog_of(&self, is_meant: impl Fn(&ServerName) -> bool) -> Arc<Catalog> {
         self.need_servers(is_meant);
         self.settled(|_| false).await.catalog
     }
 
-    /// Starts all servers but those that are configured as lazy, and waits for them if one of them
-    /// was idle. What is suggested for a name that does not exist comes from these.
+    /// Starts all servers except lazy ones, and waits for them if one of them was idle. Suggestions
+    /// for unknown names come from these servers.
     pub async fn usual_catalog(&self) -> Arc<Catalog> {
         let is_usual = |server: &Server| !server.config().lazy;
         let is_idle = self.fleet().servers().any(|it| is_usual(it) && !it.is_needed());
@@ -89,14 +89,14 @@ impl Bridge {
         self.settled(|_| !is_idle).await.catalog
     }
 
-    /// Starts the idle servers for which `is_needed` holds, given what the names of all their
-    /// tools begin with.
+    /// Starts the idle servers for which `is_needed` returns true. It gets the common prefix of the
+    /// server's callable names.
     pub fn need_where(&self, is_needed: impl Fn(&str) -> bool) {
         self.start_where(|server| is_needed(&name_prefix(server.name())));
     }
 
     /// Starts the idle servers whose tools are named in the text of a program, all at the same
-    /// time, so that it does not wait for one after the other.
+    /// time, so that the program does not wait for one after the other.
     pub fn need_named_in(&self, text: &str) {
         self.start_where(|server| names_tools_of(text, server.name()));
     }

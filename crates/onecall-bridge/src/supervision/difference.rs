@@ -1,5 +1,4 @@
-//! What differs between two definitions of one tool, as its server gave them at two
-//! times.
+//! Compares two definitions of one tool that its server sent at different times.
 
 use std::fmt;
 
@@ -12,13 +11,13 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Part {
-    /// The server's words about it.
+    /// The server's description.
     Description,
-    /// What it takes.
+    /// The schema of the arguments.
     InputSchema,
-    /// What it gives.
+    /// The schema of the result.
     OutputSchema,
-    /// Its title and what the server hints about its effects.
+    /// The title and the server's hints about effects.
     Annotations,
 }
 
@@ -27,7 +26,7 @@ impl Part {
     pub const ALL: [Self; 4] =
         [Self::Description, Self::InputSchema, Self::OutputSchema, Self::Annotations];
 
-    /// This part of a definition as text that is the same whenever it means the same.
+    /// This part of a definition in a canonical form: equal texts mean equal definitions.
     pub(crate) fn canonical(self, tool: &ToolDefinition) -> String {
         match self {
             Self::Description => json!(tool.description.as_deref()).to_string(),
@@ -43,7 +42,7 @@ impl Part {
         }
     }
 
-    /// This part of a definition as a person reads it; empty if there is none.
+    /// This part of a definition as a person reads it; empty if it is absent.
     #[must_use]
     pub fn readable(self, tool: &ToolDefinition) -> String {
         match self {
@@ -72,7 +71,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// Parts as they stand in a sentence.
+/// The names of the parts, joined for use in a sentence.
 pub(crate) fn listed(parts: &[Part]) -> String {
     let words: Vec<String> = parts.iter().map(Part::to_string).collect();
     match words.split_last() {
@@ -90,7 +89,7 @@ pub(crate) fn differences(old: &ToolDefinition, new: &ToolDefinition) -> Vec<Par
     Part::ALL.into_iter().filter(|part| part.canonical(old) != part.canonical(new)).collect()
 }
 
-/// A copy of a value in which the keys of every object are in order.
+/// A copy of a value in which the keys of every object are sorted.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(object) => {

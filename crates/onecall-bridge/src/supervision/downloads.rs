@@ -44,17 +44,17 @@ const DOWNLOADING_SUBCOMMANDS: &[(&str, &[&str])] = &[
     ("podman", &["run"]),
 ];
 
-/// Whether requests wait until first starts have ended.
+/// Whether requests wait for a first start to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum InstallWait {
-    /// They wait to the end: for a command that would stop the servers otherwise.
+    /// Requests wait until the end: for a command, which would stop the servers otherwise.
     #[default]
     UntilInstalled,
-    /// They wait as long as for any other server: for a gateway that goes on running.
+    /// Requests wait as long as for any other server: for a gateway that keeps running.
     UsualTimeout,
 }
 
-/// What the servers of one process share about first starts.
+/// The state of first starts that the servers of one process share.
 #[derive(Clone)]
 pub struct Downloads {
     /// The file with the commands that have connected before.
@@ -64,7 +64,7 @@ pub struct Downloads {
 }
 
 impl Default for Downloads {
-    /// Remembers nothing: each start of a command that downloads counts as its first.
+    /// Without a file: each start of a command that downloads counts as its first.
     fn default() -> Self {
         let turns = Arc::new(Semaphore::new(CONCURRENT_INSTALLS));
         Self { file: None, turns, wait: InstallWait::default() }
@@ -72,20 +72,20 @@ impl Default for Downloads {
 }
 
 impl Downloads {
-    /// Remembers commands below the user's state directory, if there is one.
+    /// Stores the known commands below the user's state directory, if there is one.
     #[must_use]
     pub fn remembered_in(state: Option<&Path>) -> Self {
         let file = state.map(|state| state.join("onecall").join("downloads.json"));
         Self { file, ..Self::default() }
     }
 
-    /// Lets requests wait for a first start no longer than for the start of any other server.
+    /// Limits the wait for a first start to the time for any other server.
     #[must_use]
     pub fn in_background(self) -> Self {
         Self { wait: InstallWait::UsualTimeout, ..self }
     }
 
-    /// Whether requests wait until first starts have ended.
+    /// Whether requests wait for a first start to end.
     pub(crate) fn are_waited_for(&self) -> bool {
         self.wait == InstallWait::UntilInstalled
     }
@@ -113,7 +113,7 @@ impl Downloads {
         Turn(Arc::clone(&self.turns).acquire_owned().await.ok())
     }
 
-    /// Remembers that a command has connected: its next start is not its first.
+    /// Records that a command has connected: its next start is not its first.
     pub(crate) fn remember(&self, download: &Download) {
         let Some(file) = &self.file else { return };
         if let Err(error) = Remembered::add(file, &download.hash) {
@@ -140,7 +140,8 @@ impl Turn {
 
 /// A command with its arguments, which downloads what it runs.
 pub(crate) struct Download {
-    /// Of the command and its arguments, in hexadecimal: arguments may hold secrets.
+    /// The hash of the command and its arguments, in hexadecimal, because arguments may contain
+    /// secrets.
     hash: String,
 }
 
@@ -154,7 +155,7 @@ impl Download {
     }
 }
 
-/// How long a start may take: as the entry of the server says, or else longer if it downloads.
+/// The time limit of a start: that of the server's entry, or else a longer one if it downloads.
 pub(crate) fn start_timeout(server: &ServerConfig, download: Option<&Download>) -> Duration {
     match (server.connect_timeout, download) {
         (None, Some(_)) => INSTALL_TIMEOUT,
@@ -170,7 +171,7 @@ struct Remembered {
 }
 
 impl Remembered {
-    /// A file that is missing or damaged remembers nothing.
+    /// Reads the file; a missing or damaged one counts as empty.
     fn read(file: &Path) -> Self {
         let bytes = read_private_file(file).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
@@ -186,7 +187,7 @@ impl Remembered {
     }
 }
 
-/// Whether a command downloads what it runs, if that is not there yet.
+/// Whether a command downloads what it runs, if it is not installed yet.
 fn downloads(command: &str, arguments: &[String]) -> bool {
     let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
     let name = [".exe", ".cmd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);

@@ -1,5 +1,5 @@
-//! The servers there are now, each with its task. A new configuration makes a new
-//! fleet, and servers whose entry did not change go over into it as they are.
+//! The servers of the current configuration, each with its task. A new configuration creates a new
+//! fleet, and servers with an unchanged entry are moved into it without a restart.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,50 +17,50 @@ use crate::supervision::server::{Server, Stop};
 /// The servers of one configuration.
 #[derive(Default)]
 pub(crate) struct Fleet {
-    /// In the order of the configuration.
+    /// The servers in the order of the configuration.
     members: Vec<Member>,
     by_name: HashMap<ServerName, Arc<Server>>,
     local: Option<Arc<LocalTools>>,
-    /// Those that were configured once, for programs that still know their tools.
+    /// The servers of earlier configurations, for error messages about their tools.
     removed: HashSet<ServerName>,
 }
 
-/// A server and the way to stop it.
+/// A server and the handles to stop it.
 #[derive(Clone)]
 struct Member {
     server: Arc<Server>,
     stop: Arc<watch::Sender<Stop>>,
-    /// Closed when nothing is left of it.
+    /// Closed when the server has exited.
     gone: watch::Receiver<()>,
 }
 
-/// What every server needs to run.
+/// Everything that a server's task needs to run.
 pub(crate) struct LaunchContext {
     pub guard: Guard,
-    /// Rung when the tools or the state of a server change.
+    /// Notified when the tools or the state of a server change.
     pub changed: Arc<Notify>,
-    /// Held by the task of every server that is not gone yet.
+    /// Held by the task of every server that has not exited yet.
     pub running: Arc<watch::Sender<()>>,
-    /// What every connection is made with.
+    /// The settings that all connections share.
     pub setting: Setting,
-    /// Says that everything stops.
+    /// Signals that the whole bridge stops.
     pub stopping: watch::Receiver<bool>,
 }
 
-/// What a new configuration came to, by the names of servers.
+/// The names of the servers that a new configuration has changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetChange {
-    /// Were not there before.
+    /// Servers that are new.
     pub added: Vec<ServerName>,
-    /// Are not there any more.
+    /// Servers that were removed.
     pub removed: Vec<ServerName>,
-    /// Run with another entry than before.
+    /// Servers that were restarted with a changed entry.
     pub restarted: Vec<ServerName>,
 }
 
 impl Fleet {
-    /// The servers of `configs`, of which those that run already with the same entry go
-    /// on undisturbed. The others start when what they replace is gone.
+    /// Creates the fleet for `configs`. Servers with an unchanged entry keep running. A server with
+    /// a changed entry starts when its predecessor has exited.
     pub fn next(
         &self,
         configs: Vec<ServerConfig>,
@@ -112,13 +112,12 @@ impl Fleet {
         self.by_name.get(name)
     }
 
-    /// The server that had a tool of this name before it was removed, as far as names
-    /// tell.
+    /// The removed server whose tools had callable names of this form, if there is one.
     pub fn removed_owner(&self, callable: &str) -> Option<&ServerName> {
         self.removed.iter().find(|name| callable.starts_with(&name_prefix(name)))
     }
 
-    /// Has every server stop, without waiting for its end.
+    /// Signals every server to stop, without waiting for its exit.
     pub fn stop(&self) {
         for member in &self.members {
             member.stop.send_replace(Stop::Shutdown);
@@ -127,7 +126,7 @@ impl Fleet {
 }
 
 impl Member {
-    /// Starts a server in the background, once `before` is gone.
+    /// Starts a server in the background, once its predecessor has exited.
     fn launch(
         config: ServerConfig,
         context: &LaunchContext,
@@ -140,7 +139,7 @@ impl Member {
         let (living, guard, held) =
             (Arc::clone(&server), context.guard.clone(), Arc::clone(&context.running));
         tokio::spawn(async move {
-            // Two of a kind may want the same port or the same file.
+            // Two instances could conflict over a port or a file.
             if let Some(mut before) = before {
                 while before.changed().await.is_ok() {}
             }

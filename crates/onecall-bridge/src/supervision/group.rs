@@ -1,5 +1,5 @@
-//! A child's process group. What a server starts itself (think of `npx`) is in
-//! it too, and ends with it.
+//! The process group of a child process. Processes that a server starts (as `npx` does) belong to
+//! it too and end with it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::supervision::guard::Guard;
 
-/// How often to look whether a group is gone.
+/// The interval at which the existence of a group is checked.
 const POLL: Duration = Duration::from_millis(10);
 
 /// A running group, registered with the guard. Killed when dropped.
@@ -19,7 +19,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Takes charge of the group that `leader` leads.
+    /// Takes ownership of the group that `leader` leads.
     pub fn new(leader: Pid, guard: Guard) -> Self {
         guard.watch(leader);
         Self { leader, guard, ended: false }
@@ -32,12 +32,12 @@ impl Group {
 
     /// Sends `signal` to every process of the group.
     pub fn signal(&self, signal: Signal) {
-        // Fails if the group is gone, which is what a signal is for here.
+        // Fails only if no process of the group is left.
         let _ = kill_process_group(self.leader, signal);
     }
 
-    /// Ends what the leader left behind, once the leader itself is gone: first
-    /// asked, then after `grace` made to.
+    /// Ends the remaining processes of the group after its leader has exited: with SIGTERM, and
+    /// after `grace` with SIGKILL.
     pub async fn end(&mut self, grace: Duration) {
         self.signal(Signal::TERM);
         let deadline = Instant::now() + grace;

@@ -1,7 +1,6 @@
-//! Makes sure that no server outlives the gateway, not even when the gateway is
-//! killed on the spot. A tiny process of its own holds the end of a pipe and
-//! knows every process group that was started; when the pipe ends, whatever is
-//! still registered is stopped.
+//! Ensures that no server outlives the gateway, even if the gateway is killed. A small separate
+//! process, the guard, holds the reading end of a pipe and knows every process group that was
+//! started; when the pipe closes, it stops the groups that are still registered.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, Write};
@@ -14,13 +13,14 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, Signal, getpgrp, kill_process_group, setsid, test_kill_process_group};
 use tracing::warn;
 
-/// How long a group may take to end by itself once it was asked to.
+/// How long a group may take to exit after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How often to look whether it has.
+/// The interval at which the exit is checked.
 const POLL: Duration = Duration::from_millis(20);
 
-/// The gateway's side. Cheap to clone; the guard acts when the last clone is gone.
+/// The gateway's handle to the guard. It is cheap to clone; the guard acts when the last clone is
+/// dropped.
 #[derive(Clone, Debug)]
 pub struct Guard(Arc<Mutex<Option<ChildStdin>>>);
 
@@ -31,30 +31,31 @@ impl Guard {
     /// If the process cannot be started.
     pub fn spawn(mut command: Command) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        // It needs nothing of the environment, and servers could read it there.
+        // The guard needs no environment variables, and servers could read them from its process.
         command.env_clear();
         let mut child = command.spawn()?;
         let stdin = child.stdin.take();
         if let Some(pipe) = &stdin {
-            // A guard that hangs must not make the gateway hang.
+            // A guard that hangs must not block the gateway.
             fcntl_setfl(pipe, OFlags::NONBLOCK)?;
         }
-        // It is not waited for: it outlives us by design.
+        // The guard is not awaited: it outlives the gateway by design.
         Ok(Self(Arc::new(Mutex::new(stdin))))
     }
 
-    /// No guard: a gateway that is killed leaves its servers behind. For tests.
+    /// No guard: if the gateway is killed, its servers keep running. For tests.
     #[must_use]
     pub fn none() -> Self {
         Self(Arc::new(Mutex::new(None)))
     }
 
-    /// Stops the group if the gateway ends before [`release`](Self::release).
+    /// Registers a process group, which is stopped if the gateway ends before
+    /// [`release`](Self::release).
     pub fn watch(&self, group: Pid) {
         self.tell('+', group);
     }
 
-    /// The group is gone, and its number may soon be someone else's.
+    /// Unregisters a process group that has exited, because its id may be reused.
     pub fn release(&self, group: Pid) {
         self.tell('-', group);
     }
@@ -62,7 +63,7 @@ impl Guard {
     fn tell(&self, sign: char, group: Pid) {
         let mut pipe = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(stdin) = pipe.as_mut() else { return };
-        // One write of a few bytes: a pipe takes it whole or not at all.
+        // A write of a few bytes to a pipe is atomic.
         let line = format!("{sign}{}\n", group.as_raw_nonzero());
         if let Err(error) = stdin.write_all(line.as_bytes()) {
             *pipe = None;
@@ -71,26 +72,26 @@ impl Guard {
     }
 }
 
-/// The guard itself: waits until its stdin ends, then stops every group that is
+/// The main function of the guard: waits until its stdin closes, then stops every group that is
 /// still registered. Uses no threads and no runtime.
 ///
 /// # Errors
 /// None at present; whatever fails, the guard still tries to stop the rest.
 pub fn run_guard() -> io::Result<()> {
-    // Out of reach of signals meant for the gateway's group, such as Ctrl-C.
-    // Fails only if we already lead a group, which is as good.
+    // Protects the guard from signals to the gateway's process group, such as Ctrl-C. It fails only
+    // if the guard already leads a group, which has the same effect.
     let _ = setsid();
     let groups = registered(io::stdin().lock());
     stop_groups(groups);
     Ok(())
 }
 
-/// Reads registrations to the end of `input`; what is left is to be stopped.
+/// Reads registrations until the end of `input`; returns the groups that are still registered.
 fn registered(mut input: impl BufRead) -> HashSet<Pid> {
     let own = getpgrp();
     let mut groups = HashSet::new();
     let mut line = Vec::new();
-    // An error while reading means what the end means: the gateway is gone.
+    // A read error means the same as the end of the input: the gateway is gone.
     while let Ok(1..) = input.read_until(b'\n', &mut line) {
         match parse(&line) {
             Some((b'+', group)) if group != own => {
@@ -106,8 +107,8 @@ fn registered(mut input: impl BufRead) -> HashSet<Pid> {
     groups
 }
 
-/// A sign and a group. Group 1 would be init's, and a half-written number might
-/// be anyone's.
+/// Parses a sign and a process group. Group 1 is that of init, and an incomplete number could be
+/// any group.
 fn parse(line: &[u8]) -> Option<(u8, Pid)> {
     let (&sign, number) = line.strip_suffix(b"\n")?.split_first()?;
     let number: i32 = std::str::from_utf8(number).ok()?.parse().ok()?;

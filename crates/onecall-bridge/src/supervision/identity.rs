@@ -1,4 +1,5 @@
-//! Who answers, and to whom: answers of one identity are none of another.
+//! Identities of servers for caching: an answer is only reused for the same server with the same
+//! account.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -15,8 +16,8 @@ use onecall_login::LoginMark;
 
 use crate::transport::environment::{OF_LOGIN_SESSION, identifying_environment};
 
-/// Tells a server with its account from any other. It is a hash, of secrets too, and says
-/// nothing about them.
+/// Identifies a server together with its account. It is a hash that includes secrets but does not
+/// reveal them.
 #[derive(Clone, Debug)]
 pub struct Identity {
     entry: [u8; 32],
@@ -24,8 +25,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of a server: its configuration entry, the environment it starts in, and the login that
-    /// is used for it.
+    /// The identity of a server: its configuration entry, the environment it starts in, and the
+    /// login that is used for it.
     #[must_use]
     pub fn of(server: &ServerConfig) -> Self {
         let mut hash = Fields::new("server");
@@ -37,9 +38,9 @@ impl Identity {
         Self { entry: hash.finish(), login }
     }
 
-    /// Identifies a server by its entry in the configuration alone: logins and the environment of
-    /// onecall do not count. The working directory counts only if the entry names something in it: such an
-    /// entry means another server elsewhere.
+    /// Identifies a server by its configuration entry alone, without logins and the environment of
+    /// onecall. The working directory is included only if the entry names a file in it: such an
+    /// entry means another server in another directory.
     #[must_use]
     pub fn of_entry(server: &ServerConfig) -> [u8; 32] {
         let mut hash = Fields::new("entry");
@@ -52,7 +53,7 @@ impl Identity {
         hash.finish()
     }
 
-    /// Of the tools that need no server, all together.
+    /// The identity of all local tools together.
     #[must_use]
     pub fn of_local(tools: &[LocalTool]) -> Self {
         let mut hash = Fields::new("local");
@@ -70,7 +71,7 @@ impl Identity {
         Self { entry: hash.finish(), login: None }
     }
 
-    /// As things are now: another login makes another identity.
+    /// The current identity: another login gives another identity.
     #[must_use]
     pub fn now(&self) -> [u8; 32] {
         let Some(login) = &self.login else { return self.entry };
@@ -81,7 +82,7 @@ impl Identity {
     }
 }
 
-/// A hash of several texts, in which none can pass for a part of another.
+/// A hash of several texts that cannot be confused with other texts split differently.
 struct Fields(Hasher);
 
 impl Fields {
@@ -120,7 +121,8 @@ impl Fields {
         }
     }
 
-    /// How a server is reached; `add_child` adds what a child process sees besides its arguments.
+    /// Adds how a server is reached; `add_child` adds what a child process sees besides its
+    /// arguments.
     fn add_transport(
         &mut self,
         transport: &Transport,
@@ -149,20 +151,20 @@ impl Fields {
         }
     }
 
-    /// The variables that an entry sets, without those that name no account.
+    /// Adds the variables that an entry sets, except those that do not identify an account.
     fn add_environment(&mut self, env: &BTreeMap<String, Secret>) {
         let is_lasting = |name: &str| !OF_LOGIN_SESSION.contains(&name);
         self.add_secrets(env.iter().filter(|(name, _)| is_lasting(name)));
     }
 
-    /// What a child process sees besides its arguments.
+    /// Adds what a child process sees besides its arguments.
     fn add_child(&mut self, env: &BTreeMap<String, Secret>, cwd: Option<&Path>) {
         self.add_environment(env);
         for (name, value) in identifying_environment() {
             self.add(name);
             self.add(&value);
         }
-        // Without one of its own it starts in ours.
+        // Without its own working directory, it inherits that of onecall.
         let here = env::current_dir().ok();
         self.add_path(cwd.or(here.as_deref()));
     }
@@ -179,11 +181,11 @@ impl Fields {
     }
 }
 
-/// Whether the command or an argument of a server is the path of something in this folder.
+/// Whether the command or an argument of a server is the path of a file in this folder.
 fn names_file_in(folder: &Path, transport: &StdioTransport) -> bool {
     let is_there = |word: &str| !Path::new(word).is_absolute() && folder.join(word).exists();
     let is_command = transport.command.contains('/') && is_there(&transport.command);
-    // `--config=servers.json` names a file, too.
+    // An argument such as `--config=servers.json` names a file too.
     let words = transport.args.iter().flat_map(|argument| {
         [argument.as_str(), argument.split_once('=').map_or("", |(_, value)| value)]
     });

@@ -1,6 +1,6 @@
-//! The lives of the servers: which there are (`fleet`), when each is started, restarted and stopped
-//! (`server/`), which of their tools programs may call (`pins`), and what is shown of all that
-//! (`status`, `snapshot`). No process outlives the gateway (`group`, `guard`).
+//! The life cycle of servers: which servers exist (`fleet`), when each is started, restarted and
+//! stopped (`server/`), which of their tools programs may call (`pins`), and what is reported about
+//! them (`status`, `snapshot`). No server process outlives the gateway (`group`, `guard`).
 
 pub(crate) mod admitted;
 pub(crate) mod backoff;

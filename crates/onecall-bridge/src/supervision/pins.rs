@@ -1,6 +1,6 @@
-//! The tools of a pinned server as they were when its user last looked at them. What
-//! is not like that any more is kept away from programs until it is accepted: words
-//! that were harmless when a server was added may have become orders to a model.
+//! Pins: the tool definitions of a server as the user last approved them. A tool that differs from
+//! its pin is kept from programs until the user accepts it, because a description that was harmless
+//! at first can later contain instructions to a model.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,15 +21,15 @@ use crate::supervision::difference::{Part, listed};
 /// Why a server's pins cannot be used.
 #[derive(Debug, Error)]
 pub enum PinError {
-    /// They cannot be read or written.
+    /// The file cannot be read or written.
     #[error("its pins in '{path}' cannot be used: {reason}", path = path.display())]
     Inaccessible {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: io::Error,
     },
-    /// They are not what we once wrote.
+    /// The content of the file is invalid.
     #[error("its pins in '{path}' are damaged; remove the file, and the tools are pinned again when they are next seen", path = path.display())]
     Damaged {
         /// The file.
@@ -37,15 +37,15 @@ pub enum PinError {
     },
 }
 
-/// What is remembered of one server.
+/// The pinned tools of one server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Pins {
-    /// For whoever looks into the file.
+    /// The name of the server, for people who read the file.
     server: String,
     tools: BTreeMap<String, Pin>,
 }
 
-/// One tool as it was.
+/// A pinned tool definition.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Pin {
@@ -53,32 +53,32 @@ struct Pin {
     input_schema: Value,
     output_schema: Option<Value>,
     annotations: ToolAnnotations,
-    /// Decide what has changed; the rest is for people to compare.
+    /// The hashes that detect a change; the other fields let people compare the definitions.
     hashes: BTreeMap<Part, String>,
 }
 
-/// What has become of a tool since it was pinned.
+/// The result of comparing a tool with its pin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PinState {
-    /// It is as it was.
+    /// The tool is unchanged.
     Same,
-    /// It was not there.
+    /// The tool has no pin.
     New,
-    /// These parts of it are not as they were.
+    /// These parts of the tool have changed.
     Changed(Vec<Part>),
 }
 
 impl Pins {
-    /// Pins of nothing yet.
+    /// An empty set of pins.
     #[must_use]
     pub fn none(server: &ServerName) -> Self {
         Self { server: server.to_string(), tools: BTreeMap::new() }
     }
 
-    /// Reads them; none if there is no such file.
+    /// Reads the pins from a file; `None` if the file does not exist.
     ///
     /// # Errors
-    /// If the file is there and cannot be used.
+    /// If the file exists and cannot be used.
     pub fn read(path: &Path) -> Result<Option<Self>, PinError> {
         match read_private_file(path) {
             Ok(bytes) => serde_json::from_slice(&bytes)
@@ -89,7 +89,7 @@ impl Pins {
         }
     }
 
-    /// Replaces the file, which only its owner can read.
+    /// Writes the pins to a file that only its owner can read.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -98,7 +98,7 @@ impl Pins {
             .map_err(|reason| PinError::Inaccessible { path: path.to_path_buf(), reason })
     }
 
-    /// Remembers a tool as it is now.
+    /// Pins a tool in its current form.
     pub fn accept(&mut self, tool: &ToolDefinition) {
         let pin = Pin {
             description: tool.description.as_deref().map(str::to_owned),
@@ -110,7 +110,7 @@ impl Pins {
         self.tools.insert(tool.tool.as_str().to_owned(), pin);
     }
 
-    /// What has become of a tool.
+    /// Compares a tool with its pin.
     #[must_use]
     pub fn state(&self, tool: &ToolDefinition) -> PinState {
         let Some(pin) = self.tools.get(tool.tool.as_str()) else { return PinState::New };
@@ -119,7 +119,7 @@ impl Pins {
         if parts.is_empty() { PinState::Same } else { PinState::Changed(parts) }
     }
 
-    /// A tool as it was, if it was there.
+    /// The pinned definition of a tool, if there is one.
     #[must_use]
     pub fn definition(&self, tool: &ToolName) -> Option<ToolDefinition> {
         let pin = self.tools.get(tool.as_str())?;
@@ -133,11 +133,11 @@ impl Pins {
     }
 }
 
-/// A tool that programs may not call until its user has looked at it. The display text
-/// says why, and what to do.
+/// A tool that programs may not call until the user has accepted it. The display text gives the
+/// reason and the command to accept it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quarantined {
-    /// The tool as programs know it: as it was, or with nothing but its name.
+    /// The tool as programs see it: the pinned definition, or only its name.
     pub spec: Arc<ToolSpec>,
     why: Why,
 }
@@ -161,8 +161,8 @@ impl fmt::Display for Quarantined {
     }
 }
 
-/// Takes the tools of a pinned server apart: those that are as they were, and those
-/// that are not. At first sight of the server, all are remembered.
+/// Divides the tools of a pinned server into unchanged and quarantined ones. On the first
+/// connection to the server, all tools are pinned.
 pub(crate) fn examine(
     server: &ServerName,
     file: &Path,
@@ -170,7 +170,7 @@ pub(crate) fn examine(
 ) -> (Vec<ToolDefinition>, Vec<Quarantined>) {
     let pins = match Pins::read(file) {
         Ok(Some(pins)) => Ok(pins),
-        // A server that has no tools yet has not been seen.
+        // The first connection with any tools is the one that pins them.
         Ok(None) if tools.is_empty() => Ok(Pins::none(server)),
         Ok(None) => first_sight(server, file, tools),
         Err(error) => Err(error),
@@ -178,8 +178,8 @@ pub(crate) fn examine(
     take_apart(server, &pins, tools)
 }
 
-/// Takes the tools of a pinned server apart as [`examine`] does, and remembers none: where the
-/// server has not been seen yet, all of them are usable.
+/// Divides the tools of a pinned server as [`examine`] does, but writes no pins: if the server has
+/// none yet, all tools are usable.
 pub(crate) fn compare(
     server: &ServerName,
     file: &Path,
@@ -227,7 +227,7 @@ fn first_sight(
     Ok(pins)
 }
 
-/// A tool by what is known of it: nothing that its user has not seen.
+/// The specification of a quarantined tool. It contains nothing that the user has not approved.
 fn known_as(server: &ServerName, tool: &ToolName, known: Option<ToolDefinition>) -> ToolSpec {
     let known = known.unwrap_or_else(|| ToolDefinition {
         tool: tool.clone(),
@@ -247,8 +247,8 @@ fn known_as(server: &ServerName, tool: &ToolName, known: Option<ToolDefinition>)
     }
 }
 
-/// Room for positional arguments, which no call will ever carry out of here: a program
-/// is to learn what is the matter with the tool, not with its arguments.
+/// Placeholder parameters for positional arguments. No call gets through, but the program should
+/// get the error about the quarantine and not one about its arguments.
 fn unnamed_parameters() -> Map<String, Value> {
     (1..=32).map(|number| (format!("argument_{number}"), json!({}))).collect()
 }

@@ -1,4 +1,5 @@
-//! The tools of all servers at one moment, kept up to date.
+//! Immutable snapshots of the tools of all servers. A background task publishes a new one after
+//! each change.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,23 +13,23 @@ use crate::supervision::fleet::Fleet;
 use crate::supervision::pins::Quarantined;
 use crate::supervision::server::{Server, StartProgress};
 
-/// What there was at one moment. Never changes.
+/// The servers and tools at one moment. It never changes.
 #[derive(Clone, Default)]
 pub(crate) struct Snapshot {
-    /// Counts the snapshots of a bridge.
+    /// The sequence number of the snapshot.
     pub number: u64,
     pub fleet: Arc<Fleet>,
     pub catalog: Arc<Catalog>,
-    /// Tools that nobody may call, by the name they would be called by.
+    /// Quarantined tools, by their callable names.
     pub quarantine: Arc<HashMap<CallableName, Quarantined>>,
-    /// How far the first start of each server had come, in the order of the fleet.
+    /// The progress of each server's first start, in the order of the fleet.
     progress: Vec<StartProgress>,
 }
 
 impl Snapshot {
-    /// What there is after `before`. Its number is given when it is published.
+    /// Creates the snapshot after `before`. Its number is assigned when it is published.
     pub fn of(fleet: Arc<Fleet>, before: &Catalog) -> Self {
-        // Counted first: a server that settles meanwhile brings its tools next time.
+        // Read first: a server that becomes ready in the meantime causes another snapshot.
         let progress = fleet.servers().map(|server| server.start_progress()).collect();
         let tools = fleet.servers().map(|server| (server.name().clone(), server.tools()));
         let local = fleet.local().map(|it| (LocalTool::server(), it.definitions()));
@@ -38,17 +39,17 @@ impl Snapshot {
         Self { number: 0, fleet, catalog, quarantine: Arc::new(quarantine), progress }
     }
 
-    /// Takes the place of this snapshot.
+    /// Replaces this snapshot by the next one.
     pub fn replace(&mut self, next: Self) {
         *self = Self { number: self.number + 1, ..next };
     }
 
-    /// Whether every server that is needed was tried.
+    /// Whether every needed server has been tried.
     pub fn is_settled(&self) -> bool {
         !self.awaited().any(Server::is_needed)
     }
 
-    /// The servers of which this snapshot does not show what there is to know: another one will.
+    /// The servers whose start had not ended in this snapshot; another snapshot will follow.
     fn awaited(&self) -> impl Iterator<Item = &Server> {
         let servers = self.fleet.servers().zip(&self.progress);
         servers.filter_map(|(server, progress)| {
@@ -61,8 +62,8 @@ impl Snapshot {
         })
     }
 
-    /// Whether there are servers whose name `is_meant`, and only others are waited for, all of which
-    /// are being installed: that may take minutes, and brings none of the tools that are meant.
+    /// Whether a server that `is_meant` selects exists, and requests only wait for other servers
+    /// that are being installed: these may take minutes and cannot have the tool in question.
     pub fn awaits_only_other_installs(&self, is_meant: impl Fn(&ServerName) -> bool) -> bool {
         let is_other_install = |server: &Server| !is_meant(server.name()) && server.is_installing();
         self.fleet.servers().any(|server| is_meant(server.name()))
@@ -76,8 +77,8 @@ impl Snapshot {
     }
 }
 
-/// Takes a new snapshot whenever a server changed, until everything stops. Changes that
-/// happen while one is taken are taken together.
+/// Publishes a new snapshot whenever a server has changed, until the bridge stops. Changes during
+/// the creation of a snapshot are combined in the next one.
 pub(crate) async fn keep(
     changed: Arc<Notify>,
     publish: Arc<watch::Sender<Snapshot>>,
@@ -86,15 +87,15 @@ pub(crate) async fn keep(
     loop {
         tokio::select! {
             () = changed.notified() => {}
-            // An error means that nobody is left who could say so.
+            // An error means that the sender was dropped, which is a stop as well.
             _ = stopping.wait_for(|stop| *stop) => break,
         }
         let Snapshot { fleet, catalog, .. } = publish.borrow().clone();
-        // Thousands of tools take long enough to be in the way of other tasks.
+        // With thousands of tools this takes long enough to block other tasks.
         let taken = tokio::task::spawn_blocking(move || Snapshot::of(fleet, &catalog)).await;
         let Ok(taken) = taken else { continue };
         publish.send_if_modified(|snapshot| {
-            // One of another fleet is newer, whatever this one shows.
+            // A snapshot of another fleet is newer than this one.
             let is_current = Arc::ptr_eq(&snapshot.fleet, &taken.fleet);
             if is_current {
                 snapshot.replace(taken);
@@ -104,21 +105,21 @@ pub(crate) async fn keep(
     }
 }
 
-/// Tells when tools come, go or change.
+/// Notifies when tools are added, removed or changed.
 pub struct ToolWatch(pub(crate) watch::Receiver<Snapshot>);
 
-/// What there is at one moment.
+/// The tools at one moment.
 pub struct Tools {
     /// All tools that can be called.
     pub catalog: Arc<Catalog>,
-    /// Whether every server that is needed was tried.
+    /// Whether every needed server has been tried.
     pub is_settled: bool,
-    /// Those of which nothing is known yet, because nobody has needed them.
+    /// The servers whose tools are not known yet, such as lazy ones that were not needed.
     pub unsettled: Vec<ServerName>,
 }
 
 impl ToolWatch {
-    /// What there is now; it counts as seen.
+    /// The current tools, which are marked as seen.
     pub fn now(&mut self) -> Tools {
         let snapshot = self.0.borrow_and_update();
         Tools {
@@ -128,8 +129,8 @@ impl ToolWatch {
         }
     }
 
-    /// Returns when there may be something else than was seen; `false` when there will
-    /// never be.
+    /// Returns when the tools may differ from those that were seen last; `false` if they can never
+    /// change again.
     pub async fn changed(&mut self) -> bool {
         self.0.changed().await.is_ok()
     }

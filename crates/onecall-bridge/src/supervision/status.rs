@@ -1,4 +1,4 @@
-//! What is known about a server at one moment, for people to read.
+//! The status of servers at one moment, for commands and logs that people read.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -8,53 +8,52 @@ use onecall_core::text::grouped;
 
 use crate::supervision::pins::Quarantined;
 
-/// The target of log lines that say that a server is not available. A command that reports
-/// failures itself turns them off.
+/// The target of log lines about unavailable servers. A command that reports failures itself
+/// disables it.
 pub const AVAILABILITY_LOG_TARGET: &str = "onecall_bridge::availability";
 
-/// The target of log lines that say when a server starts, fails and stops. They are for the log
-/// file of the server.
+/// The target of log lines about the start, failure and stop of a server. They go to the log file
+/// of the server.
 pub const LIFE_LOG_TARGET: &str = "onecall_bridge::life";
 
 /// The target of log lines that a server wrote itself: lines of its stderr, and log messages of
 /// the protocol, which have a field `severity`.
 pub const SERVER_LOG_TARGET: &str = "server";
 
-/// A configured server and how it is doing.
+/// A configured server and its state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerStatus {
-    /// Its name in the configuration.
+    /// The name of the server in the configuration.
     pub name: ServerName,
-    /// How it is reached: `stdio`, `http`, `sse`, or `local` if it is no server.
+    /// The transport: `stdio`, `http`, `sse`, or `local` for the local tools.
     pub transport: &'static str,
-    /// How it is doing.
+    /// The state of the server.
     pub state: ServerState,
-    /// Its tools that programs may not call until they are accepted.
+    /// The tools of the server that programs may not call until the user accepts them.
     pub quarantined: Vec<Quarantined>,
-    /// Why not all of its tools are known, if its list went beyond a limit.
+    /// Why not all of its tools are known, if its list exceeded a limit.
     pub cut: Option<ListingCut>,
 }
 
-/// The list of a server's tools that was not read to its end. The display text says at which
-/// limit.
+/// Describes a tool list that was not read to its end. The display text names the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListingCut {
     /// How many tools were kept.
     pub kept: usize,
-    /// What the list went beyond.
+    /// The limit that was exceeded.
     pub limit: ListingLimit,
 }
 
-/// What a list of tools may not go beyond.
+/// A limit on tool lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListingLimit {
-    /// Tools, as the configuration says.
+    /// The number of tools, from the configuration.
     Tools(usize),
-    /// Pages, as the configuration says.
+    /// The number of pages, from the configuration.
     Pages(usize),
-    /// Bytes of all definitions.
+    /// The bytes of all pages.
     Bytes(usize),
-    /// A page that had been read before would have come again.
+    /// The server sent a cursor twice, so the list would never end.
     Circle,
 }
 
@@ -78,87 +77,87 @@ impl fmt::Display for ListingCut {
     }
 }
 
-/// How a server is doing. Text in it comes from the server and is safe to show.
+/// The state of a server. Text in it that comes from the server is safe to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerState {
-    /// It starts when it is first needed, and it was not needed yet.
+    /// The server starts when it is first needed, and was not needed yet.
     Idle,
-    /// It was started for the first time and has not listed its tools yet.
+    /// The server was started for the first time and has not listed its tools yet.
     Connecting,
-    /// It was started for the first time, by a command that downloads what it runs, or waits for other
-    /// such servers to be started before it.
+    /// The server was started for the first time, by a command that downloads what it runs, or it
+    /// waits for other such servers.
     Installing {
-        /// When that began.
+        /// When the installation began.
         since: Instant,
     },
-    /// It is no server but the local tools, which need none.
+    /// Not a server but the local tools.
     Local {
-        /// How many there are.
+        /// The number of local tools.
         tools: usize,
     },
-    /// Its tools can be called.
+    /// The tools of the server can be called.
     Ready {
-        /// What it calls itself.
+        /// The name that the server reports.
         server_name: String,
-        /// Which version of itself it claims to be.
+        /// The version that the server reports.
         server_version: String,
-        /// The protocol revision it speaks.
+        /// The protocol revision in use.
         protocol: String,
-        /// How many tools it has.
+        /// The number of its tools.
         tools: usize,
-        /// From its start to its list of tools.
+        /// The time from the start to the tool list.
         took: Duration,
     },
-    /// It did not get ready, or has ended since.
+    /// The server did not start, or has ended since.
     Failed {
-        /// What happened.
+        /// The reason.
         reason: String,
-        /// What it wrote to its stderr last, to be put behind the reason. For people
-        /// only: servers write things there that no program is to read.
+        /// The last lines of its stderr, to be appended to the reason. Only for people: a program
+        /// must not read what servers write there.
         last_words: String,
-        /// What kind of trouble that is.
+        /// The kind of problem.
         trouble: Trouble,
-        /// When it gets another chance.
+        /// When it is started again.
         next_start: NextStart,
     },
 }
 
-/// What kind of trouble a server is in, for those who know what helps.
+/// The kind of problem that a server has, for code that suggests a remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// There is no such command.
+    /// The command does not exist.
     NoCommand,
-    /// Its command is there but may not be executed.
+    /// The command exists but cannot be executed.
     NotExecutable,
-    /// Its working directory is not there.
+    /// The working directory does not exist.
     NoDirectory,
-    /// It did not get ready in time.
+    /// The server did not become ready in time.
     TooSlow,
-    /// It has ended by itself.
+    /// The server exited or closed the connection.
     Ended,
-    /// Somebody has to log in.
+    /// The user has to log in.
     LoggedOut,
-    /// It does not accept who we say we are.
+    /// The server rejected the configured credentials.
     Unauthorized,
-    /// Nobody could be reached at its address.
+    /// Connecting to the server's address failed.
     Unreachable,
-    /// Its entry refers to variables that are not set.
+    /// The configuration entry refers to variables that are not set.
     Unresolved,
-    /// Whatever the reason says.
+    /// Any other problem; the reason describes it.
     Other,
 }
 
 /// When a server that is not running is started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextStart {
-    /// Then.
+    /// The server is started at this time.
     At(Instant),
-    /// It is being started.
+    /// The server is being started.
     Now,
-    /// When somebody has logged in; the reason says how.
+    /// After the user has logged in; the reason says how.
     AfterLogin,
-    /// When its entry can be used, after the configuration is read again.
+    /// After the configuration is reloaded with a usable entry.
     AfterReload,
-    /// Not at all: it was stopped.
+    /// Never: the server was stopped.
     Never,
 }

@@ -1,5 +1,5 @@
-//! How every child process is started: with a minimal environment, in a process group of
-//! its own, and not left behind by whoever started it.
+//! Starts child processes: with a minimal environment, in their own process group, and killed when
+//! the handle is dropped.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ use crate::error::StartError;
 use crate::system::with_huge_pages;
 use crate::transport::environment::base_environment;
 
-/// A command that is ready for its arguments; all its streams are pipes.
+/// Creates a command without arguments; all its streams are pipes.
 pub(crate) fn command(
     program: impl AsRef<OsStr>,
     env: &BTreeMap<String, Secret>,
@@ -32,17 +32,17 @@ pub(crate) fn command(
     command
 }
 
-/// Starts a child. That this process does without huge pages is no reason for others to.
+/// Starts a child process with huge pages, which this process may have disabled for itself.
 pub(crate) fn spawn(command: &mut Command) -> io::Result<Child> {
     with_huge_pages(|| command.spawn())
 }
 
-/// Says what a person can do about a child that did not start.
+/// Converts the error of a failed start into one that says what the user can do.
 pub(crate) fn explain(error: io::Error, command: &str, cwd: Option<&Path>) -> StartError {
     let is_folder = cwd.unwrap_or(Path::new("")).join(command).is_dir();
     let command = command.to_owned();
     match (error.kind(), cwd) {
-        // The system does not tell a missing directory from a missing command.
+        // The system reports the same error for a missing directory and a missing command.
         (io::ErrorKind::NotFound, Some(path)) if !path.is_dir() => {
             StartError::NoWorkingDirectory { path: path.to_owned() }
         }

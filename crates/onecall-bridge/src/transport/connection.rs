@@ -1,5 +1,4 @@
-//! A server that is connected, by whatever transport: somebody to talk to, that
-//! ends by itself or is stopped.
+//! A connection to a server over any transport. It ends when the server ends or when it is stopped.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use crate::supervision::guard::Guard;
 use crate::transport::http::{SseConnection, StreamableConnection};
 use crate::transport::stdio::StdioConnection;
 
-/// One way to reach a server.
+/// A transport over which a server can be reached.
 #[derive(Clone, Copy)]
 pub(crate) enum Route<'a> {
     Stdio(&'a StdioTransport),
@@ -23,7 +22,7 @@ pub(crate) enum Route<'a> {
 }
 
 impl Route<'_> {
-    /// What people call it.
+    /// The name of the transport for people.
     pub fn label(self) -> &'static str {
         match self {
             Self::Stdio(_) => "stdio",
@@ -33,7 +32,7 @@ impl Route<'_> {
     }
 }
 
-/// Dropping it ends the connection without ceremony.
+/// An open connection. Dropping it ends it without waiting.
 pub(crate) enum Connection {
     Stdio(Box<StdioConnection>),
     Http(StreamableConnection),
@@ -41,8 +40,8 @@ pub(crate) enum Connection {
 }
 
 impl Connection {
-    /// Starts it; what can be known only by talking shows in the handshake. Must
-    /// be called inside a tokio runtime.
+    /// Starts the connection. Errors that only show in communication are reported by the handshake.
+    /// Must be called inside a tokio runtime.
     pub fn start(
         server: &ServerName,
         route: Route<'_>,
@@ -63,7 +62,7 @@ impl Connection {
         })
     }
 
-    /// Says how the connection began, for the log.
+    /// A description of how the connection began, for the log.
     pub fn beginning(&self) -> String {
         match self {
             Self::Stdio(connection) => format!("started as process {}", connection.process()),
@@ -72,7 +71,7 @@ impl Connection {
         }
     }
 
-    /// Who to talk to.
+    /// The peer that sends requests over the connection.
     pub fn peer(&self) -> &Arc<Peer> {
         match self {
             Self::Stdio(connection) => connection.peer(),
@@ -81,18 +80,17 @@ impl Connection {
         }
     }
 
-    /// Returns when the server has ended, and says how. May be dropped and called
-    /// again.
+    /// Returns when the server has ended, with the reason. It may be dropped and called again.
     pub async fn ended(&mut self) -> String {
         match self {
             Self::Stdio(connection) => connection.ended().await,
-            // Every message finds out anew whether the server is there.
+            // There is no permanent connection: each message shows whether the server is reachable.
             Self::Http(_) => std::future::pending().await,
             Self::Sse(connection) => connection.ended().await,
         }
     }
 
-    /// What the server said last besides answers, for the end of an error message.
+    /// The last output of the server besides answers, for the end of an error message.
     pub fn last_words(&self) -> String {
         match self {
             Self::Stdio(connection) => connection.last_words(),
@@ -100,7 +98,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection, as gently as the server lets us; returns when it is gone.
+    /// Ends the connection gracefully if possible; returns when it is closed.
     pub async fn stop(self) {
         match self {
             Self::Stdio(connection) => connection.stop().await,

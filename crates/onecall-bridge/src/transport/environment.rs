@@ -1,15 +1,15 @@
-//! Which variables of the gateway's environment its servers and local commands get. Everything
-//! else reaches them only if the configuration names it, under `env` or `env_inherit`.
+//! Selects the environment variables that servers and local commands get. All others are passed
+//! only if the configuration names them, under `env` or `env_inherit`.
 
 use std::env;
 use std::ffi::OsString;
 
-/// Variables that say who the user is and where things are. They belong to the identity of a
-/// server: its answers may depend on them.
+/// Variables that identify the user and the user's directories. They are part of the identity of a
+/// server, because its answers may depend on them.
 const BASE: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG"];
 
-/// Variables without which a server fails on machines that have them: certificates, proxies,
-/// folders, languages and the tools that install interpreters. None of them names an account.
+/// Variables that servers need on machines that set them: certificates, proxies, folders, languages
+/// and the tools that install interpreters. None of them identifies an account.
 pub const HELPFUL_VARIABLES: &[(&str, &[&str])] = &[
     (
         "certificates",
@@ -111,12 +111,12 @@ pub const HELPFUL_VARIABLES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Variables that are different after each login and name no account, so that answers do not
-/// depend on them wherever they come from.
+/// Variables that change with each login and do not identify an account, so that answers do not
+/// depend on them.
 pub(crate) const OF_LOGIN_SESSION: &[&str] =
     &["SSH_AUTH_SOCK", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS"];
 
-/// The part of the base environment that belongs to the identity of a server.
+/// The part of the base environment that is part of the identity of a server.
 pub(crate) fn identifying_environment() -> impl Iterator<Item = (&'static str, OsString)> {
     BASE.iter().filter_map(|name| Some((*name, env::var_os(name)?)))
 }

@@ -3,14 +3,14 @@
 use onecall_core::lines::{Line, Splitter};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Reads `source` to its end and hands every line to `each`.
+/// Reads `source` to its end and passes every line to `each`.
 pub(crate) async fn read_lines(
     mut source: impl AsyncRead + Unpin,
     limit: usize,
     mut each: impl FnMut(Line<'_>),
 ) {
     let mut splitter = Splitter::new(limit);
-    // An error on a pipe means what its end means: nothing more will come.
+    // An error on a pipe means the same as its end: no more data will come.
     while let Ok(1..) = source.read_buf(splitter.room()).await {
         while let Some(line) = splitter.next_line() {
             each(line);

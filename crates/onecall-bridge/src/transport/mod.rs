@@ -1,6 +1,6 @@
-//! How bytes get to a server and back: child processes on their standard streams (`stdio`) and
-//! remote servers (`http/`). A transport hands whole messages to the [`Peer`] of its server and
-//! sends what the peer gives it; it does not know what they mean.
+//! The transports to servers: child processes with their standard streams (`stdio`) and remote
+//! servers (`http/`). A transport passes whole messages to the [`Peer`] of its server and sends the
+//! messages of the peer; it does not interpret them.
 //!
 //! [`Peer`]: crate::protocol::peer::Peer
 

@@ -1,5 +1,5 @@
-//! What a server writes to its stderr: logged line by line, and the last few
-//! lines kept, because they tell why a server died.
+//! Reads the stderr of a server: every line is logged, and the last few lines are kept for error
+//! messages, because they often contain the reason of an exit.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,19 +13,19 @@ use tracing::info;
 use crate::supervision::status::SERVER_LOG_TARGET;
 use crate::transport::lines::read_lines;
 
-/// A longer line is cut.
+/// The longest line that is logged; a longer one is cut.
 const MAX_LINE: usize = 8 * 1024;
 
-/// How many lines are kept, and how much of each is shown.
+/// How many lines are kept, and how many characters of each.
 const KEPT_LINES: usize = 5;
 const KEPT_CHARACTERS: usize = 300;
 
-/// The last lines. Cheap to clone; all clones see the same ones.
+/// The last lines of a server's stderr. Cheap to clone; all clones share the same lines.
 #[derive(Clone, Default)]
 pub(crate) struct LastWords(Arc<Mutex<VecDeque<String>>>);
 
 impl LastWords {
-    /// For the end of an error message: empty if nothing was written.
+    /// The last lines as the end of an error message; empty if nothing was written.
     pub fn clause(&self) -> String {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.is_empty() {
@@ -44,7 +44,7 @@ impl LastWords {
     }
 }
 
-/// Logs everything from `source` until it ends.
+/// Logs every line of `source` until it ends.
 pub(crate) async fn log(source: impl AsyncRead + Unpin, server: ServerName, last_words: LastWords) {
     read_lines(source, MAX_LINE, |line| {
         let line = match &line {

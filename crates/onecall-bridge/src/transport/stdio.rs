@@ -1,5 +1,5 @@
-//! A server as a child process that speaks on its standard streams: started,
-//! noticed when it ends, and stopped with everything it started.
+//! The stdio transport: a server as a child process. It is started, its exit is detected, and it is
+//! stopped together with all processes that it started.
 
 use std::io;
 use std::process::ExitStatus;
@@ -25,19 +25,19 @@ use crate::transport::lines::read_lines;
 use crate::transport::stderr::{self, LastWords};
 use crate::transport::writer::PipeWriter;
 
-/// How long a child may take for each gentler way of ending before the next one.
+/// How long a child process may take to exit after each step of stopping it.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How long the streams of a dead child are still read: what it said last counts.
+/// How long the streams of a child are still read after its exit, to get its last output.
 const DRAIN: Duration = Duration::from_millis(250);
 
-/// A running child. Killed when dropped, with everything it started.
+/// A running child process. Dropping it kills the whole process group.
 pub(crate) struct StdioConnection {
     peer: Arc<Peer>,
     writer: PipeWriter,
     child: Child,
     group: Group,
-    /// Closed when there is nothing more to read from the child.
+    /// Closed when there is nothing more to read from the stream.
     stdout_open: watch::Receiver<()>,
     stderr_open: watch::Receiver<()>,
     last_words: LastWords,
@@ -45,7 +45,7 @@ pub(crate) struct StdioConnection {
 }
 
 impl StdioConnection {
-    /// Starts the child. Must be called inside a tokio runtime.
+    /// Starts the child process. Must be called inside a tokio runtime.
     pub fn start(
         server: &ServerName,
         transport: &StdioTransport,
@@ -58,7 +58,7 @@ impl StdioConnection {
         let mut command = child::command(&transport.command, &transport.env, cwd);
         let mut child = child::spawn(command.args(&transport.args))
             .map_err(|error| child::explain(error, &transport.command, cwd))?;
-        // A child that was never waited for always has its number.
+        // A child that was not waited for always has a process id.
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let leader = leader.ok_or_else(|| not_started(io::ErrorKind::NotFound.into()))?;
         let group = Group::new(leader, guard);
@@ -100,13 +100,12 @@ impl StdioConnection {
         self.group.leader()
     }
 
-    /// Who to talk to.
+    /// The peer that sends requests to the server.
     pub fn peer(&self) -> &Arc<Peer> {
         &self.peer
     }
 
-    /// Returns when the server has ended, and says how. May be dropped and
-    /// called again.
+    /// Returns when the server has ended, with the reason. It may be dropped and called again.
     pub async fn ended(&mut self) -> String {
         tokio::select! {
             status = self.child.wait() => {
@@ -119,7 +118,7 @@ impl StdioConnection {
                 exit_text(status)
             }
             () = closed(&mut self.stdout_open) => {
-                // Nearly always because it is about to exit.
+                // A server closes its output nearly always because it is about to exit.
                 match timeout(GRACE, self.child.wait()).await {
                     Ok(status) => {
                         let _ = timeout(DRAIN, closed(&mut self.stderr_open)).await;
@@ -131,19 +130,19 @@ impl StdioConnection {
         }
     }
 
-    /// The end of its stderr, for the end of an error message.
+    /// The last lines of its stderr, for the end of an error message.
     pub fn last_words(&self) -> String {
         self.last_words.clause()
     }
 
-    /// Ends the server, as gently as it lets us; returns when it is gone.
+    /// Stops the server gracefully if possible; returns when it has exited.
     pub async fn stop(mut self) {
         self.writer.close();
         if timeout(GRACE, self.child.wait()).await.is_err() {
             self.group.signal(Signal::TERM);
             if timeout(GRACE, self.child.wait()).await.is_err() {
                 self.group.signal(Signal::KILL);
-                // Even a killed process can hang in the kernel; we do not.
+                // Even a killed process can hang in the kernel; the gateway must not.
                 let _ = timeout(GRACE, self.child.wait()).await;
             }
         }
@@ -154,7 +153,7 @@ impl StdioConnection {
 impl Drop for StdioConnection {
     fn drop(&mut self) {
         self.writer.close();
-        // A process that left the group may hold the streams open for ever.
+        // A process that left the group may keep the streams open for ever.
         for reader in &self.readers {
             reader.abort();
         }
@@ -168,7 +167,7 @@ fn exit_text(status: io::Result<ExitStatus>) -> String {
     }
 }
 
-/// Returns once the other end of `open` is dropped.
+/// Returns when the sender of `open` is dropped.
 async fn closed(open: &mut watch::Receiver<()>) {
     while open.changed().await.is_ok() {}
 }

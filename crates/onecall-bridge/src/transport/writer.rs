@@ -1,5 +1,5 @@
-//! The way into a child's stdin. A line is handed over in full or not at all,
-//! without waiting, so no caller that goes away can leave half of one behind.
+//! Writes to the stdin of a child process. A line is accepted as a whole or not at all, without
+//! waiting, so a caller that is cancelled cannot leave half a line behind.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,32 +12,32 @@ use tokio::sync::Notify;
 use crate::error::SendError;
 use crate::protocol::peer::{Outgoing, Outlet, Purpose};
 
-/// How much may wait for a server that does not read its input.
+/// The largest backlog for a server that does not read its input.
 const MAX_BACKLOG: usize = 64 * 1024 * 1024;
 
-/// How much of that our own answers to a server may fill: one that floods us
-/// with requests and never reads must not use up the room of tool calls.
+/// The largest backlog to which automatic answers may be added: a server that sends many requests
+/// and never reads must not use up the space for tool calls.
 const MAX_COURTESY_BACKLOG: usize = 1024 * 1024;
 
-/// Cheap to clone; all clones write to the same pipe.
+/// The writing end of the pipe. Cheap to clone; all clones write to the same pipe.
 #[derive(Clone)]
 pub(crate) struct PipeWriter(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
-    /// Rung when there is a backlog to flush, and when the pipe is closed.
+    /// Notified when there is a backlog to write, and when the pipe is closed.
     flush: Notify,
 }
 
 struct State {
-    /// `None` once closed from either side.
+    /// `None` once the pipe is closed from either side.
     pipe: Option<Arc<Sender>>,
-    /// What the pipe did not take yet, in order.
+    /// The bytes that the pipe has not accepted yet, in order.
     backlog: VecDeque<u8>,
 }
 
 impl PipeWriter {
-    /// Takes over the writing end. Must be called inside a tokio runtime.
+    /// Takes ownership of the writing end. Must be called inside a tokio runtime.
     pub fn new(pipe: OwnedFd) -> io::Result<Self> {
         let pipe = Arc::new(Sender::from_owned_fd(pipe)?);
         let state = State { pipe: Some(pipe), backlog: VecDeque::new() };
@@ -46,8 +46,8 @@ impl PipeWriter {
         Ok(writer)
     }
 
-    /// Closes the pipe, which tells the child that nothing more will come. What
-    /// it has not read yet is lost.
+    /// Closes the pipe, so that the child sees the end of its input. A remaining backlog is
+    /// dropped.
     pub fn close(&self) {
         self.lock().close();
         self.0.flush.notify_one();
@@ -72,7 +72,7 @@ impl Outlet for PipeWriter {
 }
 
 impl PipeWriter {
-    /// Writes a line unless that would make the backlog grow beyond the limit.
+    /// Writes a line unless the backlog would exceed the limit.
     fn write(&self, line: &[u8], limit_bytes: usize) -> Result<(), SendError> {
         let mut state = self.lock();
         let Some(pipe) = &state.pipe else { return Err(SendError::Closed) };
@@ -81,7 +81,7 @@ impl PipeWriter {
         }
         let mut rest = line;
         if state.backlog.is_empty() {
-            // Nearly always the whole line fits, and no task has to wake for it.
+            // In most cases the pipe takes the whole line, and no task has to wake up.
             match pipe.try_write(line) {
                 Ok(written) => rest = line.get(written..).unwrap_or_default(),
                 Err(error) if is_temporary(&error) => {}
@@ -105,7 +105,7 @@ impl State {
         self.backlog = VecDeque::new();
     }
 
-    /// Writes what fits; false if the pipe is closed or has to become writable.
+    /// Writes as much as the pipe accepts. Returns false if the pipe is closed or not writable now.
     fn flush(&mut self) -> bool {
         while let Some(pipe) = &self.pipe {
             let (front, _) = self.backlog.as_slices();
@@ -127,7 +127,7 @@ fn is_temporary(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// Moves the backlog into the pipe whenever there is one, until the pipe is closed.
+/// Writes the backlog whenever there is one, until the pipe is closed.
 async fn flush_forever(writer: PipeWriter) {
     loop {
         let pipe = {
@@ -141,7 +141,7 @@ async fn flush_forever(writer: PipeWriter) {
                 ready = pipe.writable() => if ready.is_err() {
                     writer.lock().close();
                 },
-                // More to write, which changes nothing, or closed meanwhile.
+                // Either there is more to write, which changes nothing, or the pipe was closed.
                 () = writer.0.flush.notified() => {}
             },
         }

@@ -1,4 +1,4 @@
-//! The arguments of a call that is about to be made, as the text they are sent as.
+//! Checks the arguments of a call that is about to be sent.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,29 +12,28 @@ use super::known::Part;
 use super::place::Place;
 use super::{Check, Misfit, Strictness, find};
 
-/// Arguments that may be sent.
+/// Arguments that passed the check.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// What to send in place of the arguments as the program gave them; `None` if they go as
-    /// they are.
+    /// The arguments to send instead of the given ones; `None` if those are sent unchanged.
     pub arguments: Option<Box<RawValue>>,
-    /// What to add to the server's error, if it does not take them.
+    /// Notes to append to the server's error, if it rejects the arguments.
     pub notes: Vec<String>,
 }
 
 /// Checks the arguments of a call against its tool's schema.
 ///
-/// A program writes `None` for what it leaves to the server. Where the schema takes no
-/// null, the argument is left out instead, and every other one sent letter for letter.
+/// A program writes `None` for an argument that it leaves to the server. If the schema does not
+/// accept null, the argument is left out, and all others are sent unchanged.
 ///
 /// # Errors
-/// Every reason why they cannot fit.
+/// All reasons why the arguments cannot be valid.
 pub fn check_arguments(
     schema: &Value,
     arguments: &RawValue,
     strictness: Strictness,
 ) -> Result<Checked, Vec<Misfit>> {
-    // What is too deep or too large to be read here may still be right.
+    // Arguments that are too deep or too large to be parsed here may still be valid.
     let Ok(value) = serde_json::from_str::<Value>(arguments.get()) else {
         return Ok(Checked::default());
     };
@@ -44,7 +43,8 @@ pub fn check_arguments(
     Ok(Checked { arguments, notes })
 }
 
-/// The names of every null that the schema neither takes nor needs.
+/// The names of all arguments that are null although the schema neither accepts null nor requires
+/// them.
 pub(super) fn left_out<'v>(schema: &Value, arguments: Part<'v>) -> Vec<&'v str> {
     if let Some(Value::Object(entries)) = arguments.value()
         && !entries.values().any(Value::is_null)
@@ -72,7 +72,7 @@ pub(super) fn left_out<'v>(schema: &Value, arguments: Part<'v>) -> Vec<&'v str> 
     nulls.map(|(name, _)| name).collect()
 }
 
-/// The same object without these entries. Numbers keep every digit.
+/// The object without these entries. Numbers keep every digit.
 fn without(arguments: &RawValue, left_out: &[&str]) -> Option<Box<RawValue>> {
     let Entries(entries) = serde_json::from_str(arguments.get()).ok()?;
     let mut kept = String::from("{");
@@ -88,7 +88,7 @@ fn without(arguments: &RawValue, left_out: &[&str]) -> Option<Box<RawValue>> {
     RawValue::from_string(kept).ok()
 }
 
-/// An object whose values are still text.
+/// An object whose values are not parsed.
 struct Entries<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Entries<'de> {

@@ -1,18 +1,16 @@
-//! The keywords of a schema that a value answers by itself: its type, its choices and
-//! its bounds.
+//! Checks the schema keywords that concern a value by itself: its type, its choices and its bounds.
 
 use serde_json::{Map, Value};
 
 use super::known::{Part, shown, shown_list};
 
-/// The names of JSON Schema for what a value can be.
+/// The names of types in JSON Schema.
 const KINDS: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
-/// So many are looked through faster than they are hashed.
+/// Up to this size, a linear search is faster than hashing.
 pub(super) const FEW: usize = 8;
 
-/// What an object has under a name. Most schemas are small, and are asked for much that they
-/// do not have.
+/// The entry of an object with this name. Most schemas are small, and most lookups fail.
 pub(super) fn entry<'o>(object: &'o Map<String, Value>, name: &str) -> Option<&'o Value> {
     if object.len() > FEW {
         return object.get(name);
@@ -20,7 +18,7 @@ pub(super) fn entry<'o>(object: &'o Map<String, Value>, name: &str) -> Option<&'
     object.iter().find_map(|(key, value)| (key == name).then_some(value))
 }
 
-/// The kinds that a schema accepts; `None` if it does not say so in words we know.
+/// The types that a schema accepts; `None` if it does not say, or uses unknown types.
 pub(super) fn accepted_kinds(schema: &Map<String, Value>) -> Option<Vec<&str>> {
     let mut accepted: Vec<&str> = match entry(schema, "type")? {
         Value::String(one) => vec![one],
@@ -34,7 +32,7 @@ pub(super) fn accepted_kinds(schema: &Map<String, Value>) -> Option<Vec<&str>> {
     (all_known && !accepted.is_empty()).then_some(accepted)
 }
 
-/// Whether a value of this kind is one of those accepted.
+/// Whether a value of this type is accepted.
 pub(super) fn is_accepted(kind: &str, accepted: &[&str]) -> bool {
     accepted.iter().any(|it| *it == kind || (*it == "number" && kind == "integer"))
 }
@@ -52,7 +50,7 @@ pub(super) fn of_wrong_kind(part: Part<'_>, kind: &str, accepted: &[&str]) -> St
     format!("{} is of type {kind}, not {}", part.shown(), accepted.join(" or "))
 }
 
-/// `steps` counts what comparing takes; `most` is as far as it goes, and then a value
+/// Checks `enum` and `const`. `steps` counts the comparisons; after `most` of them every value
 /// counts as equal.
 pub(super) fn wrong_choice(
     schema: &Map<String, Value>,
@@ -76,7 +74,7 @@ fn is_equal(one: &Value, other: &Value, steps: &mut usize, most: usize) -> bool 
         return true;
     }
     match (one, other) {
-        // 1 and 1.0 are the same number to a schema.
+        // In JSON Schema, 1 and 1.0 are equal.
         (Value::Number(one), Value::Number(other)) => {
             one == other || one.as_f64().is_some_and(|one| Some(one) == other.as_f64())
         }

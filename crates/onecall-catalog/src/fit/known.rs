@@ -1,4 +1,4 @@
-//! Values as far as they are known before a call is made.
+//! Values that are partly known before a call is made.
 
 use std::fmt::Write as _;
 use std::io;
@@ -6,23 +6,23 @@ use std::io;
 use onecall_core::text::{visible_json, visible_line};
 use serde_json::Value;
 
-/// How much of a value or a list of choices is shown, in characters.
+/// The longest value or list of choices that is shown, in characters.
 const MAX_SHOWN: usize = 120;
 
 /// What is known of a value before a call is made.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
-    /// All of it.
+    /// The complete value is known.
     Value(Value),
-    /// Nothing: it is computed later.
+    /// Nothing is known, because the value is computed later.
     Unknown,
-    /// A list of such.
+    /// A list whose items may be partly known.
     Items(Vec<Known>),
-    /// An object of such.
+    /// An object whose entries may be partly known.
     Entries(Vec<(String, Known)>),
 }
 
-/// A place in a value, looked at without copying it.
+/// A reference to a part of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Part<'v> {
     Known(&'v Known),
@@ -30,7 +30,7 @@ pub(super) enum Part<'v> {
 }
 
 impl<'v> Part<'v> {
-    /// All of it, where it is known to the last.
+    /// The complete value, if it is known.
     pub(super) fn value(self) -> Option<&'v Value> {
         match self {
             Self::Value(value) | Self::Known(Known::Value(value)) => Some(value),
@@ -42,7 +42,7 @@ impl<'v> Part<'v> {
         matches!(self, Self::Known(Known::Unknown))
     }
 
-    /// What it holds by name, if it is an object.
+    /// The entries by name, if it is an object.
     pub(super) fn entries(self) -> Option<Vec<(&'v str, Part<'v>)>> {
         match (self, self.value()) {
             (_, Some(Value::Object(entries))) => Some(
@@ -55,7 +55,7 @@ impl<'v> Part<'v> {
         }
     }
 
-    /// What it holds in order, if it is a list.
+    /// The items in order, if it is a list.
     pub(super) fn items(self) -> Option<Vec<Part<'v>>> {
         match (self, self.value()) {
             (_, Some(Value::Array(items))) => Some(items.iter().map(Part::Value).collect()),
@@ -64,7 +64,7 @@ impl<'v> Part<'v> {
         }
     }
 
-    /// What JSON Schema calls its kind; `None` if that is not known.
+    /// The type in terms of JSON Schema; `None` if it is not known.
     pub(super) fn kind(self) -> Option<&'static str> {
         let value = match self {
             Self::Known(Known::Unknown) => return None,
@@ -85,7 +85,7 @@ impl<'v> Part<'v> {
         })
     }
 
-    /// Its beginning, for a message.
+    /// The beginning of the value, for a message.
     pub(super) fn shown(self) -> String {
         match self {
             Self::Value(value) | Self::Known(Known::Value(value)) => shown(value),
@@ -96,11 +96,12 @@ impl<'v> Part<'v> {
     }
 }
 
-/// The beginning of a value's JSON, for a message. However large it is, no more of it
-/// is written than is shown.
+/// The beginning of a value's JSON, for a message. However large the value is, no more than that is
+/// written.
 pub(super) fn shown(value: &Value) -> String {
     let mut start = Start(Vec::new());
-    // An error means that there is enough. A text is looked through before any of it is written.
+    // An error means that the buffer is full. The escaping of a text scans all of it first, so it
+    // is cut before.
     let _ = match value {
         Value::String(text) => serde_json::to_writer(&mut start, beginning(text)),
         other => serde_json::to_writer(&mut start, other),
@@ -108,7 +109,7 @@ pub(super) fn shown(value: &Value) -> String {
     cut(&visible_json(&String::from_utf8_lossy(&start.0)))
 }
 
-/// Several values one after the other, as far as there is room.
+/// Several values, separated by commas and cut if too long.
 pub(super) fn shown_list(values: &[Value]) -> String {
     let mut list = String::new();
     for value in values {
@@ -130,13 +131,13 @@ pub(super) fn cut(text: &str) -> String {
     }
 }
 
-/// More of a text than is shown of it.
+/// A part of a text that is longer than what is shown of it.
 pub(super) fn beginning(text: &str) -> &str {
     let end = text.char_indices().nth(4 * MAX_SHOWN).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or_default()
 }
 
-/// Takes the first bytes of what is written to it and refuses the rest.
+/// A writer that keeps the first bytes and rejects the rest.
 struct Start(Vec<u8>);
 
 impl io::Write for Start {

@@ -1,10 +1,9 @@
-//! Whether arguments can fit a tool's schema, judged when all of them are known or
-//! before all of them exist.
+//! Checks whether arguments can match a tool's schema, either when all of them are known or before
+//! they have been computed.
 //!
-//! Only what is certain counts: a keyword that is not known here, a part that is
-//! computed later, a schema that is too large to follow are all let through. Patterns
-//! are among the keywords that are not looked at: schemas write them in a dialect that
-//! differs from every engine that is safe to run on a stranger's pattern.
+//! Only certain mismatches are reported: unknown keywords, parts that are computed later and
+//! schemas that are too large are accepted. `pattern` is not checked either: schemas use a dialect
+//! that no regular expression engine supports that is safe for untrusted patterns.
 
 mod arguments;
 mod keyword;
@@ -33,27 +32,27 @@ use known::{Part, cut};
 use place::Place;
 use reading::{note, readings};
 
-/// Steps through schemas and values that one check may take; a server chose the schema.
+/// The largest number of steps of one check, because a server chose the schema.
 const MAX_STEPS: usize = 20_000;
 
-/// How often a value may be read by a schema within a schema.
+/// The deepest nesting of schemas that is followed.
 const MAX_DEPTH: usize = 64;
 
-/// Characters of a string whose counting is one step.
+/// The number of characters of a string that count as one step.
 const CHARACTERS_A_STEP: usize = 64;
 
-/// Names that a misspelt one is compared with, how long they may be, and how many steps
-/// each of them is.
+/// How many names a misspelt one is compared with, their largest length, and the steps that each
+/// comparison counts.
 const MAX_COMPARED: usize = 200;
 const MAX_NAME: usize = 64;
 const COMPARING: usize = 8;
 
-/// One reason why arguments do not fit.
+/// One reason why arguments are invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// Where in the arguments, as `.key[0]`; empty for all of them.
+    /// The path in the arguments, such as `.key[0]`; empty for all of them.
     pub path: String,
-    /// What is wrong there.
+    /// The description of the problem.
     pub message: String,
 }
 
@@ -66,15 +65,15 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// Every reason why `arguments` cannot fit `schema`. A null that will be left out and a value
-/// that a lenient server may take, as [`check_arguments`] has them, are none.
+/// All reasons why `arguments` cannot match `schema`. As in [`check_arguments`], a null that will
+/// be left out and a value that a lenient server may accept are not reported.
 #[must_use]
 pub fn misfits(schema: &Value, arguments: &Known) -> Vec<Misfit> {
     let part = Part::Known(arguments);
     find(schema, part, &left_out(schema, part), Strictness::Lenient).err().unwrap_or_default()
 }
 
-/// The notes on what only a lenient server takes, or every reason why this cannot fit.
+/// The notes about values that only a lenient server accepts, or all reasons for a mismatch.
 fn find(
     schema: &Value,
     part: Part<'_>,
@@ -87,7 +86,8 @@ fn find(
         check.value(schema, part, Place::Whole, 0, &mut found);
         if found.is_empty() { Ok(check.notes) } else { Err(found) }
     };
-    // Nearly all arguments fit as they are. An error lists every mismatch, lenient ones included.
+    // In most cases the strict check succeeds. An error lists every mismatch, also those that a
+    // lenient server accepts.
     check(Strictness::Strict).or_else(|misfits| match strictness {
         Strictness::Strict => Err(misfits),
         Strictness::Lenient => check(Strictness::Lenient).map_err(|_| misfits),
@@ -100,9 +100,9 @@ struct Check<'a> {
     /// Arguments that will not be sent.
     left_out: &'a [&'a str],
     strictness: Strictness,
-    /// On what only a lenient server takes.
+    /// Notes about values that only a lenient server accepts.
     notes: Vec<String>,
-    /// Drafts before 2019 give a reference the whole word.
+    /// Whether keywords beside `$ref` are ignored, as in drafts before 2019.
     references_stand_alone: bool,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Check<'a> {
         if depth > 0
             && ["$id", "id"].iter().any(|name| entry(schema, name).is_some_and(Value::is_string))
         {
-            // References within it lead elsewhere than those around it.
+            // References inside this schema are relative to its own id, so it is not followed.
             return;
         }
         if let Some(reference) = entry(schema, "$ref") {
@@ -174,7 +174,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether a lenient server may take a value that is wrong as it is; takes note of it.
+    /// Whether a lenient server may accept a value of the wrong type; if so, adds a note.
     fn may_be_read(
         &mut self,
         schema: &'a Value,
@@ -187,7 +187,7 @@ impl<'a> Check<'a> {
         };
         self.steps += value.as_str().map_or(0, |text| text.len() / CHARACTERS_A_STEP);
         let may_be = readings(value).iter().any(|reading| {
-            // Nothing is read as another thing twice, which would have no end.
+            // A value is converted at most once, so that the recursion ends.
             if !reading.is_array() && !reading.is_object() {
                 self.strictness = Strictness::Strict;
             }
@@ -201,7 +201,7 @@ impl<'a> Check<'a> {
         may_be
     }
 
-    /// Looks at a value on trial: what is noted of one that does not fit is forgotten.
+    /// Tries a value against a schema. If it does not match, its notes are dropped.
     fn fits(
         &mut self,
         schema: &'a Value,
@@ -218,12 +218,12 @@ impl<'a> Check<'a> {
         Err(misfits)
     }
 
-    /// A reference within the same schema; others are never followed.
+    /// Follows a reference within the same schema; others are never followed.
     fn resolve(&self, reference: &Value) -> Option<&'a Value> {
         self.root.pointer(reference.as_str()?.strip_prefix('#')?)
     }
 
-    /// That more than one of `oneOf` fits is let through.
+    /// Checks `anyOf` and `oneOf`. It is accepted if more than one form of `oneOf` matches.
     fn one_of(
         &mut self,
         forms: &'a [Value],
@@ -235,7 +235,7 @@ impl<'a> Check<'a> {
         let mut nearest: Option<Vec<Misfit>> = None;
         for form in forms {
             let Err(misfits) = self.fits(form, part, place, depth) else { return };
-            // The form that gets furthest into the value is the one that was meant.
+            // The form that matches furthest into the value is probably the intended one.
             let reach = |misfits: &[Misfit]| misfits.iter().map(|it| it.path.len()).max();
             if nearest.as_ref().is_none_or(|nearest| reach(nearest) < reach(&misfits)) {
                 nearest = Some(misfits);
@@ -306,7 +306,7 @@ impl<'a> Check<'a> {
             None => entries.iter().any(|(key, _)| *key == name),
         };
         let properties = entry(schema, "properties").and_then(Value::as_object);
-        // Some servers list as required what they fill in themselves.
+        // Some servers list arguments as required although they have a default.
         let has_default = |name: &str| {
             properties
                 .and_then(|all| entry(all, name))
@@ -335,7 +335,7 @@ impl<'a> Check<'a> {
         if let Some(most) = bound("maxItems").filter(|most| count > *most) {
             found.push(misfit(place, format!("has {count} items, at most {most} are accepted")));
         }
-        // Older drafts have the schemas of the first ones in `items` itself.
+        // In older drafts, `items` itself is the list of schemas for the first items.
         let first = entry(schema, "prefixItems").and_then(Value::as_array);
         let first = first.or_else(|| entry(schema, "items").and_then(Value::as_array));
         let each = entry(schema, "items");
@@ -354,7 +354,8 @@ fn misfit(place: Place<'_>, message: impl Into<String>) -> Misfit {
     Misfit { path: place.to_string(), message: message.into() }
 }
 
-/// Says what the forms have in common where that is why none of them fits.
+/// The message for a value that matches none of the forms. If its type is the reason, the message
+/// lists the accepted types.
 fn fits_none(forms: &[Value], part: Part<'_>) -> String {
     let kinds: Option<Vec<Vec<&str>>> =
         forms.iter().map(|form| accepted_kinds(form.as_object()?)).collect();
@@ -367,7 +368,7 @@ fn fits_none(forms: &[Value], part: Part<'_>) -> String {
     }
 }
 
-/// Each once; there are only so many kinds.
+/// Removes duplicate types.
 fn cut_kinds(mut kinds: Vec<&str>) -> Vec<&str> {
     let mut seen = HashSet::new();
     kinds.retain(|kind| seen.insert(*kind));

@@ -1,13 +1,14 @@
-//! Where in the arguments a value is.
+//! The position of a value in the arguments.
 
 use std::fmt;
 
 use super::known::cut;
 
-/// The way to a value, written out only where something is wrong: nearly every value is right.
+/// The path to a value. It is only formatted if there is a problem, because nearly every value is
+/// valid.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'p> {
-    /// All of the arguments.
+    /// All arguments.
     Whole,
     Entry(&'p Place<'p>, &'p str),
     Item(&'p Place<'p>, usize),

@@ -1,5 +1,5 @@
-//! Values that are not of the type a schema asks for, and that servers are known to read as such:
-//! the text "3" as a number, JSON text as the list it holds, 1 as a boolean.
+//! Conversions that lenient servers are known to make for values of the wrong type: the text "3" to
+//! a number, JSON text to the list it contains, 1 to a boolean.
 
 use serde_json::{Map, Value};
 
@@ -7,12 +7,12 @@ use super::known::{beginning, cut, shown, shown_list};
 use super::place::Place;
 use super::{accepted_kinds, entry};
 
-/// What is done with a value that only a lenient server takes.
+/// How a value is handled that only a lenient server accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
-    /// It does not fit.
+    /// The value is rejected.
     Strict,
-    /// It is passed on, with a note for the case that the server does not take it.
+    /// The value is sent, with a note in case the server rejects it.
     Lenient,
 }
 
@@ -20,7 +20,7 @@ const TRUE: [&str; 6] = ["1", "on", "t", "true", "y", "yes"];
 const FALSE: [&str; 6] = ["0", "f", "false", "n", "no", "off"];
 const NULL: [&str; 2] = ["none", "null"];
 
-/// What a server may read a value as, besides what it is.
+/// The values that a server may convert a value to.
 pub(super) fn readings(value: &Value) -> Vec<Value> {
     match value {
         Value::String(text) => readings_of_text(text.trim()),
@@ -58,7 +58,7 @@ fn number(text: &str) -> Option<Value> {
     Some(Value::Number(number))
 }
 
-/// What is said of a value that was passed on, if the server did not take it.
+/// The note about a converted value, for the case that the server rejects it.
 pub(super) fn note(schema: &Map<String, Value>, value: &Value, place: Place<'_>) -> String {
     let sent = match value {
         Value::String(text) => format!("the string '{}'", cut(beginning(text))),

@@ -1,6 +1,6 @@
-//! What the examples are, in any language.
+//! The examples that are generated for every language.
 
-/// The examples: file and what it shows.
+/// The file name and the purpose of each example.
 pub(super) const EXAMPLES: [(&str, &str); 3] = [
     ("filtering", "Asks once and keeps what matters; the rest never leaves this program."),
     ("composite", "Asks two things at once and puts the answers together."),

@@ -1,5 +1,5 @@
-//! Files for agents that run code of their own: every tool as a typed function, and a
-//! small client that calls through `onecall`. Pure text here; nothing is written.
+//! Generates files for agents that run their own code: a typed function for every tool, and a small
+//! client that makes calls through `onecall`. This module only creates text and writes no files.
 
 mod example;
 mod names;
@@ -15,22 +15,22 @@ use onecall_core::{Category, Digest, Language, ToolSpec};
 use self::names::{Place, places};
 use crate::observed::Observed;
 
-/// A tool that files are made for.
+/// A tool for which files are generated.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// The tool.
     pub spec: Arc<ToolSpec>,
-    /// The folder it belongs to.
+    /// The category, which is the name of its folder.
     pub category: Category,
-    /// What its results looked like, if its server does not say.
+    /// The shape of its earlier results, if the server declares none.
     pub observed: Option<Observed>,
 }
 
-/// Files by their path below the folder that they are for, with `/` between its parts.
+/// The generated files by their relative paths, with `/` as the separator.
 pub type Files = BTreeMap<String, String>;
 
-/// The files for these tools. The same tools make the same files, in whatever order they
-/// come. `folder` is what the folder is called, for the words about it.
+/// Generates the files for these tools. The result does not depend on the order of the tools.
+/// `folder` is the name of the folder, for use in the documentation.
 #[must_use]
 pub fn generate(tools: &[Listed], language: Language, folder: &str) -> Files {
     let placed = placed(tools, language);
@@ -40,7 +40,7 @@ pub fn generate(tools: &[Listed], language: Language, folder: &str) -> Files {
     }
 }
 
-/// The file of one tool alone.
+/// The generated file of a single tool.
 #[must_use]
 pub fn generated_file(tool: &Listed, language: Language) -> String {
     let placed = placed(std::slice::from_ref(tool), language);
@@ -51,13 +51,13 @@ pub fn generated_file(tool: &Listed, language: Language) -> String {
     text.unwrap_or_default()
 }
 
-/// What tells one content from another.
+/// The digest of a file's content.
 #[must_use]
 pub fn content_digest(content: &[u8]) -> String {
     Digest::of(content).to_string()
 }
 
-/// A tool and where it goes.
+/// A tool and the location of its file.
 struct Placed<'a> {
     tool: &'a Listed,
     place: Place,

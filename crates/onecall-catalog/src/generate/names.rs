@@ -1,5 +1,5 @@
-//! What functions, files and folders are called. Names are safe on every file system:
-//! no reserved ones, none that differ only in case, none too long.
+//! Chooses the names of functions, files and folders. They are valid on every file system: not
+//! reserved, unique even if case is ignored, and not too long.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,8 @@ use crate::casing::{camel_case, snake_case};
 use crate::naming::short_digest;
 use crate::python::is_keyword;
 
-/// Names that some systems give to devices, and that these trees have another use for.
+/// Names that are reserved for devices on some systems, or used for other purposes in the generated
+/// tree.
 const RESERVED_FILES: [&str; 35] = [
     "con",
     "prn",
@@ -49,27 +50,27 @@ const RESERVED_FILES: [&str; 35] = [
     "conin$",
 ];
 
-/// Names that a Python file needs for itself.
+/// Names that a generated Python file uses itself.
 const PYTHON_NAMES: [&str; 9] =
     ["list", "dict", "str", "int", "float", "bool", "call", "client", "annotations"];
 
-/// Characters of a file's name.
+/// The longest file name in characters.
 const MAX_NAME: usize = 80;
 
-/// Where a tool goes.
+/// The location of a tool's function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// The folder of its server.
+    /// The folder of the server.
     pub(super) server: String,
-    /// The folder within that.
+    /// The folder of the category.
     pub(super) category: &'static str,
-    /// Its file, without an ending.
+    /// The file name without its extension.
     pub(super) file: String,
-    /// The function in it.
+    /// The name of the function.
     pub(super) function: String,
 }
 
-/// A place for each tool, in the order given.
+/// The location of each tool, in the given order.
 pub(super) fn places(tools: &[&Listed], language: Language) -> Vec<Place> {
     let servers: HashSet<&str> = tools.iter().map(|it| it.spec.server.as_str()).collect();
     let mut servers: Vec<&str> = servers.into_iter().collect();
@@ -113,15 +114,15 @@ pub(super) fn places(tools: &[&Listed], language: Language) -> Vec<Place> {
 }
 
 struct Wanted<'a> {
-    /// Names in different scopes do not meet.
+    /// Names only have to be unique within a scope.
     scope: &'a str,
     name: String,
-    /// What the name was made from, for a digest.
+    /// The original name, for the digest.
     raw: &'a str,
 }
 
-/// The names as wanted, or each with a digest where several meet, as callable names do.
-/// Names that differ only in case meet.
+/// Makes names unique: names that collide, also if only their case differs, get a digest, as
+/// callable names do.
 fn distinct(wanted: Vec<Wanted<'_>>) -> Vec<String> {
     let mut owners: HashMap<(&str, String), usize> = HashMap::new();
     for it in &wanted {
@@ -139,7 +140,7 @@ fn distinct(wanted: Vec<Wanted<'_>>) -> Vec<String> {
             name = format!("{kept}_{}", short_digest(it.scope, it.raw, digits));
             let key = (it.scope, name.to_lowercase());
             let meets = owners.contains_key(&key) || taken.contains(&key);
-            // There are no more digits than these, and no two tools have them all.
+            // There are no more digits than these, and no two tools share all of them.
             if !meets || digits >= 32 {
                 break;
             }
@@ -159,8 +160,7 @@ fn folder(server: &str, language: Language) -> String {
     file(name, language)
 }
 
-/// A name as its server writes it, with `_` for what file systems or compilers treat
-/// specially.
+/// A server's name with `_` for characters that are special for file systems or compilers.
 fn plain(name: &str) -> String {
     let kept = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
     let name: String = name.chars().map(|it| if kept(it) { it } else { '_' }).collect();

@@ -1,4 +1,4 @@
-//! Arguments that an example can call a tool with.
+//! Chooses tools and arguments for the generated examples.
 
 use onecall_core::{Category, ToolSpec};
 use serde_json::{Value, json};
@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 use super::Placed;
 use crate::types::{Field, Type, Types};
 
-/// Parameters that an example has to give; a tool that demands more is no example.
+/// The largest number of required parameters of a tool in an example.
 const MAX_REQUIRED: usize = 4;
 
-/// The tools that examples use: those that change nothing and are easily called.
+/// The tools that examples use: those that change nothing and are easy to call.
 pub(super) fn simple<'a>(placed: &'a [Placed<'a>]) -> Vec<(&'a Placed<'a>, Vec<(String, Value)>)> {
     let is_harmless =
         |category: Category| matches!(category, Category::Query | Category::Validation);
     let harmless = placed.iter().filter(|it| is_harmless(it.tool.category));
     let mut simple: Vec<_> =
         harmless.filter_map(|it| Some((it, arguments(&it.tool.spec)?))).collect();
-    // What needs nothing can be tried at once, and lists have something to filter.
+    // Tools without required arguments come first, and lists are best for filtering.
     simple.sort_by_key(|(placed, arguments)| {
         let name = placed.place.function.to_lowercase();
         let is_many =
@@ -26,7 +26,7 @@ pub(super) fn simple<'a>(placed: &'a [Placed<'a>]) -> Vec<(&'a Placed<'a>, Vec<(
     simple
 }
 
-/// A value for everything the tool demands, if all of that is plain.
+/// A sample value for every required argument, if all of them have simple types.
 fn arguments(spec: &ToolSpec) -> Option<Vec<(String, Value)>> {
     let types = Types::of(&spec.input_schema);
     if !matches!(types.root, Type::Object(_) | Type::Map(_)) {
@@ -52,7 +52,7 @@ fn value(field: &Field, types: &Types) -> Option<Value> {
         Type::Text => json!("example"),
         Type::Integer | Type::Number => json!(1),
         Type::Boolean => json!(false),
-        // A value that is too long to be named is not part of the type either.
+        // Literals that are too long are not part of the generated type either.
         Type::Literals(values) => {
             let first = values.iter().find(|it| it.to_string().len() <= 60 && !it.is_null())?;
             first.clone()

@@ -1,4 +1,4 @@
-//! The arguments of one call against the tool's schema.
+//! Checks the arguments of one call in a program against the tool's schema.
 
 use onecall_core::ToolSpec;
 use onecall_core::nearest::likeness;
@@ -9,22 +9,22 @@ use serde_json::Value;
 use super::literal::{entries, is_no_dict, known};
 use crate::{Known, misfits};
 
-/// How alike two names are, from 0 to 1, if one is taken for a slip of the other.
+/// The similarity, from 0 to 1, at which a name counts as a misspelling of another.
 const LIKENESS: f64 = 0.7;
 
-/// Longer ones are no slips.
+/// The longest name that is considered a misspelling.
 const LONGEST_NAME: usize = 64;
 
-/// What is wrong with the arguments of a call.
+/// The problems with the arguments of a call.
 #[derive(Default)]
 pub(super) struct Problems {
-    /// What fails as soon as the call is written out, awaited or not.
+    /// Problems that raise an error as soon as the call is evaluated, even without `await`.
     pub(super) at_once: Vec<String>,
-    /// What the server refuses when the call is awaited.
+    /// Problems that the server rejects when the call is awaited.
     pub(super) when_awaited: Vec<String>,
 }
 
-/// What is certainly wrong with the arguments of a call to `spec`.
+/// The certain problems with the arguments of a call to `spec`.
 pub(super) fn problems(spec: &ToolSpec, arguments: &Arguments) -> Problems {
     let mut given = Given::default();
     given.take_positional(spec, &arguments.args);
@@ -43,8 +43,8 @@ pub(super) fn problems(spec: &ToolSpec, arguments: &Arguments) -> Problems {
     Problems { at_once: given.refused, when_awaited }
 }
 
-/// Arguments that the schema does not know, and that are meant for one that it knows and
-/// that is not given. Most servers would ignore them without a word.
+/// Finds arguments that the schema does not have but that resemble one that is not given. Most
+/// servers would ignore them silently.
 fn misspelt(spec: &ToolSpec, given: &[(String, Known)]) -> Vec<String> {
     let declared = spec.parameters();
     let is_free = |name: &&str| given.iter().all(|(taken, _)| taken != name);
@@ -69,7 +69,7 @@ fn misspelt(spec: &ToolSpec, given: &[(String, Known)]) -> Vec<String> {
         .collect()
 }
 
-/// The part of a schema that holds whatever other arguments there are.
+/// The part of a schema that applies independently of other arguments.
 fn of_single_properties(schema: &Value) -> Value {
     let kept = ["properties", "additionalProperties", "patternProperties", "$defs", "definitions"];
     let Value::Object(schema) = schema else { return Value::Bool(true) };
@@ -77,10 +77,10 @@ fn of_single_properties(schema: &Value) -> Value {
     Value::Object(part.map(|(keyword, value)| (keyword.clone(), value.clone())).collect())
 }
 
-/// Arguments as the worker takes them.
+/// The arguments as the worker will interpret them.
 struct Given {
     entries: Vec<(String, Known)>,
-    /// Whether `entries` are all there are.
+    /// Whether `entries` contains all arguments.
     complete: bool,
     refused: Vec<String>,
 }
@@ -130,7 +130,7 @@ impl Given {
                 None => self.entries.push((name.to_string(), known(&keyword.value))),
             }
         }
-        // What `**` brings may take the place of what a positional dict says.
+        // Entries from `**` may override those of a positional dict.
         if is_dict && !self.complete {
             let is_keyword = |name: &str| arguments.find_keyword(name).is_some();
             self.entries.retain(|(name, _)| is_keyword(name));

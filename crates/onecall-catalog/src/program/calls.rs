@@ -1,4 +1,4 @@
-//! The tools a program may call, whether or not it does.
+//! Finds the tools that a program may call.
 
 use ruff_python_ast::visitor::{Visitor, walk_comprehension, walk_expr, walk_stmt};
 use ruff_python_ast::{Comprehension, Expr, ExprAttribute, ExprContext, Stmt};
@@ -7,25 +7,26 @@ use ruff_text_size::Ranged;
 use super::names::{Names, TOOLS};
 use super::parse::{Lines, Parsed};
 
-/// A place where a program names a tool.
+/// A place at which a program names a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolUse {
-    /// The tool as the program names it; it need not exist.
+    /// The tool as the program names it; it may not exist.
     pub name: String,
     /// The line of the program, from 1.
     pub line: usize,
-    /// It is inside a loop or a comprehension, so it may be called any number of times.
+    /// Whether it is inside a loop or a comprehension, so that it may be called any number of
+    /// times.
     pub in_loop: bool,
-    /// It is inside a function, which may be called any number of times.
+    /// Whether it is inside a function, which may be called any number of times.
     pub in_function: bool,
 }
 
 /// The tools a program may call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolUses {
-    /// Every place where it names one, in the order of its source.
+    /// All places at which it names a tool, in the order of the source.
     pub named: Vec<ToolUse>,
-    /// Whether it may call others: it computes names, or hands `tools` around.
+    /// Whether it may call other tools, because it computes names or passes `tools` around.
     pub may_call_others: bool,
 }
 
@@ -77,7 +78,7 @@ impl Uses<'_> {
         self.functions -= 1;
     }
 
-    /// What a comprehension goes through first is evaluated once.
+    /// Visits a comprehension. Its first iterable is evaluated once.
     fn comprehension<'a>(&mut self, generators: &'a [Comprehension], each: &[&'a Expr]) {
         let Some((first, rest)) = generators.split_first() else { return };
         self.visit_expr(&first.iter);
@@ -114,7 +115,7 @@ impl<'a> Visitor<'a> for Uses<'_> {
             Expr::Name(it) if it.ctx == ExprContext::Load && self.names.may_be_tool(&it.id) => {
                 self.found(&it.id, it);
             }
-            // Anything else than naming an attribute of it.
+            // Any use of `tools` other than an attribute access.
             Expr::Name(it) if it.id == TOOLS && !self.names.is_bound(TOOLS) => {
                 self.found.may_call_others = true;
             }
@@ -136,7 +137,7 @@ impl<'a> Visitor<'a> for Uses<'_> {
     }
 }
 
-/// `tools.search`, which finds tools and calls none.
+/// Whether this is `tools.search`, which finds tools and calls none.
 fn is_search(attribute: &ExprAttribute) -> bool {
     attribute.attr.as_str() == "search"
         && matches!(&*attribute.value, Expr::Name(it) if it.id == TOOLS)

@@ -1,18 +1,18 @@
-//! Whether a source nests little enough for its tree to be walked and dropped. The
-//! parser makes room on its stack as it goes; nothing after it does.
+//! Checks that a source is nested little enough for its tree to be walked and dropped. The parser
+//! grows its stack as needed; the code after it does not.
 
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::Mode;
 use ruff_python_parser::lexer::lex;
 
-/// Levels a tree may have. People write dozens.
+/// The deepest tree that is accepted. Typical programs have a few dozen levels.
 const MAX_DEPTH: usize = 2_000;
 
-/// Blanks at the start of a line; each may be a block within a block.
+/// The largest indentation that is accepted; each blank may be a nested block.
 const MAX_INDENT: usize = 1_000;
 
-/// A bound on the levels of a source's tree, or nothing if it may be too deep: a tree cannot be
-/// deeper than the tokens that one of its parts is made of.
+/// An upper bound on the depth of a source's tree; `None` if it may be too deep. A tree cannot be
+/// deeper than the number of tokens of one of its parts.
 pub(super) fn depth(source: &str) -> Option<usize> {
     let indent = furthest_indent(source);
     if indent > MAX_INDENT {
@@ -21,19 +21,19 @@ pub(super) fn depth(source: &str) -> Option<usize> {
     Some(most_levels(source)? + indent)
 }
 
-/// A look at the raw lines, because the lexer sees no indentation in a bracket that is
-/// never closed, and the parser then may.
+/// The largest indentation of the raw lines. The lexer sees no indentation in a bracket that is
+/// never closed, but the parser may.
 fn furthest_indent(source: &str) -> usize {
     let blanks = |line: &str| line.bytes().take_while(|byte| b" \t\x0c".contains(byte)).count();
     source.split(['\n', '\r']).map(blanks).max().unwrap_or_default()
 }
 
-/// What is open between two brackets.
+/// The state between two brackets.
 #[derive(Default)]
 struct Level {
-    /// Tokens that may be nested in one another.
+    /// The number of tokens that may be nested in one another.
     tokens: usize,
-    /// A comma in the parameters of a lambda does not end what it is nested in.
+    /// Whether there is a lambda: a comma in its parameters does not end the nesting.
     has_lambda: bool,
 }
 
@@ -42,7 +42,7 @@ fn most_levels(source: &str) -> Option<usize> {
     let mut levels = vec![Level::default()];
     let mut blocks = 0_usize;
     let (mut depth, mut most) = (0_usize, 0);
-    // A token has at least one byte, but for the ends of lines and blocks.
+    // Every token has at least one byte, except for the ends of lines and blocks.
     for _ in 0..source.len().saturating_mul(2).saturating_add(100) {
         let token = lexer.next_token();
         match token {

@@ -1,10 +1,11 @@
-//! Whether what follows a statement is certain to run, if the program is to succeed.
+//! Determines whether the statements after a statement are certain to run if the program is to
+//! succeed.
 
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{Alias, Expr, Stmt};
 
-/// What may end a program without a failure. A function that uses one of them is seen
-/// where it is defined, which is before it can be called.
+/// Names that may end a program without a failure. A function that uses one of them is visited at
+/// its definition, which comes before any call of it.
 const EXITS: [&str; 12] = [
     "SystemExit",
     "_exit",
@@ -20,14 +21,14 @@ const EXITS: [&str; 12] = [
     "signal",
 ];
 
-/// How a statement may keep what follows it from running.
+/// How a statement may prevent the following ones from running.
 #[derive(Default)]
 pub(super) struct Leaving {
-    /// It may end the program, now or when something it defines is called.
+    /// The statement may end the program, now or when something it defines is called.
     pub(super) exits: bool,
-    /// It may end the function or raise on purpose.
+    /// The statement may return from the function or raise an exception.
     pub(super) returns: bool,
-    /// It makes the function that it stands in a generator.
+    /// The statement makes the enclosing function a generator.
     pub(super) yields: bool,
     functions: usize,
 }

@@ -1,11 +1,11 @@
-//! What the source itself tells of a value.
+//! Evaluates literals in the source of a program.
 
 use ruff_python_ast::{Expr, ExprDict, Number, UnaryOp};
 use serde_json::Value;
 
 use crate::Known;
 
-/// What is known of a value.
+/// The value of an expression, as far as the source shows it.
 pub(super) fn known(expr: &Expr) -> Known {
     let value = match expr {
         Expr::StringLiteral(it) => Some(Value::from(it.value.to_str())),
@@ -23,7 +23,7 @@ pub(super) fn known(expr: &Expr) -> Known {
     value.map_or(Known::Unknown, Known::Value)
 }
 
-/// The entries of a dict if all of its keys are known.
+/// The entries of a dict if all keys are known and distinct.
 pub(super) fn entries(dict: &ExprDict) -> Option<Vec<(String, Known)>> {
     let mut entries: Vec<(String, Known)> = Vec::new();
     for item in &dict.items {
@@ -35,7 +35,7 @@ pub(super) fn entries(dict: &ExprDict) -> Option<Vec<(String, Known)>> {
     keys.is_sorted_by(|one, other| one < other).then_some(entries)
 }
 
-/// Whether a value is certain not to be a dict.
+/// Whether a value is certainly not a dict.
 pub(super) fn is_no_dict(expr: &Expr) -> bool {
     expr.is_literal_expr()
         || matches!(expr, Expr::FString(_) | Expr::List(_) | Expr::Tuple(_) | Expr::ListComp(_))

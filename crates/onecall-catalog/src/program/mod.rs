@@ -1,9 +1,8 @@
-//! What is wrong with the tool calls of a program, seen before it runs.
+//! Checks the tool calls of a program before it runs.
 //!
-//! Only what is certain counts: a finding means that the program cannot succeed,
-//! whatever its tools answer. So only statements that run in every case are looked
-//! at, and what cannot be known there (a variable's value, a computed name) is let
-//! through.
+//! Only certain problems are reported: a finding means that the program cannot succeed, whatever
+//! its tools answer. So only statements that run in every case are checked, and anything that
+//! cannot be known (the value of a variable, a computed name) is accepted.
 
 mod arguments;
 mod calls;
@@ -26,10 +25,10 @@ pub use names::ASYNC_PREFIX;
 
 use parse::{Parsed, Tree};
 
-/// What names mean to the program that is checked.
+/// Looks up names for the program that is checked.
 pub trait Tools: Sync {
-    /// What this name means: a callable name, or what follows `tools.`. `None` if that is
-    /// not known, which makes it nothing to complain about.
+    /// Looks up a callable name, or a name after `tools.`. `None` means that the result is not
+    /// known; then nothing is reported.
     fn resolve(&self, name: &str) -> Option<Resolution>;
 }
 
@@ -44,13 +43,13 @@ impl<F: Fn(&str) -> Option<Resolution> + Sync> Tools for F {
 pub struct Finding {
     /// The line of the program, from 1.
     pub line: usize,
-    /// What the program says there, without its indentation.
+    /// The source line without its indentation.
     pub source_line: String,
-    /// The class of the exception that the program would meet.
+    /// The class of the exception that the program would get.
     pub kind: &'static str,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// How the call is written, where that helps.
+    /// The signature of the tool, if it helps.
     pub signature: Option<String>,
 }
 
@@ -65,10 +64,10 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The source of a program, which is parsed when it is first looked into, and never again.
+/// The source of a program. It is parsed on first use, and only once.
 pub struct ParsedProgram<'a> {
     source: Cow<'a, str>,
-    /// Nothing for a source that is too large or too deeply nested to be read safely.
+    /// `None` for a source that is too large or too deeply nested to be parsed safely.
     tree: OnceLock<Option<Tree>>,
 }
 
@@ -79,13 +78,13 @@ impl<'a> ParsedProgram<'a> {
         Self { source: source.into(), tree: OnceLock::new() }
     }
 
-    /// The source as it is checked and run.
+    /// The source that is checked and run.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The source, if it is not the text that the program was made from.
+    /// The source, if it differs from the text that the program was created from.
     #[must_use]
     pub fn changed_source(&self) -> Option<&str> {
         match &self.source {
@@ -94,7 +93,7 @@ impl<'a> ParsedProgram<'a> {
         }
     }
 
-    /// The names that [`findings`](Self::findings) asks for.
+    /// The names that [`findings`](Self::findings) looks up.
     #[must_use]
     pub fn names_to_check(&self) -> Vec<String> {
         let asked = Mutex::new(Vec::new());
@@ -106,9 +105,9 @@ impl<'a> ParsedProgram<'a> {
         asked.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every certain mistake in the tool calls of a Python program, in the order in which it
-    /// would meet them; the first syntax error if it has one. Nothing for a program that
-    /// is too large or too deeply nested to be read safely: its worker will tell.
+    /// All certain problems in the tool calls of a Python program, in the order in which they would
+    /// occur; only the first syntax error if it has one. Empty for a program that is too large or
+    /// too deeply nested to be parsed safely: running it will show the error.
     #[must_use]
     pub fn findings(&self, tools: &dyn Tools) -> Vec<Finding> {
         let read = |parsed: Parsed<'_>| match parsed.error {
@@ -118,13 +117,13 @@ impl<'a> ParsedProgram<'a> {
         self.with_tree(read).unwrap_or_default()
     }
 
-    /// The tools that a Python program may call; `None` if it cannot be read.
+    /// The tools that a Python program may call; `None` if it cannot be parsed.
     #[must_use]
     pub fn tool_uses(&self) -> Option<ToolUses> {
         self.with_tree(|parsed| calls::tool_uses(&parsed)).flatten()
     }
 
-    /// What `read` makes of the tree, or nothing if there can be none.
+    /// Passes the tree to `read`; `None` if there is no tree.
     fn with_tree<T: Send>(&self, read: impl FnOnce(Parsed<'_>) -> T + Send) -> Option<T> {
         let tree = self.tree.get_or_init(|| Tree::of(&self.source)).as_ref()?;
         tree.read(&self.source, read)

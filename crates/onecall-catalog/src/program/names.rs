@@ -1,5 +1,5 @@
-//! The names a program gives a meaning to. Such a name is no tool, wherever in the
-//! program that happens.
+//! Collects the names that a program binds. Such a name is not a tool, wherever the program binds
+//! it.
 
 use std::collections::HashMap;
 
@@ -12,37 +12,37 @@ use ruff_python_ast::{
     Alias, ExceptHandler, Expr, ExprContext, Parameter, Pattern, Stmt, TypeParam,
 };
 
-/// How the name of every tool begins.
+/// The prefix of every callable name.
 pub(super) const TOOL_PREFIX: &str = "mcp__";
 
-/// The object that has every tool.
+/// The global object that has every tool as an attribute.
 pub(super) const TOOLS: &str = "tools";
 
-/// What it has beside tools.
+/// The attributes of `tools` that are not tools.
 const OWN_ATTRIBUTES: [&str; 2] = ["aio", "search"];
 
 /// `await tools.async_x()` calls the tool `x`, unless there is a tool named `async_x`.
 pub const ASYNC_PREFIX: &str = "async_";
 
-/// How a tool of that object is called.
+/// How a tool is called through `tools`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Interface {
-    /// The call gives the value.
+    /// The call returns the value.
     Waiting,
-    /// The call gives something to await.
+    /// The call returns an awaitable.
     Awaited,
 }
 
 impl Interface {
-    /// How `tools.<name>` is called, given the tool it stands for: `tools.async_x` is
-    /// awaited where it stands for the tool `x`.
+    /// How `tools.<name>` is called, given the tool it refers to: `tools.async_x` is awaitable if
+    /// it refers to the tool `x`.
     pub(super) fn of(self, name: &str, spec: &ToolSpec) -> Self {
         let is_own = spec.callable.as_str() == name || spec.tool.as_str() == name;
         if name.starts_with(ASYNC_PREFIX) && !is_own { Self::Awaited } else { self }
     }
 }
 
-/// Ways to give a name a meaning that cannot be seen.
+/// Names that allow a program to bind other names invisibly.
 const UNSEEN: [&str; 19] = [
     "__builtins__",
     "__dict__",
@@ -65,14 +65,14 @@ const UNSEEN: [&str; 19] = [
     "vars",
 ];
 
-/// What a program does with names.
+/// The names that a program binds.
 #[derive(Default)]
 pub(super) struct Names<'a> {
-    /// How often each is given a meaning.
+    /// How often each name is bound.
     bound: HashMap<&'a str, usize>,
-    /// How often by `import name`.
+    /// How often each name is bound by `import name`.
     imported: HashMap<&'a str, usize>,
-    /// Names may get a meaning in ways that cannot be seen.
+    /// Whether names may be bound in ways that cannot be analysed.
     unseen: bool,
 }
 
@@ -83,17 +83,17 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// Whether the meaning of names can be told at all.
+    /// Whether all bindings of names are visible in the source.
     pub(super) fn are_plain(&self) -> bool {
         !self.unseen
     }
 
-    /// Whether a name, if it means something, is a tool.
+    /// Whether a name can only refer to a tool.
     pub(super) fn may_be_tool(&self, name: &str) -> bool {
         name.starts_with(TOOL_PREFIX) && !self.is_bound(name)
     }
 
-    /// The tool that `tools.name` or `tools.aio.name` stands for.
+    /// The tool that `tools.name` or `tools.aio.name` refers to.
     pub(super) fn tool_of<'b>(&self, expr: &'b Expr) -> Option<(&'b str, Interface)> {
         let Expr::Attribute(it) = expr else { return None };
         let (base, interface) = match &*it.value {
@@ -113,12 +113,12 @@ impl<'a> Names<'a> {
         self.bound.contains_key(name)
     }
 
-    /// Whether a name has one meaning all the time.
+    /// Whether a name is bound exactly once.
     pub(super) fn is_bound_once(&self, name: &str) -> bool {
         self.bound.get(name) == Some(&1)
     }
 
-    /// Whether a name is the module of that name.
+    /// Whether a name refers to the module of that name.
     pub(super) fn is_module(&self, name: &str) -> bool {
         self.is_bound(name) && self.bound.get(name) == self.imported.get(name)
     }
@@ -153,7 +153,7 @@ impl<'a> Visitor<'a> for Names<'a> {
                     self.bind(&it.id);
                 }
             }
-            // `asyncio.gather = …` changes what a name means as well.
+            // `asyncio.gather = …` changes the meaning of a name as well.
             Expr::Attribute(it) => {
                 self.see(&it.attr);
                 if it.ctx != ExprContext::Load {

@@ -1,5 +1,5 @@
-//! From source to tree, on a stack of its own where that may be needed: the source is hostile,
-//! and to parse, walk or drop a deep tree recurses.
+//! Parses the source of a program. The source may be hostile, and parsing, walking and dropping a
+//! deep tree recurses, so that happens on a separate large stack if necessary.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::{mem, thread};
@@ -12,40 +12,40 @@ use ruff_text_size::TextSize;
 use super::Finding;
 use super::depth::depth;
 
-/// Bytes of source that are read; no model writes more.
+/// The largest source that is parsed, in bytes; no model writes more.
 const MAX_SOURCE: usize = 1024 * 1024;
 
-/// Far more than the deepest tree that is let through needs, in any build. Only what
-/// is touched takes memory.
+/// The stack size for deep trees, far more than the deepest accepted tree needs in any build. Only
+/// touched pages take memory.
 const STACK: usize = 64 * 1024 * 1024;
 
-/// Levels of a tree that any stack has room for. Most programs have fewer, and a thread takes
-/// longer to start than they take to be read.
+/// The depth for which any stack suffices. Most programs are below it, and starting a thread takes
+/// longer than analysing them.
 const SHALLOW: usize = 100;
 
-/// Characters of a line that are shown.
+/// The longest source line that is shown, in characters.
 const MAX_LINE: usize = 200;
 
-/// The tree of a source, which is parsed once and read any number of times.
+/// The tree of a source, which is parsed once and can be read any number of times.
 pub(super) struct Tree {
-    /// Only gone while the tree is dropped.
+    /// `None` only while the tree is dropped.
     parsed: Option<ruff_python_parser::Parsed<ModModule>>,
-    /// Where each line starts.
+    /// The offset of each line.
     line_starts: Vec<usize>,
     depth: usize,
 }
 
-/// A tree as it is read.
+/// A borrowed view of a tree.
 pub(super) struct Parsed<'a> {
     pub(super) body: &'a [Stmt],
     pub(super) tokens: &'a Tokens,
     pub(super) lines: &'a Lines<'a>,
-    /// The first syntax error. What follows it is not understood.
+    /// The first syntax error. The rest of the source is not analysed then.
     pub(super) error: Option<Finding>,
 }
 
 impl Tree {
-    /// Parses a source, unless it is too large or too deeply nested to be read safely.
+    /// Parses a source; `None` if it is too large or too deeply nested to be parsed safely.
     pub(super) fn of(source: &str) -> Option<Self> {
         if source.len() > MAX_SOURCE {
             return None;
@@ -56,7 +56,7 @@ impl Tree {
         Some(Self { parsed, line_starts: line_starts(source), depth })
     }
 
-    /// Has the tree of `source` read. Nothing comes back if that fails.
+    /// Passes the tree of `source` to `read`; `None` if that fails.
     pub(super) fn read<T: Send>(
         &self,
         source: &str,
@@ -76,13 +76,13 @@ impl Drop for Tree {
     fn drop(&mut self) {
         let parsed = &mut self.parsed;
         if on_stack_for(self.depth, || drop(parsed.take())).is_none() {
-            // Without a stack that is deep enough, its memory is lost and nothing else.
+            // Without a large enough stack the tree cannot be dropped, so its memory is leaked.
             mem::forget(self.parsed.take());
         }
     }
 }
 
-/// Does work that recurses into a tree of this depth, on a stack that has room for it.
+/// Runs work that recurses into a tree of this depth, on a stack that is large enough.
 fn on_stack_for<T: Send>(depth: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
     if depth <= SHALLOW {
         return panic::catch_unwind(AssertUnwindSafe(work)).ok();

@@ -1,7 +1,7 @@
-//! Follows a program along what runs in every case, and tells what must fail there.
+//! Follows a program along the statements that run in every case, and reports what must fail there.
 //!
-//! The bodies of `if`, loops, `try` and `with` may not run, or may be meant to fail, and
-//! are passed over; so are functions, but for those that are certainly called.
+//! The bodies of `if`, loops, `try` and `with` may not run, or may be expected to fail, so they are
+//! skipped; so are functions, except for those that are certainly called.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,13 +20,14 @@ use super::parse::{Lines, Parsed};
 use super::{Finding, Tools};
 use crate::python_signature;
 
-/// Findings for one program; whoever mends these will ask again.
+/// The largest number of findings for one program; more can be found in the next check.
 const MAX_FINDINGS: usize = 20;
 
-/// Functions and main guards that are gone into.
+/// The largest number of functions and main guards that are followed.
 const MAX_FOLLOWED: usize = 20;
 
-/// Calls whose arguments are looked at; schemas are a server's, and may be slow to judge.
+/// The largest number of calls whose arguments are checked, because the schemas of a server may be
+/// slow to check.
 const MAX_CALLS: usize = 500;
 
 pub(super) fn findings(parsed: &Parsed<'_>, tools: &dyn Tools) -> Vec<Finding> {
@@ -50,8 +51,8 @@ pub(super) fn findings(parsed: &Parsed<'_>, tools: &dyn Tools) -> Vec<Finding> {
     path.found
 }
 
-/// Whether the value of an expression is certain to be awaited, so that its failure is
-/// the program's.
+/// Whether the value of an expression is certainly awaited, so that its failure makes the program
+/// fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Awaited {
     Yes,
@@ -62,11 +63,11 @@ struct Path<'a> {
     names: &'a Names<'a>,
     lines: &'a Lines<'a>,
     tools: &'a dyn Tools,
-    /// Functions defined so far that keep their name.
+    /// Functions defined so far whose names are not bound again.
     functions: HashMap<&'a str, &'a StmtFunctionDef>,
     followed: HashSet<&'a str>,
     resolved: HashMap<&'a str, Option<Resolution>>,
-    /// Variables that hold a call that was made without `await`, with its tool.
+    /// Variables that contain a call without `await`, with its tool.
     unawaited: HashMap<&'a str, &'a str>,
     guards: usize,
     calls: usize,
@@ -143,7 +144,7 @@ impl<'a> Path<'a> {
         self.names.is_bound_once(&function.name) && function.decorator_list.is_empty()
     }
 
-    /// `if __name__ == "__main__":`, which it always is.
+    /// Whether this is `if __name__ == "__main__":`, which is always true.
     fn is_main_guard(&self, test: &Expr) -> bool {
         let Expr::Compare(it) = test else { return false };
         let (Expr::Name(name), [CmpOp::Eq], [Expr::StringLiteral(text)]) =
@@ -162,7 +163,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Looks at those parts of an expression that are evaluated in every case.
+    /// Checks the parts of an expression that are evaluated in every case.
     fn expr(&mut self, expr: &'a Expr, awaited: Awaited) {
         match expr {
             Expr::Name(it) if it.ctx == ExprContext::Load => {
@@ -215,13 +216,13 @@ impl<'a> Path<'a> {
             Expr::ListComp(it) => self.comprehension(&it.generators),
             Expr::SetComp(it) => self.comprehension(&it.generators),
             Expr::DictComp(it) => self.comprehension(&it.generators),
-            // It goes through nothing before it is asked to.
+            // A generator evaluates only its first iterable until it is consumed.
             Expr::Generator(it) => self.exprs(it.generators.first().map(|first| &first.iter)),
             _ => {}
         }
     }
 
-    /// Only what a comprehension goes through first is evaluated in every case.
+    /// Checks a comprehension. Only its first iterable is evaluated in every case.
     fn comprehension(&mut self, generators: &'a [Comprehension]) {
         let Some(first) = generators.first() else { return };
         if !first.is_async {
@@ -248,7 +249,7 @@ impl<'a> Path<'a> {
                     && let Some(meaning) = self.meaning(name)
                     && let Some(spec) = meaning.spec()
                 {
-                    // What gives the value at once fails at once.
+                    // A call that returns the value directly fails immediately.
                     let waits = interface.of(name, spec) == Interface::Waiting;
                     self.tool_call(call, spec, if waits { Awaited::Yes } else { awaited });
                 }
@@ -264,7 +265,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Whether a call awaits one of its arguments and fails if that fails.
+    /// Whether a call awaits one of its arguments and fails if that one fails.
     fn awaits_argument(&self, call: &ExprCall, position: usize, awaited: Awaited) -> Awaited {
         let Expr::Attribute(function) = &*call.func else { return Awaited::Perhaps };
         let is_asyncio = matches!(&*function.value, Expr::Name(it) if it.id == "asyncio")
@@ -273,7 +274,7 @@ impl<'a> Path<'a> {
         let awaits = match function.attr.as_str() {
             "run" => position == 0,
             "wait_for" => awaited == Awaited::Yes && position == 0,
-            // With `return_exceptions` a failure is a result like others.
+            // With `return_exceptions`, a failure is an ordinary result.
             "gather" => awaited == Awaited::Yes && call.arguments.keywords.is_empty(),
             _ => false,
         };
@@ -296,7 +297,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Goes on in the body of a function that is certain to run.
+    /// Continues in the body of a function that is certainly executed.
     fn follow(&mut self, name: &'a str, awaited: Awaited) {
         let Some(function) = self.functions.get(name).copied() else { return };
         let runs = !function.is_async || awaited == Awaited::Yes;
@@ -309,7 +310,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// What a name means if it can only be a tool; tells if it is none.
+    /// Looks up a name that can only be a tool; reports it if there is no such tool.
     fn resolve(&mut self, at: &Expr, name: &'a str) -> Option<Resolution> {
         if !self.names.may_be_tool(name) {
             return None;
@@ -322,7 +323,7 @@ impl<'a> Path<'a> {
         Some(meaning)
     }
 
-    /// Tells if what is named as an attribute of `tools` is none.
+    /// Reports an attribute of `tools` that is not a tool.
     fn attribute(&mut self, at: &Expr, name: &'a str) {
         match self.meaning(name) {
             Some(Resolution::Unknown { nearest, .. }) => {
@@ -337,8 +338,8 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// What the name of a tool means. To look for similar names takes time,
-    /// so no more are asked for than can be told.
+    /// Looks up the name of a tool. A search for similar names takes time, so there are no more
+    /// lookups once the limit of findings is reached.
     fn meaning(&mut self, name: &'a str) -> Option<Resolution> {
         if self.found.len() >= MAX_FINDINGS {
             return None;
@@ -347,7 +348,7 @@ impl<'a> Path<'a> {
         self.resolved.entry(name).or_insert_with(|| tools.resolve(name)).clone()
     }
 
-    /// The tool, if an expression makes a call to one and does not await it.
+    /// The tool that an expression calls without awaiting it, if it does.
     fn made_call(&self, expr: &'a Expr) -> Option<&'a str> {
         let Expr::Call(call) = expr else { return None };
         let Expr::Name(name) = &*call.func else { return None };
@@ -356,7 +357,7 @@ impl<'a> Path<'a> {
         (is_tool && self.names.may_be_tool(&name.id)).then_some(name.id.as_str())
     }
 
-    /// Tells if what is used as a result is a call that was not awaited.
+    /// Reports the use of a result that was not awaited.
     fn use_of_result(&mut self, expr: &'a Expr) {
         let tool = match expr {
             Expr::Name(name) => self.unawaited.get(name.id.as_str()).copied(),

@@ -1,5 +1,5 @@
-//! The source of a program as it is checked and run: without the Markdown fence and the
-//! indentation that it may have kept from the text around it. Every line keeps its number.
+//! The source of a program as it is checked and run: without a Markdown fence and without common
+//! indentation, which a client may have left around it. Every line keeps its number.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,17 @@ use ruff_text_size::Ranged;
 
 use super::ParsedProgram;
 
-/// The words after an opening fence that say Python.
+/// The language tags of a fence for Python.
 const PYTHON_TAGS: [&str; 4] = ["", "py", "python", "python3"];
 
-/// The words after an opening fence that say TypeScript or JavaScript.
+/// The language tags of a fence for TypeScript or JavaScript.
 const TYPESCRIPT_TAGS: [&str; 5] = ["", "ts", "typescript", "js", "javascript"];
 
-/// Characters that open and close a fence when there are three or more of them.
+/// The characters of fences, which have three or more of them.
 const FENCES: [char; 2] = ['`', '~'];
 
 impl<'a> ParsedProgram<'a> {
-    /// What is checked and run for a text that a client sent as a program in `language`.
+    /// Creates the program for a text that a client sent in `language`.
     #[must_use]
     pub fn of_text(text: &'a str, language: Language) -> Self {
         let program = Self::new(match without_fence(text, language) {
@@ -34,8 +34,8 @@ impl<'a> ParsedProgram<'a> {
     }
 }
 
-/// The text between the lines of a fence that is around everything, those lines left empty.
-/// An opening fence of backticks, which no program begins with, may lack its end.
+/// The text inside a fence that encloses everything; the lines of the fence become empty. An
+/// opening fence of backticks, which no program begins with, may lack its end.
 fn without_fence(code: &str, language: Language) -> Option<String> {
     if !code.trim_start().starts_with(FENCES) {
         return None;
@@ -72,9 +72,9 @@ fn end_of(line: &str) -> &str {
     line.get(line.trim_end_matches(['\r', '\n']).len()..).unwrap_or_default()
 }
 
-/// A program whose every statement is indented as the first one is, without that indentation:
-/// Python refuses such a program, unless a form feed ends the indentation. Text in strings loses it as
-/// well if all of it is indented so, and is otherwise left alone.
+/// Removes the indentation of the first statement from a program in which every statement has it.
+/// Python rejects such a program, unless a form feed ends the indentation. The lines of multi-line
+/// strings lose it as well if all of them have it, and stay unchanged otherwise.
 fn dedented(program: &ParsedProgram<'_>) -> Option<String> {
     let code = program.source();
     let is_code = |line: &&str| !matches!(line.trim_start().chars().next(), None | Some('#'));
@@ -107,8 +107,8 @@ fn dedented(program: &ParsedProgram<'_>) -> Option<String> {
     Some(kept.collect())
 }
 
-/// Whether a carriage return alone ends a line, as it may in Python. Lines are not told apart here
-/// then.
+/// Whether a carriage return alone ends a line, as it may in Python. Such a program is not
+/// dedented, because the lines are split differently here.
 fn has_old_line_ends(code: &str) -> bool {
     code.split('\r').skip(1).any(|rest| !rest.starts_with('\n'))
 }
@@ -131,14 +131,14 @@ impl<'a> Lines<'a> {
         self.0.iter().copied()
     }
 
-    /// The line that has this offset.
+    /// The line that contains this offset.
     fn at(&self, offset: usize) -> Option<&'a str> {
         let after = self.0.partition_point(|(start, _)| *start <= offset);
         self.0.get(after.checked_sub(1)?).map(|(_, line)| *line)
     }
 }
 
-/// Where the text of strings begins and ends.
+/// The start and end offsets of the text in strings.
 fn lines_of_text(tokens: &Tokens) -> Vec<(usize, usize)> {
     let is_text = |kind: TokenKind| {
         matches!(kind, TokenKind::String | TokenKind::FStringMiddle | TokenKind::TStringMiddle)
@@ -147,7 +147,7 @@ fn lines_of_text(tokens: &Tokens) -> Vec<(usize, usize)> {
     texts.map(|token| (token.start().to_usize(), token.end().to_usize())).collect()
 }
 
-/// The offsets at which lines of statements begin.
+/// The offsets at which the lines of statements begin.
 fn starts_of_statements(tokens: &Tokens) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut is_new = true;

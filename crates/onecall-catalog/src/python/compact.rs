@@ -1,25 +1,26 @@
-//! Types on one line, as far as they help to write a call: `{'id': int, 'total': float}`
-//! says more to a model than a name would. What lies beyond the bounds is `dict`, `Any`
-//! or `...`.
+//! Writes types on one line, as far as they help to write a call: `{'id': int, 'total': float}`
+//! tells a model more than a type name. Everything beyond the limits becomes `dict`, `Any` or
+//! `...`.
 
 use serde_json::Value;
 
 use crate::literal::{is_short, python_literal, python_string};
 use crate::types::{Object, Type, Types, kinds_of};
 
-/// Levels of types within types.
+/// The deepest nesting of types that is shown.
 const MAX_DEPTH: usize = 4;
-/// Types looked at for one signature.
+/// The largest number of types that are visited for one signature.
 const MAX_NODES: usize = 500;
-/// References followed within one another.
+/// The deepest nesting of references that is followed.
 const MAX_REFERENCES: usize = 16;
-/// Alternatives of a union, values of a `Literal`, keys of an object that are shown.
+/// The largest number of alternatives of a union, values of a `Literal`, and keys of an object that
+/// are shown.
 const MAX_ALTERNATIVES: usize = 8;
 const MAX_VALUES: usize = 8;
 const MAX_KEYS: usize = 16;
 
-/// Which way a value goes. A caller must know which keys it may leave out; of a
-/// result that would only be noise, for few servers declare it with care.
+/// Whether a value is an argument or a result. A caller must know which keys of an argument are
+/// optional; for results this is left out, because few servers declare it with care.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Argument,
@@ -30,14 +31,14 @@ pub(crate) enum Direction {
 pub(crate) struct Compact<'a> {
     types: &'a Types,
     direction: Direction,
-    /// Levels of objects whose keys are shown.
+    /// The levels of objects whose keys are shown.
     shapes: usize,
     nodes_left: usize,
-    /// The references that are being written, to notice recursion.
+    /// The references that are being written, to detect recursion.
     references: Vec<usize>,
 }
 
-/// How deep the walk is.
+/// The depth of the current type.
 #[derive(Clone, Copy)]
 struct Level {
     depth: usize,
@@ -49,7 +50,7 @@ impl<'a> Compact<'a> {
         Self { types, direction, shapes, nodes_left: MAX_NODES, references: Vec::new() }
     }
 
-    /// One of the types as Python would write it.
+    /// Writes one of the types in Python syntax.
     pub(crate) fn type_of(&mut self, of: &'a Type) -> String {
         self.write(of, Level { depth: MAX_DEPTH, shapes: self.shapes })
     }
@@ -107,7 +108,7 @@ impl<'a> Compact<'a> {
         }
         let target_type = self.types.targets.get(target);
         match target_type.filter(|_| self.references.len() < MAX_REFERENCES) {
-            // The whole of it within itself.
+            // A reference to the whole document from within it.
             Some(found) if found.pointer.is_empty() => "dict".to_owned(),
             Some(found) => {
                 self.references.push(target);
@@ -134,7 +135,7 @@ impl<'a> Compact<'a> {
         format!("{{{}}}", entries.join(", "))
     }
 
-    /// `Literal[…]` if that is short, else the type all values have.
+    /// `Literal[…]` if it is short, otherwise the common types of the values.
     fn literals(&mut self, values: &[Value]) -> String {
         if values.len() <= MAX_VALUES
             && values.iter().all(|it| !it.is_f64())
@@ -149,7 +150,7 @@ impl<'a> Compact<'a> {
     }
 }
 
-/// The name of a type that has nothing inside.
+/// The name of a type without type arguments.
 fn plain(of: &Type) -> String {
     let name = match of {
         Type::Null => "None",
@@ -170,7 +171,7 @@ impl Level {
     }
 }
 
-/// `first | second`, each once and `None` last.
+/// The union `first | second` without duplicates, with `None` last.
 pub(crate) fn union(mut types: Vec<String>) -> String {
     let nullable = types.iter().any(|name| name == "None" || name.ends_with(" | None"));
     let mut distinct: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Types in full: a `TypedDict` for every object, for files.
+//! Writes complete types for generated files: a `TypedDict` for every object.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +10,17 @@ use crate::comment::{hashes, lines};
 use crate::literal::{python_literal, python_string};
 use crate::types::{Body, Declaration, Declared, Field, Note, Object, Type, kinds_of};
 
-/// Longer values are not named.
+/// The longest value that is written as a literal.
 const LONGEST_LITERAL: usize = 60;
 
-/// Writes declarations, and remembers what they need of `typing`.
+/// Writes declarations, and collects their imports from `typing`.
 #[derive(Default)]
 pub(crate) struct Writer {
     pub(crate) imports: BTreeSet<&'static str>,
 }
 
 impl Writer {
-    /// A type as an annotation.
+    /// Writes a type as an annotation.
     pub(crate) fn annotation(&mut self, of: &Type, declared: &Declared) -> String {
         match of {
             Type::Any => self.any(),
@@ -32,7 +32,7 @@ impl Writer {
             Type::Literals(values) => self.literals(values, declared),
             Type::List(Some(item)) => format!("list[{}]", self.annotation(item, declared)),
             Type::List(None) => format!("list[{}]", self.any()),
-            // JSON has no tuples: what comes is a list.
+            // JSON has no tuples: the value is a list.
             Type::Tuple(items) => {
                 let items: Vec<_> = items.iter().map(|it| self.annotation(it, declared)).collect();
                 format!("list[{}]", union(items))
@@ -54,7 +54,7 @@ impl Writer {
         }
     }
 
-    /// One declaration, with a line break after it.
+    /// Writes one declaration, with a line break after it.
     pub(crate) fn declaration(&mut self, of: &Declaration, declared: &Declared) -> String {
         let name = &of.name;
         let note = hashes(&words(&of.note), "");
@@ -72,7 +72,8 @@ impl Writer {
             }
             Body::Fields(object) => {
                 self.imports.insert("TypedDict");
-                // Nothing here is evaluated late by itself.
+                // The annotations are in a call here, where they are not evaluated lazily, so they
+                // are quoted.
                 let fields: String = self.fields(object, declared, |name, written| {
                     format!("    {}: {},\n", python_string(name), python_string(&written))
                 });
@@ -118,12 +119,13 @@ impl Writer {
     }
 }
 
-/// Names that start with two underscores mean something else inside a class.
+/// Whether a field can be declared in a class body. A name with two leading underscores would be
+/// mangled there.
 fn is_plain(field: &Field) -> bool {
     is_keyword_argument(&field.name) && !field.name.starts_with("__")
 }
 
-/// What is said about a value, as lines.
+/// The documentation of a value, as lines.
 pub(crate) fn words(note: &Note) -> Vec<String> {
     let mut words = note.description.as_deref().map(lines).unwrap_or_default();
     words.retain(|line| !line.is_empty());

@@ -1,4 +1,4 @@
-//! A tool as a Python file: its types, and an async function that calls it.
+//! Generates the Python file of a tool: its types, and an async function that calls it.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::literal::json_string;
 use crate::observed::{Observed, ResultType, as_observed_roughly};
 use crate::types::{Body, Declared, Field, Type, Types, takes_anything};
 
-/// Names that mean something in every such file, and so are no type's.
+/// Names that every generated file uses, so that no type can have them.
 const TAKEN: [&str; 11] = [
     "Any",
     "Literal",
@@ -27,10 +27,10 @@ const TAKEN: [&str; 11] = [
     "Ellipsis",
 ];
 
-/// Parameters of a function; a tool with more takes one dict.
+/// The largest number of parameters of a function; a tool with more takes one dict.
 const MAX_PARAMETERS: usize = 100;
 
-/// The stub or the file of a tool. `function` is what it is called there.
+/// The Python file of a tool. `function` is the name of its function.
 pub(crate) fn python_file(spec: &ToolSpec, function: &str, observed: Option<&Observed>) -> String {
     let mut base = pascal_case(function);
     if !base.starts_with(|it: char| it.is_ascii_alphabetic()) {
@@ -106,7 +106,7 @@ pub(crate) fn python_file(spec: &ToolSpec, function: &str, observed: Option<&Obs
     file
 }
 
-/// Where a file comes from.
+/// The header line that names the tool and its server.
 pub(crate) fn origin(spec: &ToolSpec) -> String {
     format!(
         "Made by `onecall generate` from the tool {} of the server {}; changes will be lost.",
@@ -125,7 +125,7 @@ struct Call {
     parameters: String,
     passed: String,
     documentation: Vec<String>,
-    /// The declaration that became parameters.
+    /// The declaration whose fields became parameters.
     spread: Option<usize>,
     has_optional: bool,
     takes_mapping: bool,

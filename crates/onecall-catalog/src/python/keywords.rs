@@ -1,6 +1,6 @@
-//! Names that Python has a use for.
+//! The reserved words of Python.
 
-/// Names that Python does not take as keyword arguments.
+/// Names that cannot be keyword arguments in Python.
 const KEYWORDS: [&str; 36] = [
     "False",
     "None",
@@ -45,8 +45,8 @@ pub(crate) fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }
 
-/// Whether an argument of this name can be written as `name=value`. ASCII only: Python also
-/// takes other letters, but folds some of them into others.
+/// Whether an argument of this name can be written as `name=value`. ASCII only: Python also accepts
+/// other letters, but normalizes some of them to others.
 #[must_use]
 pub fn is_keyword_argument(name: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';

@@ -1,4 +1,4 @@
-//! Tools in Python: as one line, and as a file.
+//! Writes tools in Python: as a signature on one line, and as a file.
 
 mod compact;
 mod declaration;

@@ -1,4 +1,4 @@
-//! How a call to a tool is written, in one line that a model can copy.
+//! Writes the call of a tool as one line of Python that a model can copy.
 
 use onecall_core::ToolSpec;
 use serde_json::Value;
@@ -9,28 +9,29 @@ use crate::literal::{json_string, python_literal};
 use crate::observed::{Observed, ResultType, as_observed};
 use crate::types::{Field, Types, takes_anything};
 
-/// Characters of a signature.
+/// The longest signature in characters.
 const MAX_CHARS: usize = 2_000;
-/// Room kept for the name when parameters have to be left out.
+/// The length reserved for the name if parameters have to be left out.
 const NAME_CHARS: usize = 500;
-/// Parameters shown; the schema itself has the rest.
+/// The largest number of parameters that are shown; the schema contains the rest.
 const MAX_PARAMETERS: usize = 100;
-/// Levels of objects whose keys are shown, where there is room.
+/// The levels of objects whose keys are shown, if there is room.
 const SHAPES: usize = 2;
 
 /// The call to a tool as one line of Python, for example
 /// `await mcp__sales__orders(region: str, limit: int = 10) -> list[dict]`.
 ///
-/// Parameters stand in the order of the schema, because positional arguments are
-/// taken in that order; after a `*` only keywords say what is meant. If a parameter's
-/// name is no Python identifier, the call is shown with one dict instead. A signature
-/// that grows too long loses first the keys of objects, then its last parameters.
+/// The parameters are in the order of the schema, which is the order of positional arguments; those
+/// after a `*` can only be passed by keyword. If the name of a parameter is not a Python
+/// identifier, the call is shown with one dict instead. A signature that is too long loses first
+/// the keys of objects, then its last parameters.
 #[must_use]
 pub fn python_signature(spec: &ToolSpec) -> String {
     python_signature_with(spec, None)
 }
 
-/// The same, with what was observed of a result that the server does not describe.
+/// The call of a tool as one line of Python, like [`python_signature`], with the observed result
+/// type if the server declares none.
 #[must_use]
 pub fn python_signature_with(spec: &ToolSpec, observed: Option<&Observed>) -> String {
     let result = ResultType::of(spec, observed);
@@ -49,7 +50,7 @@ pub fn python_signature_with(spec: &ToolSpec, observed: Option<&Observed>) -> St
     cut_signature(spec, &arguments, &result)
 }
 
-/// As many parameters as fit.
+/// A signature with as many parameters as fit.
 fn cut_signature(spec: &ToolSpec, arguments: &Types, result: &ResultType) -> String {
     let mut call = Call::of(spec, arguments, result, 0);
     call.complete = false;
@@ -70,11 +71,11 @@ fn cut_signature(spec: &ToolSpec, arguments: &Types, result: &ResultType) -> Str
     call.text(&name, shown)
 }
 
-/// A call taken apart.
+/// The parts of a call.
 struct Call {
     style: Style,
     parameters: Vec<Parameter>,
-    /// Whether `parameters` are all there are.
+    /// Whether `parameters` contains all parameters.
     complete: bool,
     returns: String,
 }
@@ -118,7 +119,7 @@ impl Call {
             ResultType::Declared(types) => {
                 Compact::new(types, Direction::Result, shapes).type_of(&types.root)
             }
-            // Here it is known which keys can be missing.
+            // The observation shows which keys can be missing.
             ResultType::Observed(types, _) => {
                 Compact::new(types, Direction::Argument, shapes).type_of(&types.root)
             }

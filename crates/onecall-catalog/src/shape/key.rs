@@ -1,16 +1,16 @@
-//! Which keys are names that somebody chose for a field, and which are data.
+//! Distinguishes keys that are field names from keys that are data.
 
-/// A longer key is no name.
+/// The longest key that counts as a field name.
 const LONGEST: usize = 40;
-/// Digits that a name has at most: `address2`, `sha1`, `utf16`.
+/// The largest number of digits in a field name: `address2`, `sha1`, `utf16`.
 const MOST_DIGITS: usize = 2;
-/// From here on, letters of both cases mixed with digits are a token.
+/// From this length on, a mixture of digits and letters of both cases is a token.
 const TOKEN: usize = 16;
 
-/// Names with more digits that everybody knows.
+/// Well-known names with more digits.
 const KNOWN: [&str; 4] = ["sha256", "sha384", "sha512", "iso8601"];
 
-/// Whether a key may be kept.
+/// Whether a key is a field name and may be stored.
 pub(super) fn is_name(key: &str) -> bool {
     let is_start = |it: char| it.is_ascii_alphabetic() || "_$@".contains(it);
     let is_rest = |it: char| it.is_ascii_alphanumeric() || "_$-".contains(it);

@@ -1,8 +1,8 @@
-//! What values look like: keys and types, never a value. Shapes of several values merge
-//! into one that fits them all.
+//! Shapes of values: keys and types, never a value. The shapes of several values are merged into
+//! one that matches them all.
 //!
-//! A key can be data as well (`{"E001": …}`, a date, an address). Only those are kept that
-//! look like names somebody chose; values under all others share one shape.
+//! A key can be data as well (`{"E001": …}`, a date, an address). Only keys that look like field
+//! names are kept; the values of all others share one shape.
 
 mod key;
 mod read;
@@ -14,30 +14,30 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use read::MAX_DEPTH;
 
-/// Keys of an object that are kept.
+/// The largest number of keys of an object that are kept.
 const MAX_FIELDS: usize = 64;
-/// Objects after which a key counts as data that only few of them have, and how few.
+/// A key that fewer than one in `RARE` objects has counts as data, once `MANY_OBJECTS` were seen.
 const MANY_OBJECTS: u64 = 8;
 const RARE: u64 = 8;
-/// Fields alike that make an object a map.
+/// The number of fields with equal shapes that makes an object a map.
 const MANY_ALIKE: usize = 32;
-/// Parts of a shape.
+/// The largest number of nodes of a shape.
 const MAX_NODES: usize = 400;
 
-/// What values looked like.
+/// The shape of values.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shape {
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     kinds: BTreeSet<Kind>,
-    /// What the items of lists looked like.
+    /// The shape of list items.
     #[serde(skip_serializing_if = "Option::is_none")]
     items: Option<Box<Shape>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<Keys>,
 }
 
-/// A kind of value with nothing inside.
+/// The type of a value without children.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -48,14 +48,14 @@ enum Kind {
     Null,
 }
 
-/// What objects looked like.
+/// The shape of objects.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 struct Keys {
-    /// How many objects.
+    /// The number of objects seen.
     seen: u64,
     fields: Vec<Field>,
-    /// What stood under keys that are not kept.
+    /// The shape of the values of keys that are not kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     rest: Option<Box<Shape>>,
 }
@@ -64,16 +64,16 @@ struct Keys {
 #[serde(deny_unknown_fields)]
 struct Field {
     name: String,
-    /// How many objects had it.
+    /// The number of objects that had the field.
     seen: u64,
     shape: Shape,
 }
 
 impl Shape {
-    /// Takes over what another one knows.
+    /// Merges another shape into this one.
     pub fn merge(&mut self, other: Self) {
         self.join(other);
-        // From the inside out, until it is small enough.
+        // Removes the deepest levels until the shape is small enough.
         let mut depth = MAX_DEPTH;
         while self.nodes() > MAX_NODES && depth > 0 {
             depth -= 1;
@@ -81,13 +81,13 @@ impl Shape {
         }
     }
 
-    /// As it is stored.
+    /// Serializes the shape for storage.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// As it was stored; `None` if it is something else.
+    /// Parses a stored shape; `None` if it is invalid.
     #[must_use]
     pub fn from_json(json: &str) -> Option<Self> {
         let mut shape: Self = serde_json::from_str(json).ok()?;
@@ -122,7 +122,7 @@ impl Shape {
             + rest.map_or(0, |it| it.nodes())
     }
 
-    /// Forgets what is inside of what is this deep.
+    /// Removes everything below this depth.
     fn flatten(&mut self, depth: usize) {
         if let Some(items) = &mut self.items {
             match depth.checked_sub(1) {
@@ -160,7 +160,7 @@ impl Keys {
         self.tidy();
     }
 
-    /// Keeps a field out: only its value's shape counts.
+    /// Merges the shape of a value into `rest`, without its key.
     fn set_aside(&mut self, shape: Shape) {
         match &mut self.rest {
             Some(rest) => rest.join(shape),
@@ -168,8 +168,8 @@ impl Keys {
         }
     }
 
-    /// Sets aside what turns out to be data: keys that few objects have, keys that are too
-    /// many, and all of them where there are many with values alike.
+    /// Moves keys that are data to `rest`: keys that few objects have, keys beyond the limit, and
+    /// all of them if there are many with equal shapes.
     fn tidy(&mut self) {
         let first = self.fields.first().map(|it| it.shape.clone());
         let are_alike = self.fields.len() >= MANY_ALIKE

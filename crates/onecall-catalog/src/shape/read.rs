@@ -1,4 +1,4 @@
-//! From JSON text straight to a shape: nothing of the values is kept on the way.
+//! Derives a shape from JSON text in one pass, without storing any value.
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use super::key::is_name;
 use super::{Field, Keys, Kind, MAX_FIELDS, Shape};
 
-/// Levels that are looked at.
+/// The deepest level that is read.
 pub(crate) const MAX_DEPTH: usize = 6;
-/// Items of a list that are looked at.
+/// The largest number of list items that are read.
 const MAX_ITEMS: usize = 100;
 
 impl Shape {
-    /// Of a JSON document; `None` if it is none.
+    /// The shape of a JSON document; `None` if it is invalid.
     #[must_use]
     pub fn of_json(json: &str) -> Option<Self> {
         let mut source = serde_json::Deserializer::from_str(json);
@@ -23,15 +23,15 @@ impl Shape {
         source.end().ok().map(|()| shape)
     }
 
-    /// Of a text, which is a JSON document or else a string. Numbers that JSON does not have
-    /// are numbers here, as they are to programs.
+    /// The shape of a text, which is a JSON document or else a string. `NaN` and infinities count
+    /// as numbers, as they do for programs.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
         let nearly_json = || Self::of_json(&replace_nonfinite(text, |_| "0.5")?);
         Self::of_json(text).or_else(nearly_json).unwrap_or_else(|| Self::of(Kind::String))
     }
 
-    /// Of no content.
+    /// The shape of an answer without content.
     #[must_use]
     pub fn nothing() -> Self {
         Self::of(Kind::Null)

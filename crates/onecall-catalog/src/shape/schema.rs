@@ -1,11 +1,11 @@
-//! A shape as a JSON Schema, so that everything that reads schemas can read it.
+//! Converts a shape into a JSON Schema, so that it can be used like a declared schema.
 
 use serde_json::{Map, Value, json};
 
 use super::{Keys, Kind, Shape};
 
 impl Shape {
-    /// As a JSON Schema.
+    /// The shape as a JSON Schema.
     #[must_use]
     pub fn schema(&self) -> Value {
         let mut alternatives: Vec<Value> = Vec::new();
@@ -28,7 +28,7 @@ impl Shape {
     fn name(&self, kind: Kind) -> Option<&'static str> {
         Some(match kind {
             Kind::Boolean => "boolean",
-            // A number is one that can be whole.
+            // The type `number` includes integers.
             Kind::Integer if self.kinds.contains(&Kind::Number) => return None,
             Kind::Integer => "integer",
             Kind::Number => "number",

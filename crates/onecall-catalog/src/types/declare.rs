@@ -1,19 +1,19 @@
-//! Gives every object in a type a name of its own, so that files can declare it.
+//! Gives every object in a type a name, so that generated files can declare it.
 
 use std::collections::HashSet;
 
 use super::{Field, Note, Object, Type, Types};
 use crate::casing::pascal_case;
 
-/// Characters of a name.
+/// The longest name in characters.
 const MAX_NAME: usize = 80;
-/// Types declared in one file; objects after that are maps.
+/// The largest number of declarations in one file; further objects become maps.
 const MAX_DECLARATIONS: usize = 300;
 
-/// Aliases of aliases that are followed.
+/// The deepest nesting of aliases that is followed.
 const MAX_ALIASES: usize = 8;
 
-/// A type and the declarations it needs. References are numbers of declarations.
+/// A type and the declarations it needs. References are indexes of declarations.
 #[derive(Debug)]
 pub(crate) struct Declared {
     pub(crate) root: Type,
@@ -34,8 +34,8 @@ pub(crate) enum Body {
 }
 
 impl Declared {
-    /// Declares `types` under names that begin with `base`; `taken` are names that
-    /// something else has, and the new ones are added.
+    /// Declares `types` with names that begin with `base`. `taken` contains the names in use, and
+    /// the new ones are added to it.
     pub(crate) fn new(types: &Types, base: &str, root: &str, taken: &mut HashSet<String>) -> Self {
         let mut declaring =
             Declaring { types, base, taken, declarations: Vec::new(), of_targets: Vec::new() };
@@ -47,7 +47,7 @@ impl Declared {
         declared
     }
 
-    /// The name of the root, if it was declared.
+    /// The name of the root type, if it was declared.
     pub(crate) fn root_name(&self) -> Option<&str> {
         match self.root {
             Type::Reference(number) => self.name(number),
@@ -55,7 +55,7 @@ impl Declared {
         }
     }
 
-    /// Whether every value of this type has keys.
+    /// Whether every value of this type is an object.
     pub(crate) fn is_mapping(&self, of: &Type) -> bool {
         self.has_keys(of, MAX_ALIASES)
     }
@@ -75,8 +75,8 @@ impl Declared {
         }
     }
 
-    /// An alias that is only another name of itself, or of a choice with itself, is no
-    /// type in either language.
+    /// Replaces aliases that refer to themselves, directly or in a union: neither language accepts
+    /// such a type.
     fn break_circles(&mut self) {
         for number in 0..self.declarations.len() {
             if self.leads_back(number)
@@ -108,7 +108,7 @@ impl Declared {
     }
 }
 
-/// What an alias of this type is another name of.
+/// The declarations that an alias of this type refers to directly.
 fn others(of: &Type) -> Vec<usize> {
     match of {
         Type::Reference(number) => vec![*number],
@@ -121,13 +121,13 @@ struct Declaring<'a> {
     types: &'a Types,
     base: &'a str,
     taken: &'a mut HashSet<String>,
-    /// `None` while one is being made; none stays so.
+    /// `None` while a declaration is in progress; in the end all are present.
     declarations: Vec<Option<Declaration>>,
     of_targets: Vec<Option<usize>>,
 }
 
 impl Declaring<'_> {
-    /// The type without objects in it; `hint` is what it is the type of.
+    /// Replaces the objects in a type by declarations; `hint` describes what the type is for.
     fn declare(&mut self, of: &Type, hint: &str) -> Type {
         match of {
             Type::Object(object) => {
@@ -158,7 +158,7 @@ impl Declaring<'_> {
     fn fields(&mut self, object: &Object, name: &str) -> Vec<Field> {
         let inside = name.strip_prefix(self.base).unwrap_or(name).to_owned();
         let declared = |field: &Field, this: &mut Self| {
-            // The arguments of a tool need not say so in each name.
+            // Names of nested types do not repeat that they belong to the arguments or the result.
             let hint = match inside.as_str() {
                 "Arguments" | "Result" => field.name.clone(),
                 inside => format!("{inside} {}", field.name),
@@ -209,7 +209,7 @@ impl Declaring<'_> {
     }
 }
 
-/// A name for what `hint` says that nothing else has yet.
+/// A name for `hint` that is not in use yet.
 pub(crate) fn free_name(base: &str, hint: &str, taken: &mut HashSet<String>) -> String {
     let name: String = (base.to_owned() + &pascal_case(hint)).chars().take(MAX_NAME).collect();
     let numbered = (2..).map(|number| format!("{name}{number}"));

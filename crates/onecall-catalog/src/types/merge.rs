@@ -1,9 +1,9 @@
-//! What has to be several types at once.
+//! Merges types that must all apply to a value, as in `allOf`.
 
 use super::{Field, Object, Type};
 
-/// One object with the fields of all, if they are objects; a part that says nothing
-/// takes nothing away. `whole` tells whether these are all parts.
+/// Merges object types into one with the fields of all; parts without information are ignored.
+/// `whole` tells whether `types` contains all parts.
 pub(super) fn merged(types: Vec<Type>, whole: bool) -> Type {
     let mut known: Vec<Type> = types.into_iter().filter(|it| *it != Type::Any).collect();
     if known.len() <= 1 {
@@ -18,7 +18,7 @@ pub(super) fn merged(types: Vec<Type>, whole: bool) -> Type {
                 object.fields.into_iter().for_each(|field| add(&mut all, field));
             }
             Type::Map(_) => all.open = true,
-            // Merging anything else is a validator's work.
+            // Merging other types would require a complete validator.
             _ => return Type::Any,
         }
     }

@@ -1,6 +1,6 @@
-//! What a JSON Schema says about values, in the few words that Python and TypeScript
-//! have for it. A schema comes from a server, so every walk over one is bounded; what
-//! lies beyond the bounds is [`Type::Any`], never an error.
+//! The types in a JSON Schema, reduced to those that Python and TypeScript can express. A schema
+//! comes from a server, so every traversal is limited; everything beyond the limits is
+//! [`Type::Any`], never an error.
 
 mod declare;
 mod merge;
@@ -13,22 +13,22 @@ pub(crate) use read::kinds_of;
 
 use serde_json::{Map, Value};
 
-/// Entries of `required` that are read.
+/// The largest number of entries of `required` that are read.
 const MAX_REQUIRED: usize = 1_000;
 
 /// The types in one schema document.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Types {
-    /// The type of the part that was asked for.
+    /// The type of the requested part.
     pub(crate) root: Type,
-    /// What references point to.
+    /// The targets of references.
     pub(crate) targets: Vec<Target>,
 }
 
-/// A part of the document that is referred to.
+/// A part of the document that references point to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Target {
-    /// Where it is, as a JSON pointer; empty for the whole document.
+    /// The JSON pointer of the part; empty for the whole document.
     pub(crate) pointer: String,
     pub(crate) of: Type,
     pub(crate) note: Note,
@@ -44,28 +44,28 @@ pub(crate) enum Type {
     Text,
     /// One of these values.
     Literals(Vec<Value>),
-    /// Items of one type, if it is known.
+    /// A list with items of one type, if it is known.
     List(Option<Box<Type>>),
-    /// These items in this order.
+    /// A list with exactly these items.
     Tuple(Vec<Type>),
-    /// Any keys, with values of one type, if it is known.
+    /// A mapping with any keys and values of one type, if it is known.
     Map(Option<Box<Type>>),
     Object(Object),
-    /// One of several. `whole` tells whether these are all.
+    /// One of several types. `whole` tells whether the list is complete.
     Union {
         of: Vec<Type>,
         whole: bool,
     },
-    /// The target with this number.
+    /// A reference to the target with this index.
     Reference(usize),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Object {
     pub(crate) fields: Vec<Field>,
-    /// Whether `fields` are all that the schema names.
+    /// Whether `fields` contains all properties of the schema.
     pub(crate) whole: bool,
-    /// Whether the schema speaks of further keys.
+    /// Whether the schema allows further keys explicitly.
     pub(crate) open: bool,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Field {
 }
 
 impl Types {
-    /// What the tool with this input takes, in the order of the schema.
+    /// The parameters of a tool with this input schema, in the order of the schema.
     pub(crate) fn parameters(&self) -> &[Field] {
         match &self.root {
             Type::Object(object) => &object.fields,
@@ -87,14 +87,14 @@ impl Types {
     }
 }
 
-/// Whether an input schema without properties of its own still wants arguments.
+/// Whether an input schema without properties accepts arguments nevertheless.
 pub(crate) fn takes_anything(schema: &Value) -> bool {
     let extra = schema.get("additionalProperties");
     matches!(extra, Some(Value::Bool(true) | Value::Object(_)))
         || ["$ref", "anyOf", "oneOf", "allOf"].iter().any(|name| schema.get(name).is_some())
 }
 
-/// Whether the object schema with these keywords demands `key`.
+/// Whether the object schema with these keywords requires `key`.
 pub(crate) fn is_required(keywords: &Map<String, Value>, key: &str) -> bool {
     let required = keywords.get("required").and_then(Value::as_array);
     required.is_some_and(|names| names.iter().take(MAX_REQUIRED).any(|name| name == key))

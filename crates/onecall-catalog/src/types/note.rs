@@ -1,13 +1,13 @@
-//! What a schema says about a value besides its type.
+//! The documentation of a value in a schema, besides its type.
 
 use serde_json::{Map, Number, Value};
 
 use crate::literal::{is_short, json_string};
 
-/// Characters of a description that are kept here; whoever writes it may cut it shorter.
+/// The longest description that is kept, in characters; the output may cut it further.
 const MAX_DESCRIPTION: usize = 4_000;
 
-/// Words for people beside a type.
+/// The documentation of a value: its description, default and constraints.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Note {
     pub(crate) description: Option<String>,
@@ -17,7 +17,7 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    /// What `schema` says.
+    /// Reads the documentation in `schema`.
     pub(super) fn of(schema: &Value) -> Self {
         let Some(keywords) = schema.as_object() else { return Self::default() };
         let text = |name: &str| keywords.get(name).and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! From a schema to types.
+//! Reads the types of a JSON Schema.
 
 use onecall_core::Schema;
 use serde_json::{Map, Value};
@@ -8,17 +8,17 @@ use crate::untyped::is_untyped;
 use super::merge::merged;
 use super::{Field, Note, Object, Target, Type, Types, is_required};
 
-/// Levels of types within types; what a reference points to begins at the top again.
+/// The deepest nesting of types; the target of a reference starts at the top again.
 const MAX_DEPTH: usize = 12;
-/// Schemas looked at in one document.
+/// The largest number of schemas that are read in one document.
 const MAX_NODES: usize = 5_000;
-/// References that are followed.
+/// The largest number of references that are followed.
 const MAX_TARGETS: usize = 200;
-/// Keys of an object, alternatives of a union, values of an enumeration.
+/// The largest number of keys of an object, alternatives of a union, and values of an enumeration.
 const MAX_KEYS: usize = 500;
 const MAX_ALTERNATIVES: usize = 64;
 const MAX_VALUES: usize = 100;
-/// Values whose kind is looked at where they are too many to be named.
+/// The largest number of values whose types are determined if there are too many to list.
 const MAX_KINDS_OF: usize = 500;
 
 impl Types {
@@ -28,12 +28,12 @@ impl Types {
         Self::read(&document, &document)
     }
 
-    /// The types of `part`, which is in `document`.
+    /// The types of `part`, which is part of `document`.
     pub(crate) fn read(document: &Value, part: &Value) -> Self {
         let mut reader = Reader { document, pointers: Vec::new(), nodes_left: MAX_NODES };
         let root = reader.read(part, MAX_DEPTH);
         let mut targets = Vec::new();
-        // Reading a target may add more of them.
+        // Reading a target may add further ones.
         while let Some(pointer) = reader.pointers.get(targets.len()).copied() {
             let schema = document.pointer(pointer).unwrap_or(&Value::Null);
             let (of, note) = (reader.read(schema, MAX_DEPTH), Note::of(schema));
@@ -44,9 +44,9 @@ impl Types {
 }
 
 struct Reader<'a> {
-    /// What local references point into.
+    /// The document that local references point into.
     document: &'a Value,
-    /// Where they point.
+    /// The pointers of the references found so far.
     pointers: Vec<&'a str>,
     nodes_left: usize,
 }
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
     }
 
     fn reference(&mut self, reference: &'a str) -> Type {
-        // A reference to anywhere else would have to be fetched, and never is.
+        // A reference to another document would have to be fetched, which never happens.
         let pointer = reference.strip_prefix('#').filter(|it| self.document.pointer(it).is_some());
         let Some(pointer) = pointer else { return Type::Any };
         if let Some(known) = self.pointers.iter().position(|known| *known == pointer) {
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
     fn by_type(&mut self, keywords: &'a Map<String, Value>, depth: usize) -> Type {
         let parts = ["anyOf", "oneOf", "allOf"];
         match keywords.get("type") {
-            // Only what is combined says which keys there are.
+            // Only the combined schemas contain the keys.
             Some(Value::String(name))
                 if name == "object"
                     && !has_properties(keywords)
@@ -162,19 +162,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What has to be `own` and each of `parts`.
+    /// The type of a value that must match `own` and each of `parts`.
     fn all_of(&mut self, own: Option<Type>, parts: &'a [Value], depth: usize) -> Type {
         let Some(depth) = depth.checked_sub(1) else { return own.unwrap_or(Type::Any) };
         let mut types: Vec<Type> = own.into_iter().collect();
         for part in parts.iter().take(MAX_ALTERNATIVES) {
-            // Pydantic wraps a lone reference like this to put a description beside it.
+            // Pydantic wraps a single reference like this to add a description to it.
             let is_alone = types.is_empty() && parts.len() == 1;
             types.push(if is_alone { self.read(part, depth) } else { self.inline(part, depth) });
         }
         merged(types, parts.len() <= MAX_ALTERNATIVES)
     }
 
-    /// The type itself where there is a reference to it: its fields are wanted.
+    /// Reads the target in place of a reference, because its fields are needed.
     fn inline(&mut self, schema: &'a Value, depth: usize) -> Type {
         let pointer =
             schema.get("$ref").and_then(Value::as_str).and_then(|it| it.strip_prefix('#'));
@@ -189,8 +189,8 @@ impl<'a> Reader<'a> {
         let items = keywords.get("items");
         let tuple = keywords.get("prefixItems").or(items).and_then(Value::as_array);
         if let Some(tuple) = tuple.filter(|it| (1..=MAX_ALTERNATIVES).contains(&it.len())) {
-            // What may follow a tuple is known to few servers, so it counts as closed
-            // unless it is named.
+            // Few servers declare what may follow the items of a tuple, so it counts as closed
+            // unless they do.
             let rest = keywords.get("prefixItems").and(items).filter(|it| it.is_object());
             return match rest {
                 Some(_) => Type::List(None),
@@ -236,7 +236,7 @@ fn has_properties(keywords: &Map<String, Value>) -> bool {
     keywords.get("properties").and_then(Value::as_object).is_some_and(|it| !it.is_empty())
 }
 
-/// The values, if they are few enough to be told apart, or what kind they are.
+/// The values as a type, if there are few enough, otherwise their types.
 fn literals(values: &[Value]) -> Type {
     let is_scalar = |value: &Value| !value.is_array() && !value.is_object();
     match values {
@@ -249,7 +249,7 @@ fn literals(values: &[Value]) -> Type {
     }
 }
 
-/// What kinds of values these are.
+/// The union of the types of these values.
 pub(crate) fn kinds_of(values: &[Value]) -> Type {
     let mut of: Vec<Type> = Vec::new();
     for value in values.iter().take(MAX_KINDS_OF) {

@@ -1,25 +1,27 @@
-//! Types on one line, as far as they help to write a call. What lies beyond the bounds
-//! is `unknown` or `object`.
+//! Writes types on one line, as far as they help to write a call. Everything beyond the limits
+//! becomes `unknown` or `object`.
 
 use serde_json::Value;
 
 use crate::literal::{is_short, json_string};
 use crate::types::{Object, Type, Types, kinds_of};
 
-/// Levels of types within types, and types looked at for one signature.
+/// The deepest nesting of types, and the largest number of types that are visited for one
+/// signature.
 const MAX_DEPTH: usize = 4;
 const MAX_NODES: usize = 500;
-/// Keys of an object, alternatives of a union and values of an enumeration that are shown.
+/// The largest number of keys of an object, and of alternatives of a union or values of an
+/// enumeration, that are shown.
 const MAX_KEYS: usize = 100;
 const MAX_ALTERNATIVES: usize = 8;
-/// References followed within one another.
+/// The deepest nesting of references that is followed.
 const MAX_REFERENCES: usize = 16;
 
 /// Writes the types of one schema document.
 pub(crate) struct Compact<'a> {
     types: &'a Types,
     nodes_left: usize,
-    /// The references that are being written, to notice recursion.
+    /// The references that are being written, to detect recursion.
     references: Vec<usize>,
 }
 
@@ -28,7 +30,7 @@ impl<'a> Compact<'a> {
         Self { types, nodes_left: MAX_NODES, references: Vec::new() }
     }
 
-    /// One of the types as TypeScript writes it.
+    /// Writes one of the types in TypeScript syntax.
     pub(crate) fn type_of(&mut self, of: &'a Type) -> String {
         self.write(of, MAX_DEPTH)
     }
@@ -71,7 +73,7 @@ impl<'a> Compact<'a> {
 
     fn referenced(&mut self, target: usize, depth: usize) -> String {
         match self.types.targets.get(target) {
-            // The whole of it within itself.
+            // A reference to the whole document from within it.
             Some(found) if found.pointer.is_empty() => "object".to_owned(),
             _ if self.references.contains(&target) => "object".to_owned(),
             Some(found) if self.references.len() < MAX_REFERENCES => {
@@ -84,7 +86,7 @@ impl<'a> Compact<'a> {
         }
     }
 
-    /// The keys of an object, whatever it is a part of.
+    /// Writes an object type with its keys.
     pub(crate) fn object(&mut self, object: &'a Object, depth: usize) -> String {
         let mut entries = Vec::new();
         for field in object.fields.iter().take(MAX_KEYS) {
@@ -98,17 +100,17 @@ impl<'a> Compact<'a> {
     }
 }
 
-/// A key of an object type.
+/// Writes a key of an object type.
 pub(crate) fn key(name: &str) -> String {
     if is_identifier(name) { name.to_owned() } else { json_string(name) }
 }
 
-/// An array of a type that may be a union.
+/// Writes an array type; an item type that is a union gets parentheses.
 pub(crate) fn list_of(item: &str) -> String {
     if is_union(item) { format!("({item})[]") } else { format!("{item}[]") }
 }
 
-/// Whether a `|` stands in no brackets and in no string.
+/// Whether a type has a `|` outside of brackets and strings.
 fn is_union(written: &str) -> bool {
     let (mut depth, mut in_string) = (0_usize, false);
     let mut characters = written.chars();
@@ -130,7 +132,7 @@ fn unknown() -> String {
     "unknown".to_owned()
 }
 
-/// `first | second`, each once.
+/// The union `first | second` without duplicates.
 pub(crate) fn union(types: Vec<String>) -> String {
     let mut distinct: Vec<String> = Vec::new();
     for name in types {
@@ -144,7 +146,7 @@ pub(crate) fn union(types: Vec<String>) -> String {
     }
 }
 
-/// The values themselves, where they are few and short.
+/// The values as literal types if they are few and short, otherwise their types.
 fn literals(values: &[Value]) -> String {
     let are_short = values.iter().all(|it| is_short(it.as_str().unwrap_or_default()));
     if values.len() <= MAX_ALTERNATIVES && are_short {
@@ -161,7 +163,7 @@ pub(crate) fn literal(value: &Value) -> String {
     }
 }
 
-/// What kinds of scalars these are.
+/// The union of the types of these scalars.
 pub(crate) fn kinds(values: &[Value]) -> String {
     let Type::Union { of, .. } = kinds_of(values) else { return unknown() };
     let kind = |of: &Type| match of {

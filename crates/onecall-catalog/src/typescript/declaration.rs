@@ -1,4 +1,4 @@
-//! Types in full: an interface for every object, for files.
+//! Writes complete types for generated files: an interface for every object.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use super::compact::{key, kinds, list_of, literal, union};
 use crate::comment::{jsdoc, lines};
 use crate::types::{Body, Declaration, Declared, Note, Type};
 
-/// Longer values are not named.
+/// The longest value that is written as a literal.
 const LONGEST_LITERAL: usize = 60;
 
-/// A type as TypeScript writes it.
+/// Writes a type as an annotation.
 pub(crate) fn annotation(of: &Type, declared: &Declared) -> String {
     let written = match of {
         Type::Any => "unknown",
@@ -24,7 +24,7 @@ pub(crate) fn annotation(of: &Type, declared: &Declared) -> String {
             let items: Vec<_> = items.iter().map(|it| annotation(it, declared)).collect();
             return format!("[{}]", items.join(", "));
         }
-        // Not a `Record`, because that cannot contain itself.
+        // `Record` is not used, because a recursive type cannot be written with it.
         Type::Map(Some(values)) => {
             return format!("{{ [key: string]: {} }}", annotation(values, declared));
         }
@@ -45,7 +45,7 @@ fn literals(values: &[Value]) -> String {
     }
 }
 
-/// One declaration, with a line break after it.
+/// Writes one declaration, with a line break after it.
 pub(crate) fn declaration(of: &Declaration, declared: &Declared) -> String {
     let name = &of.name;
     let note = jsdoc(&words(&of.note), "");
@@ -69,7 +69,7 @@ pub(crate) fn declaration(of: &Declaration, declared: &Declared) -> String {
     }
 }
 
-/// What is said about a value, as lines.
+/// The documentation of a value, as lines.
 fn words(note: &Note) -> Vec<String> {
     let mut words = note.description.as_deref().map(lines).unwrap_or_default();
     words.retain(|line| !line.is_empty());

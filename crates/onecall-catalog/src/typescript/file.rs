@@ -1,4 +1,4 @@
-//! A tool as a TypeScript file: its types, and an async function that calls it.
+//! Generates the TypeScript file of a tool: its types, and an async function that calls it.
 
 use std::collections::HashSet;
 
@@ -12,10 +12,10 @@ use crate::observed::{Observed, ResultType, as_observed_roughly};
 use crate::python::origin;
 use crate::types::{Body, Declared, Type, Types, free_name, takes_anything};
 
-/// Names that mean something in every such file, and so are no type's.
+/// Names that every generated file uses, so that no type can have them.
 const TAKEN: [&str; 6] = ["Promise", "Record", "Array", "Error", "ToolError", "Object"];
 
-/// Words that are no names of functions.
+/// Words that cannot be names of functions.
 const RESERVED: [&str; 53] = [
     "any",
     "arguments",
@@ -72,13 +72,13 @@ const RESERVED: [&str; 53] = [
     "with",
 ];
 
-/// A tool's file and the types it exports beside the function.
+/// A tool's file and the types that it exports besides the function.
 pub(crate) struct File {
     pub(crate) text: String,
     pub(crate) types: Vec<String>,
 }
 
-/// The name a function can have; its own is exported too where that is another.
+/// A valid local name for a function; the original name is exported as well if it differs.
 pub(crate) fn local_name(function: &str) -> String {
     match RESERVED.contains(&function) || function == "yield" {
         true => format!("{function}_"),
@@ -86,7 +86,7 @@ pub(crate) fn local_name(function: &str) -> String {
     }
 }
 
-/// The file of a tool. `function` is what it is exported as.
+/// The TypeScript file of a tool. `function` is the name of its export.
 pub(crate) fn typescript_file(
     spec: &ToolSpec,
     function: &str,
@@ -161,7 +161,7 @@ pub(crate) fn typescript_file(
     File { text, types: exported }
 }
 
-/// The parameter of the function, and what it passes on.
+/// The parameter of the function, and the expression that it passes on.
 fn parameter(spec: &ToolSpec, arguments: &Declared) -> (String, &'static str) {
     let nothing = || (String::new(), "{}");
     match &arguments.root {

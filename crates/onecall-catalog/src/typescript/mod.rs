@@ -1,4 +1,4 @@
-//! Tools in TypeScript: as one line, and as a file.
+//! Writes tools in TypeScript: as a signature on one line, and as a file.
 
 mod compact;
 mod declaration;

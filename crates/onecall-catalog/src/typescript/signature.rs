@@ -1,4 +1,4 @@
-//! How a call to a tool is written in TypeScript, in one line that a model can copy.
+//! Writes the call of a tool as one line of TypeScript that a model can copy.
 
 use onecall_core::ToolSpec;
 
@@ -6,9 +6,9 @@ use super::compact::Compact;
 use crate::observed::{Observed, ResultType, as_observed};
 use crate::types::{Type, Types, takes_anything};
 
-/// Characters of a signature.
+/// The longest signature in characters.
 const MAX_CHARS: usize = 2_000;
-/// Characters of the name in one that would be longer.
+/// The longest name in a signature that has to be cut.
 const NAME_CHARS: usize = 500;
 
 /// The call to a tool as one line of TypeScript, for example
@@ -18,7 +18,8 @@ pub fn typescript_signature(spec: &ToolSpec) -> String {
     typescript_signature_with(spec, None)
 }
 
-/// The same, with what was observed of a result that the server does not describe.
+/// The call of a tool as one line of TypeScript, like [`typescript_signature`], with the observed
+/// result type if the server declares none.
 #[must_use]
 pub fn typescript_signature_with(spec: &ToolSpec, observed: Option<&Observed>) -> String {
     let name = spec.callable.as_str();

@@ -1,24 +1,24 @@
-//! Sets one field of a YAML or JSON text, and compares the result with what was meant.
+//! Sets one field in a YAML or JSON text, and checks that nothing else has changed.
 
 use serde_json::{Value, json};
 
 use super::{EditError, read, split_mark, unusual, yaml};
 use crate::spot::Format;
 
-/// A step from a mapping or a list of YAML to something in it.
+/// A step from a YAML mapping or list to one of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
     /// The value of this key.
     Key(&'a str),
-    /// The item of a list with this `name`.
+    /// The list item with this `name`.
     Named(&'a str),
 }
 
-/// A YAML or JSON text in which the field `key` of the mapping that `path` leads to has this value,
-/// or is not there.
+/// Sets the field `key` of the mapping at `path` to a value, or removes it if the value is `None`.
+/// Returns the edited YAML or JSON text.
 ///
 /// # Errors
-/// If it cannot be read, what `path` names is not there, or it cannot be edited safely.
+/// If the text cannot be parsed, `path` does not exist, or the text cannot be edited safely.
 pub fn set_field(
     text: &str,
     path: &[Step<'_>],

@@ -1,4 +1,4 @@
-//! JSON, with comments and trailing commas.
+//! Edits JSON with comments and trailing commas.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub(super) fn insert(
     }
     let parsed = parse(text)?;
     if parsed.is_none() {
-        // Nothing but comments.
+        // The text contains only comments.
         let lead = if text.ends_with('\n') { "" } else { line_end(text) };
         let (edited, _) = insert(&format!("{text}{lead}{{}}"), spot, name, content)?;
         let trace = Trace { known_keys: 0, empty: Some(String::new()), lead: lead.to_owned() };
@@ -69,7 +69,7 @@ pub(super) fn remove(
     comments: Comments,
 ) -> Result<(String, String), EditError> {
     let (mut edited, taken) = remove_property(text, &spot.keys, name, comments)?;
-    // Whatever was made for the entry goes with it, from the inside out.
+    // Objects that were created for the entry are removed with it, from the inside out.
     for depth in (trace.known_keys..spot.keys.len()).rev() {
         let (outer, inner) = spot.keys.split_at(depth);
         let (parsed, Some(key)) = (parse(&edited)?, inner.first()) else { break };
@@ -88,7 +88,7 @@ pub(super) fn remove(
         let squeezed = |text: &str| text.replace(char::is_whitespace, "");
         let same_comments = squeezed(slice(&edited, place.clone())) == squeezed(empty);
         if is_bare(&edited, holder) || same_comments {
-            // An empty file is not even a pair of braces.
+            // A file that was empty before becomes empty again, without braces.
             let whole = empty.trim().is_empty() && edited.trim() == slice(&edited, place.clone());
             if slice(&edited, 0..place.start).ends_with(&trace.lead) {
                 place.start -= trace.lead.len();
@@ -151,9 +151,8 @@ fn remove_property(
     Ok((edited, taken))
 }
 
-/// Where the blanks between the comments in `gap` and the property behind it begin. A line
-/// comment keeps its line end, if what stands behind the property, at `end`, does not begin
-/// with one.
+/// The position after the comments in `gap`, where the blanks before the property begin. A line
+/// comment keeps its line break, unless the text after the property, at `end`, begins with one.
 fn after_comments(text: &str, gap: Range<usize>, end: usize) -> usize {
     let kept = slice(text, gap.clone()).trim_end().len();
     let rest = text.get(end..).unwrap_or_default().trim_start_matches([' ', '\t']);
@@ -161,8 +160,8 @@ fn after_comments(text: &str, gap: Range<usize>, end: usize) -> usize {
     if kept == 0 || ends_line { gap.start + kept } else { gap.end }
 }
 
-/// A property with what stands in front of it and, above it, the comment behind it:
-/// there a comma can follow the property wherever it goes.
+/// A property with the text before it. A comment behind the property is moved above it, so that a
+/// comma can follow the property wherever it is inserted.
 fn with_trailer(before: &str, comment: &str, property: &str) -> String {
     let own_line = before.rfind('\n').filter(|_| !comment.is_empty()).map(|at| {
         let at =
@@ -175,22 +174,22 @@ fn with_trailer(before: &str, comment: &str, property: &str) -> String {
     }
 }
 
-/// A value on one line.
+/// Writes a value on one line.
 pub(super) fn inline(value: &Value) -> String {
     Style { unit: String::new(), line_end: "\n" }.write(value, "", true)
 }
 
-/// Where the next property of an object goes.
+/// The position at which the next property of an object is inserted.
 struct Slot {
     at: usize,
-    /// Where the last property ends that has no comma yet.
+    /// The end of the last property, if it has no comma yet.
     comma_at: Option<usize>,
     separator: String,
     indent: String,
     is_inline: bool,
-    /// After the property.
+    /// The text after the property.
     closing: String,
-    /// Blanks in an empty object that go.
+    /// The number of blanks in an empty object that are replaced.
     blanks: usize,
 }
 
@@ -226,7 +225,7 @@ impl Slot {
         let at = trailer_end(text, comma.map_or(last.range.end, |comma| comma + 1)).min(end);
         let trailer = slice(text, last.range.end..at);
         let is_multiline = slice(text, before..last.range.start).contains('\n');
-        // A line comment swallows whatever follows on its line.
+        // A line comment would include everything that follows on its line.
         let is_inline = !is_multiline && !trailer.contains("//");
         let indent = indentation(text, last.range.start).to_owned();
         let separator =
@@ -252,7 +251,7 @@ impl Slot {
     }
 }
 
-/// How a text is laid out.
+/// The layout of a text.
 struct Style {
     unit: String,
     line_end: &'static str,
@@ -297,7 +296,7 @@ impl Style {
     }
 }
 
-/// A property inside as many new objects as there are keys.
+/// Wraps a property in new objects, one for each key.
 fn nested(keys: &[String], property: &str, indent: &str, style: &Style) -> String {
     let Some((key, rest)) = keys.split_first() else { return property.to_owned() };
     let inner = format!("{indent}{}", style.unit);
@@ -328,7 +327,7 @@ fn parse(text: &str) -> Result<Option<Ast<'_>>, EditError> {
     })
 }
 
-/// As far as the keys lead into objects, and how many of them do.
+/// Follows the keys through nested objects. Returns the last object and how many keys led there.
 fn descend<'a, 't>(
     root: Option<&'a Ast<'t>>,
     keys: &[String],
@@ -350,7 +349,7 @@ fn descend<'a, 't>(
     Ok((holder, keys.len()))
 }
 
-/// Where the first comma is that is not in a comment.
+/// The position of the first comma outside of comments.
 fn comma(text: &str, range: Range<usize>) -> Option<usize> {
     let mut at = range.start;
     while at < range.end {
@@ -364,7 +363,7 @@ fn comma(text: &str, range: Range<usize>) -> Option<usize> {
     None
 }
 
-/// After the comments that stand on the same line.
+/// The position after the comments on the same line.
 fn trailer_end(text: &str, from: usize) -> usize {
     let mut end = from;
     loop {
@@ -391,7 +390,7 @@ fn comment_length(text: &str) -> usize {
     }
 }
 
-/// Whether there is nothing in it, not even a comment.
+/// Whether the object contains nothing, not even a comment.
 fn is_bare(text: &str, holder: &Object<'_>) -> bool {
     let place = range(holder);
     slice(text, place.start + 1..place.end.saturating_sub(1)).trim().is_empty()

@@ -1,6 +1,6 @@
-//! Puts an entry into a text and takes one out, and leaves every other character as it
-//! was: comments, order, indentation, line ends. What comes out is read again and
-//! compared with what was meant before anybody gets it.
+//! Inserts and removes entries in a text and leaves every other character unchanged: comments,
+//! order, indentation, line breaks. The result is parsed again and compared with the intended
+//! change before it is returned.
 
 mod field;
 mod json;
@@ -19,90 +19,89 @@ use crate::spot::{Format, Shape, Spot};
 /// Why a text was not edited.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EditError {
-    /// It cannot be read.
+    /// The text cannot be parsed.
     #[error("{line}:{column}: not valid {format}: {what}")]
     Syntax {
-        /// What it should be written in.
+        /// The expected format.
         format: &'static str,
-        /// Counted from one.
+        /// The line, counted from one.
         line: usize,
-        /// Counted from one.
+        /// The column, counted from one.
         column: usize,
-        /// What the parser says.
+        /// The message of the parser.
         what: String,
     },
-    /// A key on the way to the servers has a value that can have none.
+    /// A key on the path to the servers has a value of the wrong type.
     #[error("'{key}' must hold servers, not {found}")]
     NotServers {
         /// The key.
         key: String,
-        /// What is there.
+        /// The type of the value.
         found: &'static str,
     },
-    /// There is such an entry already.
+    /// An entry with this name already exists.
     #[error("there is already a server '{name}'")]
     Taken {
-        /// Its name.
+        /// The name of the entry.
         name: String,
     },
-    /// There is no such entry.
+    /// No entry has this name.
     #[error("there is no server '{name}'")]
     Absent {
-        /// Its name.
+        /// The name of the entry.
         name: String,
     },
-    /// It is valid, but written in a way that is not understood well enough to edit.
+    /// The text is valid, but in a form that cannot be edited safely.
     #[error("it is written in a way that cannot be edited safely ({why}); edit it by hand")]
     Unusual {
-        /// What is unusual.
+        /// What is unusual about the text.
         why: String,
     },
 }
 
-/// What an entry is made of.
+/// The content of an entry to insert.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// A new entry, with lines to be put above it as comments where the format has some.
+    /// A new entry, with comment lines to put above it if the format has comments.
     Entry(Map<String, Value>, Vec<String>),
-    /// What [`remove`] took out.
+    /// The text that [`remove`] returned.
     Verbatim(String),
 }
 
-/// What happens to the comments around an entry that is taken out.
+/// How the comments around a removed entry are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comments {
-    /// They go with the entry, and come back with it.
+    /// The comments are removed with the entry, and restored with it.
     Take,
-    /// They stay: another author wrote them around an entry of ours.
+    /// The comments stay: another author wrote them around an entry of onecall.
     Leave,
 }
 
-/// What an insertion changed beside the entry itself, so that its removal can put that
-/// back as well.
+/// What an insertion changed besides the entry itself, so that the removal can restore it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
-    /// How many of the keys were there before.
+    /// How many of the keys existed before.
     pub known_keys: usize,
-    /// How what should hold the entry was written, if it was empty.
+    /// The previous text of the parent of the entry, if it was empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty: Option<String>,
-    /// What was put between the text before and the entry.
+    /// The text that was inserted between the previous text and the entry.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lead: String,
 }
 
 impl Trace {
-    /// Nothing is known: what held an entry stays, even if nothing is left in it.
+    /// A trace without information: the parent of a removed entry stays, even if it becomes empty.
     #[must_use]
     pub fn none(spot: &Spot) -> Self {
         Self { known_keys: spot.keys.len(), ..Self::default() }
     }
 }
 
-/// Everything that a text says, as JSON.
+/// Parses a text into a JSON value.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the text cannot be parsed.
 pub fn read(text: &str, format: Format) -> Result<Value, EditError> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     if text.trim().is_empty() {
@@ -115,7 +114,7 @@ pub fn read(text: &str, format: Format) -> Result<Value, EditError> {
     }
 }
 
-/// The entries at a spot, with their names, in the order of the text.
+/// The entries at a spot with their names, in the order of the text.
 #[must_use]
 pub fn entries<'v>(document: &'v Value, spot: &Spot) -> Vec<(&'v str, &'v Value)> {
     let found = spot.keys.iter().try_fold(document, |value, key| value.get(key));
@@ -130,10 +129,10 @@ pub fn entries<'v>(document: &'v Value, spot: &Spot) -> Vec<(&'v str, &'v Value)
     }
 }
 
-/// `text` with an entry more.
+/// Inserts an entry into `text`.
 ///
 /// # Errors
-/// If it cannot be read, has such an entry, or cannot be edited safely.
+/// If the text cannot be parsed, has an entry with this name, or cannot be edited safely.
 pub fn insert(
     text: &str,
     spot: &Spot,
@@ -165,10 +164,10 @@ pub fn insert(
     Ok((format!("{mark}{edited}"), trace))
 }
 
-/// `text` without an entry, and what was taken out, for [`Content::Verbatim`].
+/// Removes an entry from `text`. Also returns the removed text, for [`Content::Verbatim`].
 ///
 /// # Errors
-/// If it cannot be read, has no such entry, or cannot be edited safely.
+/// If the text cannot be parsed, has no such entry, or cannot be edited safely.
 pub fn remove(
     text: &str,
     spot: &Spot,
@@ -206,7 +205,7 @@ fn unusual(why: &str) -> EditError {
     EditError::Unusual { why: why.to_owned() }
 }
 
-/// Every key on the way must lead to a mapping, and the last to servers.
+/// Checks that every key on the path leads to a mapping, and the last one to servers.
 fn check_way(document: &Value, spot: &Spot) -> Result<(), EditError> {
     let mut value = document;
     for (index, key) in spot.keys.iter().enumerate() {
@@ -247,7 +246,7 @@ fn without_name(entry: &Value, spot: &Spot) -> Value {
     entry
 }
 
-/// The document without one entry; an empty way to servers counts as none.
+/// The document without one entry; an empty parent counts as absent.
 fn without(mut document: Value, spot: &Spot, name: &str) -> Value {
     without_at(&mut document, &spot.keys, name);
     document

@@ -1,6 +1,6 @@
-//! Changes of a text by place, and what the text itself tells about how it is written.
+//! Replaces ranges of a text, and detects its line breaks and indentation.
 
-/// Replaces ranges of a text; `changes` do not overlap.
+/// Replaces ranges of a text; `changes` must not overlap.
 pub(super) fn splice(text: &str, mut changes: Vec<(std::ops::Range<usize>, String)>) -> String {
     changes.sort_by_key(|(range, _)| (range.start, range.end));
     let mut spliced = String::with_capacity(text.len());
@@ -14,7 +14,7 @@ pub(super) fn splice(text: &str, mut changes: Vec<(std::ops::Range<usize>, Strin
     spliced
 }
 
-/// What ends lines in this text.
+/// The line break that the text uses.
 pub(super) fn line_end(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text.get(..at).is_some_and(|line| line.ends_with('\r')) => "\r\n",
@@ -22,7 +22,7 @@ pub(super) fn line_end(text: &str) -> &'static str {
     }
 }
 
-/// What the line begins with that `at` is in, as far as it is blank.
+/// The indentation of the line that contains `at`.
 pub(super) fn indentation(text: &str, at: usize) -> &str {
     let before = text.get(..at).unwrap_or_default();
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -31,7 +31,7 @@ pub(super) fn indentation(text: &str, at: usize) -> &str {
     line.get(..blank).unwrap_or_default()
 }
 
-/// What has to stand between `text` and a block of its own at its end.
+/// The blank lines needed between `text` and a new block at its end.
 pub(super) fn lead(text: &str, line_end: &str) -> String {
     let blank_line = format!("{line_end}{line_end}");
     let is_at_start = text.is_empty() || text.trim().is_empty() && text.ends_with('\n');

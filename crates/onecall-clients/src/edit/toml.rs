@@ -1,4 +1,4 @@
-//! TOML: an entry is a table of its own at the end, or one more of an inline table.
+//! Edits TOML: a new entry is a separate table at the end, or an addition to an inline table.
 
 use std::ops::Range;
 
@@ -118,8 +118,8 @@ fn remove_inline(
     Ok((splice(text, vec![(range, String::new())]), taken))
 }
 
-/// Takes out the table and those below it, each from the comments right above its
-/// header to what belongs to the next one.
+/// Removes the table and its subtables, each from the comments above its header up to the comments
+/// of the next one.
 fn remove_tables(
     text: &str,
     root: &Table,
@@ -195,7 +195,7 @@ fn collect_headers<'t>(
     }
 }
 
-/// After the last line of a table that is neither blank nor a comment.
+/// The position after the last line of a table that is neither blank nor a comment.
 fn end_of_keys(text: &str, start: usize, end: usize) -> usize {
     let mut at = start;
     let mut last = start;
@@ -257,7 +257,7 @@ fn key(text: &str) -> String {
     }
 }
 
-/// JSON's escapes are TOML's as well, except for one character.
+/// Quotes a text. JSON's escapes are valid in TOML as well; one more character must be escaped.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }

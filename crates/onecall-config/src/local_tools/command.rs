@@ -1,4 +1,4 @@
-//! Reads a tool that starts a program.
+//! Reads a local tool that starts a command.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(super) const KEYS: [&str; 9] = [
 
 const DEFAULT_SECONDS: u64 = 30;
 const DEFAULT_OUTPUT: u64 = 4 * MEBIBYTE;
-/// As much as a program can take in one answer, however much its encoding adds.
+/// The largest output limit, chosen so that an answer always fits even after its encoding.
 const LARGEST_OUTPUT: u64 = 32 * MEBIBYTE;
 
 const LIST_HELP: &str = "write the program and each of its arguments as an item: \
@@ -64,7 +64,7 @@ impl CommandReader<'_, '_> {
         let stdin = stdin?;
         let mut input_schema = schema?;
         if let (Value::Object(schema), false) = (&mut input_schema, stdin == CommandInput::Json) {
-            // What no placeholder takes up would be lost in silence.
+            // Arguments without a placeholder would otherwise be dropped silently.
             schema.entry("additionalProperties").or_insert(false.into());
         }
         Some(CommandTool {
@@ -123,7 +123,7 @@ impl CommandReader<'_, '_> {
         Some((program?, arguments.into_iter().collect::<Option<_>>()?))
     }
 
-    /// Which program runs is for the configuration to say, never for an argument.
+    /// Reads the program. Only the configuration chooses it, never an argument.
     fn program(&self, node: &Node, report: &mut Report) -> Option<PathBuf> {
         let what = format!("the program in {}", self.entry.what("command"));
         if has_placeholder(node) {
@@ -196,8 +196,8 @@ impl CommandReader<'_, '_> {
     }
 }
 
-/// Whether it would hold one if it were a template. What cannot be read is reported by
-/// whoever reads it as a path.
+/// Whether the text contains a placeholder. A text that cannot be parsed is reported later, when it
+/// is read as a path.
 fn has_placeholder(node: &Node) -> bool {
     let NodeValue::Scalar(scalar) = &node.value else { return false };
     let anything = |_: &str| Some("x".to_owned());

@@ -1,4 +1,4 @@
-//! Local tools as the rest of the program sees them.
+//! Local tools as the configuration defines them, in the form that the other crates use.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,85 +13,85 @@ use super::template::Template;
 /// A tool that needs no MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalTool {
-    /// Unique among the local tools.
+    /// The name, unique among the local tools.
     pub name: ToolName,
-    /// What it does; a built-in one has words of its own for that.
+    /// The description; a built-in tool has a default one.
     pub description: Option<String>,
-    /// What the configuration says about its effects; the rest is as its kind has it.
+    /// The hints of the configuration about effects; missing hints depend on the kind of tool.
     pub annotations: ToolAnnotations,
-    /// How it is done.
+    /// What the tool does: start a command, or work on files.
     pub work: LocalWork,
 }
 
 impl LocalTool {
-    /// The server that local tools live in; no other may have its name.
+    /// The name of the server that provides the local tools; no other server may use it.
     pub const SERVER: &'static str = ServerName::LOCAL;
 
-    /// The same as a name.
+    /// [`SERVER`](Self::SERVER) as a server name.
     #[must_use]
     pub fn server() -> ServerName {
         ServerName::new(Self::SERVER)
     }
 }
 
-/// How a local tool does what it does.
+/// What a local tool does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocalWork {
-    /// By starting a program.
+    /// The tool starts a command.
     Command(CommandTool),
-    /// By itself, with the files of one folder.
+    /// The tool works on the files of one folder.
     Files(FilesTool),
 }
 
-/// A program that is started for each call.
+/// A command that is started for each call.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CommandTool {
-    /// An absolute path, or a name that is looked up on `PATH`.
+    /// The program: an absolute path, or a name that is looked up on `PATH`.
     pub program: PathBuf,
-    /// Each becomes one argument, or none; no shell is involved.
+    /// The arguments. Each template becomes one argument or none; no shell is involved.
     pub arguments: Vec<Template>,
     /// JSON Schema of the tool's arguments. Every placeholder is one of its properties.
     pub input_schema: Value,
-    /// What the program reads.
+    /// The standard input of the program.
     pub stdin: CommandInput,
-    /// What its output means.
+    /// How the output is interpreted.
     pub output: CommandOutput,
-    /// How long it may take.
+    /// The time limit of a call.
     pub timeout: Duration,
-    /// Absolute; our own working directory if absent.
+    /// The absolute working directory; that of the gateway if absent.
     pub cwd: Option<PathBuf>,
-    /// Added to the minimal base environment.
+    /// Variables that are added to the minimal base environment.
     pub env: BTreeMap<String, Secret>,
-    /// A call whose output is longer fails.
+    /// The output limit; a call with a longer output fails.
     pub max_output_bytes: usize,
 }
 
-/// What a program finds on its standard input.
+/// The standard input of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CommandInput {
-    /// Nothing.
+    /// The standard input is empty.
     #[default]
     None,
     /// The arguments as one JSON object.
     Json,
-    /// A text with arguments in it.
+    /// A text that contains arguments.
     Text(Template),
 }
 
-/// What the output of a program means.
+/// How the output of a command is interpreted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CommandOutput {
-    /// JSON if it parses, else text.
+    /// The output is JSON if it can be parsed, otherwise text.
     #[default]
     Auto,
-    /// JSON, or else the call has failed.
+    /// The output is JSON; the call fails if it cannot be parsed.
     Json,
-    /// Text, whatever it looks like.
+    /// The output is text, even if it looks like JSON.
     Text,
 }
 
 impl CommandOutput {
-    /// Every choice, as it is written.
+    /// Every choice with its name in the configuration.
     pub const NAMES: [(&str, Self); 3] =
         [("auto", Self::Auto), ("json", Self::Json), ("text", Self::Text)];
 }
@@ -99,13 +99,13 @@ impl CommandOutput {
 /// A built-in tool for the files of one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilesTool {
-    /// What it does with them.
+    /// What the tool does with the files.
     pub action: FileAction,
-    /// Absolute; nothing outside is ever touched.
+    /// The absolute path of the folder; nothing outside of it is accessed.
     pub root: PathBuf,
 }
 
-/// What a built-in tool does.
+/// The actions of built-in tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAction {
     /// Reads a text file.
@@ -119,7 +119,7 @@ pub enum FileAction {
 }
 
 impl FileAction {
-    /// Every choice, as it is written.
+    /// Every action with its name in the configuration.
     pub const NAMES: [(&str, Self); 4] = [
         ("read_file", Self::Read),
         ("write_file", Self::Write),
@@ -128,7 +128,7 @@ impl FileAction {
     ];
 }
 
-// Tokens are often passed as arguments.
+// Arguments are hidden because they often contain tokens.
 impl fmt::Debug for CommandTool {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

@@ -1,5 +1,5 @@
-//! Reads the schema of a tool's arguments, as far as it must make sense here: an object
-//! whose properties have names. What the properties say is for whoever calls the tool.
+//! Reads the input schema of a local tool and checks its outer form: an object with named
+//! properties. The schemas of the properties are passed on unchecked.
 
 use onecall_core::nearest::nearest;
 use serde_json::{Map, Number, Value, json};
@@ -8,12 +8,12 @@ use crate::document::{Node, Scalar, ScalarKind, Value as NodeValue};
 use crate::error::{Problem, Report};
 use crate::reader;
 
-/// What a tool without arguments takes.
+/// The schema of a tool without arguments.
 pub(super) fn no_arguments() -> Value {
     json!({ "type": "object", "properties": {} })
 }
 
-/// Reads the schema, which is called `what` in messages.
+/// Reads a schema; `what` is its name in messages.
 pub(super) fn read_schema(node: &Node, what: &str, report: &mut Report) -> Option<Value> {
     let entries = reader::entries(node, what, report)?;
     let get = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| entry.value);
@@ -33,7 +33,7 @@ pub(super) fn read_schema(node: &Node, what: &str, report: &mut Report) -> Optio
         check_required(required, &names, what, report)?;
     }
     let Value::Object(mut schema) = json_of(node, what, report)? else { return None };
-    // In front, where readers look for them.
+    // `type` comes first, where readers look for it.
     let mut ordered = Map::from_iter([("type".to_owned(), Value::from("object"))]);
     ordered.append(&mut schema);
     ordered.entry("properties").or_insert_with(|| json!({}));
@@ -81,7 +81,7 @@ fn check_required(node: &Node, names: &[&str], what: &str, report: &mut Report) 
     Some(())
 }
 
-/// The same as JSON; the depth of a file is limited, so this may recurse.
+/// Converts a node to JSON. The depth of a file is limited, so recursion is safe.
 fn json_of(node: &Node, what: &str, report: &mut Report) -> Option<Value> {
     match &node.value {
         NodeValue::Scalar(scalar) => match number_or_word(scalar) {

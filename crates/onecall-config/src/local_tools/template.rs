@@ -1,6 +1,6 @@
-//! Text with the arguments of a call in it: `--count={count}`. `{{` and `}}` are braces.
-//! Variables of the environment are put in when the configuration is read; what they
-//! hold is never taken for a placeholder.
+//! Text with placeholders for arguments of a call: `--count={count}`. `{{` and `}}` stand for
+//! braces. Environment variables are expanded when the configuration is read; their values are
+//! never interpreted as placeholders.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::expand::{Environment, ExpandError, expand};
 
-/// Longer than any name that a person gives an argument.
+/// The longest argument name in a placeholder.
 const MAX_NAME: usize = 128;
 
 /// A text with placeholders.
@@ -20,13 +20,13 @@ pub struct Template {
 /// A part of a template.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// As it is. Never empty.
+    /// Literal text. Never empty.
     Text(String),
-    /// The value of this argument.
+    /// A placeholder for this argument.
     Argument(String),
 }
 
-/// Why a text is no template. Shows nothing of the text, which may be a secret.
+/// Why a text is not a valid template. It shows nothing of the text, which may be a secret.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub(crate) enum TemplateError {
     #[error("a '{{' has no closing '}}'")]
@@ -51,13 +51,13 @@ impl TemplateError {
 }
 
 impl Template {
-    /// Its parts, in order.
+    /// The parts of the template, in order.
     #[must_use]
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// The names of the arguments in it, in order.
+    /// The names of the arguments in the template, in order.
     pub fn arguments(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Argument(name) => Some(name.as_str()),
@@ -65,7 +65,7 @@ impl Template {
         })
     }
 
-    /// The text, if there is no argument in it.
+    /// The text, if the template has no placeholders.
     #[must_use]
     pub fn literal(&self) -> Option<&str> {
         match self.pieces.as_slice() {
@@ -85,7 +85,7 @@ impl Template {
         while let Some(at) = rest.find("${") {
             let (before, reference) = rest.split_at(at);
             template.add_braces(before)?;
-            // Without an end it is all that is left, and `expand` says what is wrong.
+            // Without a closing brace the rest is passed on, and `expand` reports the problem.
             let end = reference.find('}').map_or(reference.len(), |end| end + 1);
             let (reference, after) = reference.split_at(end);
             template.add_text(&expand(reference, environment)?);
@@ -130,7 +130,8 @@ impl Template {
     }
 }
 
-/// JSON in a command is full of braces, and must not pass for a placeholder.
+/// Whether this can be the name of an argument. JSON in a command contains braces that are not
+/// placeholders.
 fn is_name(name: &str) -> bool {
     let is_part = |it: char| it.is_alphanumeric() || matches!(it, '_' | '-' | '.' | '$');
     (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_part)

@@ -1,6 +1,6 @@
-//! Keeps the folders that programs may use apart from what must be kept from them: files
-//! that onecall or another program starts, loads or believes, and files with secrets.
-//! Everything is compared by its real path, so that a link hides nothing.
+//! Checks that the folders that programs may use do not overlap protected places: files that
+//! onecall or another program executes, loads or trusts, and files with secrets. All paths are
+//! resolved first, so that a link cannot hide an overlap.
 
 mod real_path;
 
@@ -16,44 +16,44 @@ use crate::model::Config;
 /// What programs may do with the files of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FolderAccess {
-    /// Read them.
+    /// Read files.
     Read,
-    /// Read, change, remove and create them.
+    /// Read, change, remove and create files.
     Write,
 }
 
 /// A folder whose files programs may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenFolder {
-    /// What it is in a sentence: `the workspace`.
+    /// The name of the folder in a sentence, such as `the workspace`.
     pub name: String,
-    /// Where it is, as it is written.
+    /// The path as it is configured.
     pub path: PathBuf,
-    /// What programs may do there.
+    /// What programs may do with the files of the folder.
     pub access: FolderAccess,
 }
 
-/// How far a protected place reaches.
+/// How much of a protected place is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// The file or folder itself: a folder for programs must not hold it, but may lie inside.
+    /// The file or folder itself: a folder for programs must not contain it, but may be inside it.
     Itself,
-    /// The folder and all below it.
+    /// The folder and everything below it.
     Tree,
 }
 
 /// A file or folder that must be kept from programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtectedPlace {
-    /// Where it is, whether it exists yet or not.
+    /// The path, whether or not it exists yet.
     pub path: PathBuf,
-    /// What it is and why programs must not have it, to be read after its path.
+    /// What the place is and why it is protected, as text that follows its path.
     pub reason: String,
-    /// How far it reaches.
+    /// How much is protected.
     pub extent: Extent,
-    /// The least access that does harm.
+    /// The least access that is harmful.
     pub harmful: FolderAccess,
-    /// What a user can do other than choose another folder for programs.
+    /// What the user can do other than choose another folder for programs.
     pub way_out: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub struct Overlap {
 }
 
 impl Config {
-    /// Every folder whose files programs may read or write.
+    /// All folders whose files programs may read or write.
     #[must_use]
     pub fn open_folders(&self) -> Vec<OpenFolder> {
         let workspace = self.workspace.iter().map(OpenFolder::of_workspace);
@@ -86,20 +86,20 @@ impl OpenFolder {
         Self { name: "the workspace".to_owned(), path: workspace.path.clone(), access }
     }
 
-    /// The folder of a local tool that shows or changes what is in files.
+    /// The folder of a local tool that reads or writes the content of files.
     fn of_tool(tool: &LocalTool) -> Option<Self> {
         let LocalWork::Files(FilesTool { action, root }) = &tool.work else { return None };
         let access = match action {
             FileAction::Read => FolderAccess::Read,
             FileAction::Write => FolderAccess::Write,
-            // These show names and nothing else.
+            // These actions only show names.
             FileAction::List | FileAction::Glob => return None,
         };
         let name = format!("'root' of local tool '{}'", tool.name);
         Some(Self { name, path: root.clone(), access })
     }
 
-    /// The first of these places that must not be within the reach of programs but is.
+    /// The first of these protected places that overlaps this folder.
     #[must_use]
     pub fn overlap(&self, places: &[ProtectedPlace]) -> Option<Overlap> {
         let folder = RealPath::of(&self.path);
@@ -141,13 +141,13 @@ impl OpenFolder {
 }
 
 impl Overlap {
-    /// What can be done about it.
+    /// What the user can do.
     #[must_use]
     pub fn help(&self) -> &str {
         &self.help
     }
 
-    /// What overlaps what, and why that is dangerous, without what can be done about it.
+    /// The description of the overlap and its danger, without the remedy.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message

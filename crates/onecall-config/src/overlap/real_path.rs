@@ -1,20 +1,20 @@
-//! Where a path really leads, link by link, whether all of it exists or not.
+//! Resolves a path link by link, even if parts of it do not exist.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// As many links as the kernel follows before it calls a path a loop.
+/// The number of links that the kernel follows before it reports a loop.
 const MOST_LINKS: usize = 40;
 
-/// The places on the disk that decide what a path leads to.
+/// The locations on disk that determine what a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RealPath {
-    /// Each symbolic link on the way, by its real path: another link in its place would
-    /// lead elsewhere.
+    /// The resolved path of each symbolic link on the way: replacing the link would change the
+    /// result.
     links: Vec<PathBuf>,
-    /// The path without links, `.` and `..`. What does not exist is taken as written.
+    /// The path without links, `.` and `..`. Parts that do not exist are kept as written.
     end: PathBuf,
 }
 
@@ -25,7 +25,7 @@ enum Step {
 }
 
 impl RealPath {
-    /// Follows `path`; a relative one begins in the working directory.
+    /// Resolves `path`; a relative one starts in the working directory.
     pub(super) fn of(path: &Path) -> Self {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let mut links = Vec::new();
@@ -54,12 +54,12 @@ impl RealPath {
         Self { links, end }
     }
 
-    /// The path without links.
+    /// The resolved path.
     pub(super) fn end(&self) -> &Path {
         &self.end
     }
 
-    /// The part of the way that lies in `folder`, a path without links: a link, or the end.
+    /// The first link or the final path that is inside `folder`, which must be a resolved path.
     pub(super) fn part_in(&self, folder: &Path) -> Option<&Path> {
         let all = self.links.iter().chain([&self.end]);
         all.map(PathBuf::as_path).find(|part| part.starts_with(folder))

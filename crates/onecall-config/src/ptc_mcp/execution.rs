@@ -1,4 +1,5 @@
-//! What one program may use. Numbers that are too large for onecall become the largest that it takes.
+//! Reads the section `execution` of a ptc-mcp configuration. Numbers that exceed the range of
+//! onecall are reduced to its maximum.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::error::{Problem, Report};
 use crate::execution::{MAX_OUTPUT_BYTES, MAX_TOOL_CALLS, read_execution};
 use crate::reader::MAX_SECONDS;
 
-/// The keys of such a section, with the most that each may say.
+/// The keys of the section with their largest values.
 const LARGEST: [(&str, u64); 3] = [
     ("timeout_seconds", MAX_SECONDS),
     ("max_output_bytes", MAX_OUTPUT_BYTES),
@@ -45,7 +46,7 @@ pub(super) fn read(
     read_execution(&section, report).unwrap_or_default()
 }
 
-/// YAML 1.1, which that server reads, has numbers such as `65_536`.
+/// Converts numbers such as `65_536`, which are valid in YAML 1.1, the version that ptc-mcp reads.
 fn join_digits(scalar: &mut Scalar) {
     let is_number = scalar.text.starts_with(|first: char| first.is_ascii_digit())
         && scalar.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');

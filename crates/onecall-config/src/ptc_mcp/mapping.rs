@@ -1,5 +1,5 @@
-//! Takes a mapping apart: what is known in it is kept, what is null counts as left out, and what is
-//! not known is named in a warning.
+//! Reads a mapping of a ptc-mcp configuration: known keys are kept, null counts as absent, and
+//! unknown keys cause a warning.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use crate::document::{Node, Value, given_twice};
 use crate::error::{Problem, Report};
 use crate::reader;
 
-/// What may stand in a mapping.
+/// The known keys of a mapping.
 pub(super) struct Known<'k> {
-    /// What messages call the mapping.
+    /// The name of the mapping in messages.
     pub(super) what: &'k str,
     pub(super) keys: &'k [&'k str],
-    /// What it means that an unknown key is ignored, for the end of a sentence.
+    /// The consequence of ignoring an unknown key, for the end of a sentence.
     pub(super) consequence: &'k str,
 }
 

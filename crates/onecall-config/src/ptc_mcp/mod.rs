@@ -1,7 +1,7 @@
-//! Configurations of ptc-mcp, a Python server that does a part of what onecall does. They are read as
-//! that server reads them: what it overlooks is a warning here, and a server's entry that cannot be
-//! used leaves out that server alone. What decides which tools programs may call is never overlooked:
-//! there, a mistake is an error, or keeps more tools from programs.
+//! Reads configurations of ptc-mcp, a Python server with a part of onecall's functions, in the way
+//! that ptc-mcp reads them: problems that it ignores are warnings, and an invalid server entry only
+//! leaves out that server. Problems with the tool lists are never ignored: each is an error, or
+//! excludes more tools from programs.
 
 mod execution;
 mod mapping;
@@ -19,19 +19,19 @@ use mapping::{Known, entries};
 
 pub(crate) use recognition::is_ptc_mcp;
 
-/// What a configuration of ptc-mcp says.
+/// A parsed ptc-mcp configuration.
 pub(crate) struct Reading {
     pub(crate) config: Config,
-    /// What was overlooked, in the order of the file.
+    /// Problems that were ignored, in the order of the file.
     pub(crate) warnings: Vec<Problem>,
-    /// Why servers were left out: the first problem with the entry of each.
+    /// The servers that were left out: the first problem of each entry.
     pub(crate) skipped: Vec<Problem>,
 }
 
-/// The sections of such a file.
+/// The sections of a ptc-mcp configuration.
 const SECTIONS: [&str; 3] = ["servers", "tools", "execution"];
 
-/// Reads a document for which [`is_ptc_mcp`] holds. `file` is named in problems.
+/// Reads a document that [`is_ptc_mcp`] accepts. `file` is used in problems.
 pub(crate) fn read(
     document: Node,
     environment: &Environment<'_>,

@@ -1,6 +1,6 @@
-//! Which tools programs may call. An empty list restricts nothing, as for ptc-mcp. Names may be written
-//! as servers write them; where a name can be understood in two ways, `block` means both and `allow`
-//! neither.
+//! Reads the section `tools` of a ptc-mcp configuration: the tools that programs may call. As for
+//! ptc-mcp, an empty list restricts nothing. Names may be in the form of the servers; if a name is
+//! ambiguous, `block` applies to both meanings and `allow` to neither.
 
 use onecall_core::{ToolPattern, ToolPolicy};
 
@@ -65,7 +65,7 @@ pub(super) fn read(section: Node, notes: &mut Report, report: &mut Report) -> To
 /// One of the two lists.
 struct Written {
     at: Position,
-    /// How many there are in it, those that cannot be used included: a list of such is not empty.
+    /// The number of entries, including invalid ones: a list of invalid entries is not empty.
     entries: usize,
     patterns: Vec<ToolPattern>,
 }
@@ -91,7 +91,7 @@ impl Written {
                 continue;
             };
             written.patterns.extend(pattern(list, name, item.at, notes));
-            // A space may be part of a name, or a slip.
+            // A space may be part of the name or a typing error.
             if list == List::Block && name.trim() != name {
                 written.patterns.extend(pattern(list, name.trim(), item.at, notes));
             }
@@ -100,7 +100,7 @@ impl Written {
     }
 }
 
-/// What a name means: the tool that is called so, or that its server calls so.
+/// The pattern for a name, which is a callable name or a name on the server.
 fn pattern(list: List, name: &str, at: Position, notes: &mut Report) -> Option<ToolPattern> {
     let callable = |name: &str| -> String {
         let kept = |it: char| it.is_ascii_alphanumeric() || it == '*';
@@ -122,10 +122,10 @@ fn pattern(list: List, name: &str, at: Position, notes: &mut Report) -> Option<T
     ToolPattern::parse(&pattern).ok()
 }
 
-/// Characters that stand for others in some patterns, and for themselves in names.
+/// Characters that are wildcards in some pattern languages but can also be part of a name.
 const UNCERTAIN: [char; 3] = ['?', '[', ']'];
 
-/// A name with `*` for everything in it that may stand for other characters.
+/// The name with `*` in place of everything that may be a wildcard.
 fn widened(name: &str) -> String {
     let mut wide = String::with_capacity(name.len());
     let mut rest = name;

@@ -1,19 +1,19 @@
-//! Tells a configuration of ptc-mcp from one of onecall by its keys: a file with a key that only
-//! onecall has is onecall's, and is read strictly.
+//! Distinguishes ptc-mcp configurations from those of onecall by their keys: a file with a key that
+//! only onecall has is parsed strictly as a onecall configuration.
 
 use super::SECTIONS;
 use crate::document::{Node, Value};
 use crate::schema::CONFIGURATION;
 
-/// The keys of a server's entry that no other program has.
+/// The keys of a server's entry that only onecall has.
 const OWN_SERVER_KEYS: [&str; 5] =
     ["lazy", "pin", "oauth", "connect_timeout_seconds", "call_timeout_seconds"];
 
-/// The keys of `execution` that no other program has.
+/// The keys of `execution` that only onecall has.
 const OWN_EXECUTION_KEYS: [&str; 4] =
     ["memory_mb", "max_parallel_calls", "max_programs", "max_total_memory_mb"];
 
-/// Whether a document has the form of ptc-mcp and no key of onecall's own.
+/// Whether a document has the form of ptc-mcp and no key that only onecall has.
 pub(crate) fn is_ptc_mcp(document: &Node) -> bool {
     if document.is_null() {
         return true;
@@ -24,7 +24,7 @@ pub(crate) fn is_ptc_mcp(document: &Node) -> bool {
     let servers = match get(document, "servers").map(|node| (&node.value, node.is_null())) {
         Some((Value::List(items), _)) => items.as_slice(),
         None | Some((_, true)) => &[],
-        // A mapping by name is onecall's own way.
+        // Only onecall accepts a mapping by name.
         Some(_) => return false,
     };
     let mut entries = servers.iter().flat_map(keys);

@@ -1,4 +1,4 @@
-//! The servers of such a file. An entry that cannot be used leaves out its server.
+//! Reads the servers of a ptc-mcp configuration. An invalid entry only leaves out its server.
 
 use std::collections::HashSet;
 
@@ -11,18 +11,18 @@ use crate::expand::{Environment, expand_known, unset};
 use crate::model::ServerConfig;
 use crate::server::{ServerReader, written_name};
 
-/// What an entry may say. Keys that only onecall has are not among them: a file with one of these is
-/// onecall's.
+/// The keys of an entry. Keys that only onecall has are not included: a file with one of them is
+/// not a ptc-mcp configuration.
 const KEYS: [&str; 10] =
     ["name", "transport", "type", "command", "args", "env", "cwd", "url", "headers", "disabled"];
 
-/// What a server does not need that is started as a process.
+/// Keys that a server that is started as a process does not use.
 const REMOTE_KEYS: [&str; 2] = ["url", "headers"];
 
-/// What a server does not need that is reached by its address.
+/// Keys that a remote server does not use.
 const PROCESS_KEYS: [&str; 4] = ["command", "args", "env", "cwd"];
 
-/// The servers that can be used, and why the others cannot: the first problem of each.
+/// The valid servers, and the first problem of each invalid one.
 pub(super) fn read(
     items: Vec<Node>,
     environment: &Environment<'_>,
@@ -59,7 +59,7 @@ pub(super) fn read(
     (servers, skipped)
 }
 
-/// An entry with what is known, set and of use in it, if it is one.
+/// The entry with only the keys that are known, set and used; `None` if it is not a mapping.
 fn completed(
     item: Node,
     label: &str,
@@ -99,8 +99,8 @@ fn completed(
     Some(Node { at, value: Value::Mapping(pairs) })
 }
 
-/// The keys that the transport of an entry has no use for. As for ptc-mcp, a command counts where
-/// nothing is said of a transport.
+/// The keys that the transport of an entry does not use. As for ptc-mcp, an entry without a
+/// transport is a process if it has a command.
 fn useless_keys(pairs: &[(Node, Node)]) -> &'static [&'static str] {
     let get = |wanted: &str| {
         pairs.iter().find(|(key, _)| key.as_written() == Some(wanted)).map(|(_, value)| value)
@@ -114,8 +114,8 @@ fn useless_keys(pairs: &[(Node, Node)]) -> &'static [&'static str] {
     }
 }
 
-/// Takes out what has no value. Names are not shown: someone who writes `TOKEN=abc` as a name has put
-/// the secret there.
+/// Removes entries without a value. Their names are not shown: a user who writes `TOKEN=abc` as a
+/// name has put the secret there.
 fn drop_null(values: &mut Vec<(Node, Node)>, key: &str, label: &str, notes: &mut Report) {
     values.retain(|(name, value)| {
         if value.is_null() {
@@ -126,7 +126,7 @@ fn drop_null(values: &mut Vec<(Node, Node)>, key: &str, label: &str, notes: &mut
     });
 }
 
-/// Names the variables in a text that stay as they are written because they are not set.
+/// Warns about unset variables, whose references stay unexpanded.
 fn note_unset(node: &Node, label: &str, environment: &Environment<'_>, notes: &mut Report) {
     match &node.value {
         Value::Scalar(Scalar { text, kind: ScalarKind::Text }) => {

@@ -1,18 +1,18 @@
-//! The keys as JSON Schema, for editors.
+//! Writes the configuration keys as JSON Schema, for editors.
 
 use serde_json::{Map, Value, json};
 
 use super::{CONFIGURATION, Key, Kind};
 use crate::reader::MAX_SECONDS;
 
-/// The configuration as JSON Schema (draft 2020-12).
+/// The JSON Schema of the configuration (draft 2020-12).
 #[must_use]
 pub fn json_schema() -> Value {
     let mut schema = Map::new();
     schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
     schema.insert("title".into(), json!("onecall configuration"));
     schema.extend(section(CONFIGURATION));
-    // Whoever has nothing to configure leaves the file empty.
+    // An empty file is a valid configuration.
     schema.insert("type".into(), json!(["object", "null"]));
     Value::Object(schema)
 }
@@ -30,7 +30,7 @@ fn section(keys: &[Key]) -> Map<String, Value> {
 fn property(key: &Key) -> Value {
     let mut schema = kind(&key.kind);
     schema.insert("description".into(), json!(key.about));
-    // Words in parentheses are for people.
+    // A default in parentheses is a description for people.
     if !key.default.starts_with('(') {
         let written = serde_json::from_str(key.default);
         schema.insert("default".into(), written.unwrap_or_else(|_| json!(key.default)));

@@ -1,4 +1,4 @@
-//! The keys themselves.
+//! The definitions of all configuration keys: names, types, defaults and descriptions.
 
 use super::{Key, Kind};
 
@@ -8,7 +8,7 @@ const fn key(name: &'static str, kind: Kind, default: &'static str, about: &'sta
 
 const NONE: &str = "(none)";
 
-/// The whole file.
+/// The top-level keys of a configuration file.
 pub(crate) const CONFIGURATION: &[Key] = &[
     key(
         "servers",
@@ -131,7 +131,7 @@ pub(crate) const CONFIGURATION: &[Key] = &[
     key("$schema", Kind::Text, NONE, "For editors; onecall does not look at it."),
 ];
 
-/// One bridged server.
+/// The keys of a server's entry.
 pub(crate) const SERVER: &[Key] = &[
     key(
         "name",
@@ -347,7 +347,7 @@ pub(crate) const PROXY: &[Key] = &[
     ),
 ];
 
-/// A tool that needs no server.
+/// The keys of a local tool's entry.
 pub(crate) const LOCAL_TOOL: &[Key] = &[
     key("name", Kind::Text, "(its key, in a mapping)", "Programs call it `mcp__local__<name>`."),
     key("description", Kind::Text, NONE, "What agents read about it."),

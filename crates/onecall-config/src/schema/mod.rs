@@ -1,5 +1,5 @@
-//! What a configuration may say: every key with its type, its default and a word about it.
-//! The reader takes the names from here; editors get it as JSON Schema, people as tables.
+//! The schema of the configuration: every key with its type, its default and a description. The
+//! reader takes the key names from here; editors get it as JSON Schema, people as tables.
 
 mod json;
 mod keys;
@@ -17,36 +17,36 @@ pub use tables::reference;
 pub(crate) struct Key {
     pub(crate) name: &'static str,
     kind: Kind,
-    /// What it means to leave it out, as it would be written, or in words in parentheses.
+    /// The default value as it would be written, or a description in parentheses.
     default: &'static str,
     about: &'static str,
 }
 
-/// What may stand under a key.
+/// The type of a value.
 enum Kind {
-    /// Text; `${VAR}` in it where the reader takes variables.
+    /// A text; `${VAR}` is expanded where the reader supports variables.
     Text,
-    /// Text, or a number or a boolean that is taken as it is written.
+    /// A text, or a number or a boolean that is used as it is written.
     Written,
-    /// A file or a folder.
+    /// The path of a file or a folder.
     Path,
     Flag,
     Whole {
         least: u64,
         most: u64,
     },
-    /// Above zero, a day at most.
+    /// A number of seconds above zero, at most a day.
     Seconds,
     Choice(&'static [&'static str]),
-    /// Callable names in which `*` stands for anything.
+    /// A list of callable names in which `*` matches anything.
     Patterns,
     List(&'static Self),
-    /// Names of the author's choice.
+    /// A mapping with keys that the author chooses.
     Mapping(&'static Self),
-    /// Patterns over callable names.
+    /// A mapping with patterns over callable names as keys.
     ByPattern(&'static Self),
     Section(&'static [Key]),
-    /// Sections with a `name`, or a mapping of names to sections.
+    /// A list of sections with a `name`, or a mapping of names to sections.
     Entries(&'static [Key]),
     /// A mapping of names to sections.
     Named(&'static [Key]),

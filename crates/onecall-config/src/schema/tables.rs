@@ -1,10 +1,10 @@
-//! The keys as tables, for people.
+//! Writes the configuration keys as Markdown tables, for people.
 
 use std::fmt::Write;
 
 use super::{CONFIGURATION, Key, Kind};
 
-/// Every key in tables of Markdown, a section each.
+/// All keys as Markdown tables, one for each section.
 #[must_use]
 pub fn reference() -> String {
     let mut text = String::new();
@@ -21,7 +21,7 @@ fn write_section(title: &str, keys: &[Key], text: &mut String) {
     let mut told: Vec<&[Key]> = Vec::new();
     for key in keys {
         let Some(keys) = inner(&key.kind) else { continue };
-        // The servers are there under two names.
+        // The keys of a server appear under two names.
         if told.iter().any(|other| std::ptr::eq(*other, keys)) {
             continue;
         }

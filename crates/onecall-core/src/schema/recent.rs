@@ -1,34 +1,34 @@
-//! The schemas that were parsed last. They stay in memory, so that programs that use the same
-//! tools find them parsed, and are forgotten once enough others have come.
+//! A cache of the schemas that were parsed most recently, so that programs that use the same tools
+//! find them parsed. The oldest ones are evicted.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// Schemas that are kept, and how long their texts may be together.
+/// The largest number of cached schemas, and the total length of their texts.
 const MAX_COUNT: usize = 1_000;
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 static RECENT: Mutex<Recent> = Mutex::new(Recent { values: VecDeque::new(), bytes: 0 });
 
 struct Recent {
-    /// Oldest first, each with the length of its text.
+    /// The cached values, oldest first, each with the length of its text.
     values: VecDeque<(Arc<Value>, usize)>,
     bytes: usize,
 }
 
-/// Keeps a parsed schema for a while.
+/// Adds a parsed schema to the cache.
 pub(super) fn keep(value: &Arc<Value>, bytes: usize) {
     let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
     let forgotten = recent.push(Arc::clone(value), bytes);
-    // Large ones take long to go.
+    // Dropping a large value takes long, so the lock is released first.
     drop(recent);
     drop(forgotten);
 }
 
 impl Recent {
-    /// Adds a value and takes out those that have no room any more; the last one always has.
+    /// Adds a value and returns those that it evicts. The newest value is never evicted.
     fn push(&mut self, value: Arc<Value>, bytes: usize) -> Vec<Arc<Value>> {
         self.values.push_back((value, bytes));
         self.bytes += bytes;

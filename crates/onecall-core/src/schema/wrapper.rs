@@ -17,11 +17,11 @@ pub enum OutputForm {
 }
 
 impl Schema {
-    /// How structured content carries the value, if this is an output schema. Found out once.
+    /// How structured content that follows this output schema carries the value. Computed once.
     #[must_use]
     pub fn output_form(&self) -> OutputForm {
         *self.output_form.get_or_init(|| {
-            // Most schemas are no wrappers, and need not be parsed to see that.
+            // Most schemas are not wrappers; a text search rules them out without parsing.
             if !self.text.contains(r#""result""#) {
                 return OutputForm::Plain;
             }
@@ -36,8 +36,8 @@ impl Schema {
     }
 }
 
-/// The schema of the value that an output schema wraps; `None` if it describes an object that is
-/// the value itself.
+/// The schema of the value that an output schema wraps; `None` if the schema describes an object
+/// that is the value itself.
 ///
 /// A wrapper has one property, a required `result`, and either `x-fastmcp-wrap-result` or a title
 /// that ends in `Output`. An object of the tool's author that happens to have one field `result`

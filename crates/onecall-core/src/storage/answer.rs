@@ -1,70 +1,70 @@
-//! Answers of tools that several processes share.
+//! The storage trait for cached tool answers that several processes share.
 
 use super::StoreError;
 use crate::{Timestamp, ToolValue};
 
-/// A longer answer is not kept, and nothing longer is read.
+/// The largest answer that is stored or read.
 pub const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
-/// What was asked: a hash of the server, the tool and the arguments.
+/// The key of a cached answer: a hash of the server, the tool and the arguments.
 pub type AnswerKey = [u8; 32];
 
-/// An answer that can be used again.
+/// A cached answer with its lifetime.
 #[derive(Clone, Debug)]
 pub struct StoredAnswer {
-    /// What the tool gave.
+    /// The value that the tool returned.
     pub value: ToolValue,
-    /// When.
+    /// When the answer was stored.
     pub stored_at: Timestamp,
-    /// From then on it is no answer any more.
+    /// When the answer stops being valid.
     pub expires_at: Timestamp,
 }
 
-/// The state of a store at some moment. Two that are equal have nothing written between them.
+/// The version of a store at some moment. Between two equal versions nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// The connection that was asked: each connection counts for itself.
+    /// The connection that reported the version: each connection has its own counter.
     pub observer: u64,
-    /// What that connection counted.
+    /// The counter of that connection.
     pub count: i64,
 }
 
-/// What the answers of one tool take.
+/// The size of the cached answers of one tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerSize {
     /// The server's name.
     pub server: String,
     /// The tool's name.
     pub tool: String,
-    /// How many there are.
+    /// The number of answers.
     pub entries: u64,
-    /// What they come to.
+    /// The bytes of all answers together.
     pub bytes: u64,
-    /// How often one of them was used, as far as it was told.
+    /// How often the answers were used, as far as it was reported.
     pub hits: u64,
 }
 
-/// Remembers answers. They are data from outside: one that does not look like an answer,
-/// or is larger than answers may be, is none and is removed.
+/// Stores cached answers. Stored data is not trusted: an entry that is malformed or larger than
+/// answers may be is ignored and removed.
 pub trait Answers: Send + Sync {
-    /// The answer to this, if there is one that holds at `now`.
+    /// The answer for this key, if there is one that is valid at `now`.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn answer(&self, key: &AnswerKey, now: Timestamp) -> Result<Option<StoredAnswer>, StoreError>;
 
-    /// What has been written so far.
+    /// The current version of the store.
     ///
     /// # Errors
-    /// If nobody can tell.
+    /// If the version cannot be read.
     fn version(&self) -> Result<Version, StoreError>;
 
-    /// Whether nothing has been written since. It blocks nobody: where that cannot be told at
-    /// once, it is not so.
+    /// Whether nothing has been written since `version`. The method never blocks: if it cannot find
+    /// out at once, it returns `false`.
     fn is_still(&self, version: Version) -> bool;
 
-    /// Keeps an answer in place of an earlier one. The names are what
-    /// [`forget_answers`](Self::forget_answers) will know it by.
+    /// Stores an answer and replaces an earlier one. The names are those that
+    /// [`forget_answers`](Self::forget_answers) selects by.
     ///
     /// # Errors
     /// If it is too large, or the store cannot be written.
@@ -76,26 +76,27 @@ pub trait Answers: Send + Sync {
         answer: &StoredAnswer,
     ) -> Result<(), StoreError>;
 
-    /// Notes that an answer was used so often.
+    /// Adds to the number of times an answer was used.
     ///
     /// # Errors
     /// If the store cannot be written.
     fn count_hits(&self, key: &AnswerKey, hits: u64) -> Result<(), StoreError>;
 
-    /// Removes every answer whose server and tool are chosen, and says how many those were.
+    /// Removes every answer whose server and tool `chosen` accepts, and returns how many were
+    /// removed.
     ///
     /// # Errors
     /// If the store cannot be written.
     fn forget_answers(&self, chosen: &dyn Fn(&str, &str) -> bool) -> Result<u64, StoreError>;
 
-    /// Removes what has expired, and then the oldest until the rest fits, and says how many
-    /// those were.
+    /// Removes expired answers, then the oldest ones until the rest fits, and returns how many were
+    /// removed.
     ///
     /// # Errors
     /// If the store cannot be written.
     fn evict_answers(&self, max_bytes: u64, now: Timestamp) -> Result<u64, StoreError>;
 
-    /// What there is, tool by tool.
+    /// The number and size of the valid answers of each tool.
     ///
     /// # Errors
     /// If the store cannot be read.

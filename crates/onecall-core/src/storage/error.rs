@@ -1,4 +1,4 @@
-//! Why something could not be stored or found.
+//! The errors of a store. They are logged, and never affect a running program.
 
 use std::error::Error as StdError;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// What went wrong with a store. None of it concerns a program that runs.
+/// An error of a store. It never affects a running program.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// The file or its directory cannot be used.
@@ -14,72 +14,73 @@ pub enum StoreError {
     Unusable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The file was written by a later onecall; it is left as it is.
+    /// The file was written by a newer onecall; it is left unchanged.
     #[error("the store '{}' has version {found}, and this onecall supports versions up to {known}", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The schema version of the file.
         found: i64,
-        /// The latest we know.
+        /// The newest schema version that this onecall knows.
         known: i64,
     },
-    /// It has been given up for this process; that was told when it happened.
+    /// The store is disabled for this process; the reason was reported when it happened.
     #[error("the store is not used: {reason}")]
     Disabled {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The file is damaged or no store, and still where it was.
+    /// The file is damaged or is not a store. It was left where it is.
     #[error("the store '{}' is damaged, or is not a store of onecall", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
     },
-    /// The file is damaged or no store. It lies aside now, and the next call finds an empty one.
+    /// The file is damaged or is not a store. It was moved aside, and the next call starts with an
+    /// empty store.
     #[error("the store '{}' was damaged, or not a store of onecall; it is kept as '{}', and an empty store replaces it", path.display(), aside.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where it is now.
+        /// The new path of the file.
         aside: PathBuf,
     },
-    /// The database could not do what it was asked to; the store is as before.
+    /// A database operation failed; the store is unchanged.
     #[error("the store '{}': {source}", path.display())]
     Database {
         /// The file.
         path: PathBuf,
-        /// What the database says.
+        /// The error of the database.
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// What was to be stored is more than one entry may hold.
+    /// The entry is larger than the limit.
     #[error("{what} of {bytes} bytes is too large to be stored; at most {limit} are kept")]
     TooLarge {
-        /// What it is.
+        /// The kind of entry.
         what: &'static str,
-        /// Its size.
+        /// The size of the entry.
         bytes: usize,
-        /// What is allowed.
+        /// The limit.
         limit: usize,
     },
 }
 
 impl StoreError {
-    /// The database in this file could not do what it was asked to.
+    /// An error of a database operation on this file.
     pub fn database(path: &Path, source: impl StdError + Send + Sync + 'static) -> Self {
         Self::Database { path: path.to_path_buf(), source: Box::new(source) }
     }
 
-    /// This file or its directory cannot be used.
+    /// An error for a file or directory that cannot be used.
     #[must_use]
     pub fn unusable(path: &Path, source: io::Error) -> Self {
         Self::Unusable { path: path.to_path_buf(), source }
     }
 
-    /// Whether the user has been told already.
+    /// Whether the error has already been reported to the user.
     #[must_use]
     pub fn is_known(&self) -> bool {
         matches!(self, Self::Disabled { .. } | Self::Damaged { .. })

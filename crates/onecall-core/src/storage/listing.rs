@@ -1,28 +1,29 @@
-//! The tools of servers as they were listed last.
+//! The storage trait for the tool lists that servers sent last. With them, the tools of a server
+//! are known before it is connected.
 
 use super::StoreError;
 use crate::Timestamp;
 
-/// A longer list of tools is not kept, and nothing longer is read.
+/// The largest tool list that is stored or read.
 pub const MAX_LISTING_BYTES: usize = 8 * 1024 * 1024;
 
-/// Tells a server's entry in a configuration from every other one: a hash that says nothing about
-/// the secrets in it.
+/// Identifies a server's entry in a configuration: a hash that reveals nothing about the secrets in
+/// it.
 pub type ListingKey = [u8; 32];
 
-/// What a server listed.
+/// The tool list of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredListing {
-    /// The definitions of its tools as JSON; only those who list tools know what it says.
+    /// The tool definitions as JSON, in a format that only the component that lists tools reads.
     pub tools: String,
     /// When the server listed them.
     pub seen: Timestamp,
 }
 
-/// Remembers what servers listed. It is data from outside: a listing that is larger than listings
-/// may be, or was seen in the future, is not given back.
+/// Stores the tool lists of servers. Stored data is not trusted: a list that is larger than the
+/// limit, or has a date in the future, is not returned.
 pub trait Listings: Send + Sync {
-    /// What the server of this entry listed last, if that was not later than `now`.
+    /// The last tool list of the server with this key, unless it is dated after `now`.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -32,8 +33,8 @@ pub trait Listings: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<StoredListing>, StoreError>;
 
-    /// Keeps a listing in place of an earlier one. Those of the same server's name and those of
-    /// all servers are limited in number and size: the oldest ones go.
+    /// Stores a tool list and replaces an earlier one. The number and size of lists are limited,
+    /// per server name and in total: the oldest ones are removed.
     ///
     /// # Errors
     /// If it is too large, or the store cannot be written.
@@ -44,13 +45,13 @@ pub trait Listings: Send + Sync {
         listing: &StoredListing,
     ) -> Result<(), StoreError>;
 
-    /// Forgets what the server of this entry listed.
+    /// Removes the tool list with this key.
     ///
     /// # Errors
     /// If the store cannot be written.
     fn forget_listing(&self, key: &ListingKey) -> Result<(), StoreError>;
 
-    /// Forgets the listings of every entry with this server's name.
+    /// Removes the tool lists of all entries with this server name.
     ///
     /// # Errors
     /// If the store cannot be written.

@@ -1,7 +1,8 @@
-//! What outlives a process, as its users see it: run records, learned shapes of results, cached
-//! answers, and the tools that servers listed last. The trait [`Store`] is implemented elsewhere.
+//! The storage traits for data that outlives a process: run records, learned result shapes, cached
+//! answers, and the last tool lists of servers. The trait [`Store`] is implemented in another
+//! crate.
 //!
-//! Storing may never stop a program: a method that fails returns an error to log and forget.
+//! A storage error never stops a program: the caller logs the error and continues.
 
 mod answer;
 mod error;
@@ -17,7 +18,7 @@ pub use self::run::{
 };
 pub use self::shape::{ShapeKey, Shapes, StoredShape};
 
-/// Everything that is remembered. Methods block, though not for long.
+/// A store for all persistent data. Its methods block for a short time.
 pub trait Store: Runs + Shapes + Answers + Listings {}
 
 impl<T: Runs + Shapes + Answers + Listings> Store for T {}

@@ -1,4 +1,4 @@
-//! What is remembered of a run.
+//! The storage trait for run records, and the records themselves.
 
 use std::time::Duration;
 
@@ -6,30 +6,30 @@ use super::StoreError;
 use crate::text::tokens_of_size;
 use crate::{RunId, TextSizes, Timestamp, Tokens};
 
-/// What a run and a call take beside their texts, about.
+/// The approximate size of a run and of a call, not counting their texts.
 const RUN_BYTES: usize = 400;
 const CALL_BYTES: usize = 200;
 
-/// A run with everything that is kept of it.
+/// The complete record of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRecord {
     /// The run itself.
     pub run: RunSummary,
-    /// The text of the program; secrets of the configuration are taken out.
+    /// The source text of the program, with the secrets of the configuration removed.
     pub program: String,
-    /// What it found in `sys.argv`, without secrets of the configuration; empty for a program
-    /// that was not started from a command line.
+    /// The content of `sys.argv`, with the secrets of the configuration removed; empty for a
+    /// program that was not started from a command line.
     pub argv: Vec<String>,
-    /// The definitions of the tools it called, as JSON, if they are kept.
+    /// The definitions of the tools it called, as JSON, if they are recorded.
     pub tools: Option<String>,
-    /// What it printed, if that is kept.
+    /// The text that the program printed, if output is recorded.
     pub output: Option<String>,
-    /// Its calls, in the order in which they began.
+    /// The calls of the run, in the order in which they began.
     pub calls: Vec<CallFacts>,
 }
 
 impl RunRecord {
-    /// What it takes in a store, about.
+    /// The approximate size of the record in a store.
     #[must_use]
     pub fn stored_bytes(&self) -> usize {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
@@ -46,68 +46,70 @@ impl RunRecord {
     }
 }
 
-/// A run without its text and its calls.
+/// A run without its source text and its calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
-    /// Its name.
+    /// The identifier of the run.
     pub id: RunId,
-    /// When it began.
+    /// When the run began.
     pub started: Timestamp,
-    /// Who asked for it.
+    /// The client that asked for the run.
     pub client: String,
-    /// What it came as: `program`, `plan` or `exec`.
+    /// The kind of run, such as `program`, `plan` or `exec`.
     pub kind: String,
-    /// What it is written in.
+    /// The language of the program.
     pub language: String,
-    /// What was to run it.
+    /// The engine that was chosen.
     pub engine: String,
-    /// The session it ran in.
+    /// The session that it used.
     pub session: Option<String>,
-    /// SHA-256 of the program as it came, in hexadecimal.
+    /// The SHA-256 digest of the program as it was received, in hexadecimal.
     pub program_hash: String,
-    /// `ok`, or why it did not come to its end.
+    /// `ok`, or the kind of failure.
     pub outcome: String,
     /// The class and the text of the error that ended it.
     pub error: Option<(String, String)>,
-    /// How long it took.
+    /// The duration of the run.
     pub duration: Duration,
-    /// Bytes that it printed, as far as they were kept.
+    /// The bytes of its output that were kept.
     pub output_bytes: u64,
-    /// Whether it printed more.
+    /// Whether the output was longer than what was kept.
     pub output_truncated: bool,
-    /// How many calls it made; those that were not recorded count, too.
+    /// The number of its calls, including those without a record.
     pub call_count: u64,
-    /// How many of them failed.
+    /// The number of its calls that failed.
     pub failed_calls: u64,
-    /// How many were answered from the cache.
+    /// The number of its calls that were answered from the cache.
     pub cached_calls: u64,
-    /// The sizes of what its agent read and wrote; none for a single call, which saves nothing.
+    /// The sizes of the texts that its agent read and wrote; `None` for a single call, which saves
+    /// nothing.
     pub sizes: Option<TextSizes>,
-    /// The tokens of a run that was recorded by a version that counted them.
+    /// The counted tokens, if the run was recorded by a version that counted them.
     pub counted_tokens: Option<Tokens>,
-    /// How much of it is kept.
+    /// How much of the run is recorded.
     pub detail: RunDetail,
 }
 
 impl RunSummary {
-    /// What the run cost and saved: as it was counted, or else estimated from the sizes.
+    /// The tokens that the run cost and saved: the counted ones, or else an estimate from the
+    /// sizes.
     #[must_use]
     pub fn tokens(&self) -> Option<Tokens> {
         self.counted_tokens.or_else(|| self.sizes.map(TextSizes::tokens))
     }
 }
 
-/// How much is kept of a run.
+/// How much of a run is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunDetail {
-    /// No arguments, results or output.
+    /// Everything except arguments, results and output.
     Metadata,
-    /// Everything, so that it can be run again without a server.
+    /// Everything, so that the run can be replayed without servers.
     Full,
 }
 
 impl RunDetail {
-    /// As it is written.
+    /// The name of the level in records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -117,40 +119,41 @@ impl RunDetail {
     }
 }
 
-/// One call of a run.
+/// The record of one call of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallFacts {
     /// The tool as the program named it.
     pub name: String,
-    /// The server it lives on.
+    /// The server of the tool.
     pub server: String,
-    /// SHA-256 of the arguments, in hexadecimal.
+    /// The SHA-256 digest of the arguments, in hexadecimal.
     pub arguments_hash: String,
-    /// Their size.
+    /// The size of the arguments.
     pub arguments_bytes: u64,
     /// The size of the answer.
     pub result_bytes: u64,
-    /// Since the start of the run.
+    /// The time from the start of the run to the start of the call.
     pub started: Duration,
-    /// `None` if the run ended first.
+    /// The duration of the call; `None` if the run ended first.
     pub duration: Option<Duration>,
-    /// Why it gave nothing.
+    /// The error message of the call, if it failed.
     pub error: Option<String>,
-    /// The rule that kept the call from being made, if one did.
+    /// The rule that rejected the call, if one did.
     pub denied_by: Option<String>,
     /// Whether the answer came from the cache.
     pub cached: bool,
-    /// The arguments as JSON, if they are kept.
+    /// The arguments as JSON, if they are recorded.
     pub arguments: Option<String>,
-    /// The answer, if it is kept: its kind (`nothing`, `json` or `text`) and its text.
+    /// The answer, if it is recorded: its kind (`nothing`, `json`, `text` or `content`) and its
+    /// text.
     pub result: Option<(String, String)>,
-    /// The tokens of a call that was recorded by a version that counted them.
+    /// The counted tokens, if the call was recorded by a version that counted them.
     pub counted_tokens: Option<u64>,
 }
 
 impl CallFacts {
-    /// The tokens that a model would have spent on it with a direct call: as they were counted, or
-    /// else estimated from the sizes.
+    /// The tokens that a model would have spent on this call as a direct call: the counted ones, or
+    /// else an estimate from the sizes.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.counted_tokens.unwrap_or_else(|| {
@@ -162,61 +165,61 @@ impl CallFacts {
     }
 }
 
-/// Which runs are wanted.
+/// Selects runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// Only those that failed.
+    /// Only runs that failed.
     pub failed: bool,
-    /// Only those that called a tool whose name has this in it.
+    /// Only runs that called a tool whose name contains this text.
     pub tool: Option<String>,
-    /// Only those that began then or later.
+    /// Only runs that began at this time or later.
     pub since: Option<Timestamp>,
-    /// At most so many, the newest.
+    /// The largest number of runs; the newest are returned.
     pub limit: Option<usize>,
 }
 
-/// What a shortened name of a run led to.
+/// The result of looking up a run by the beginning of its identifier.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
-    /// One run.
+    /// Exactly one run matches.
     One(Box<RunRecord>),
-    /// None.
+    /// No run matches.
     Nothing,
-    /// More than one; the newest of them.
+    /// Several runs match; these are the newest of them.
     Several(Vec<RunId>),
 }
 
-/// How long runs are kept.
+/// How long run records are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// Those that began longer ago go.
+    /// Runs that began longer ago than this are removed.
     pub keep: Duration,
-    /// The oldest go until the others take no more.
+    /// The oldest runs are removed until the rest takes no more than this.
     pub max_bytes: u64,
 }
 
-/// Remembers runs.
+/// Stores run records.
 pub trait Runs: Send + Sync {
-    /// Keeps a run.
+    /// Stores the record of a run.
     ///
     /// # Errors
     /// If the store cannot be written.
     fn put_run(&self, record: &RunRecord) -> Result<(), StoreError>;
 
-    /// The runs that are wanted, newest first.
+    /// The runs that match the filter, newest first.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, StoreError>;
 
-    /// The run whose name begins like this.
+    /// Looks up the run whose identifier begins with `beginning`.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn find_run(&self, beginning: &str) -> Result<Found, StoreError>;
 
-    /// Hands every call of the runs since then to `visit`, run by run. Arguments and results
-    /// are left out.
+    /// Passes every call of the runs since `since` to `visit`, run by run, without arguments and
+    /// results.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -226,7 +229,7 @@ pub trait Runs: Send + Sync {
         visit: &mut dyn FnMut(&RunId, CallFacts),
     ) -> Result<(), StoreError>;
 
-    /// Removes what need not be kept any longer, and says how many runs those were.
+    /// Removes the runs that exceed `retention`, and returns how many were removed.
     ///
     /// # Errors
     /// If the store cannot be written.

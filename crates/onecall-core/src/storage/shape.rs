@@ -1,36 +1,38 @@
-//! What the answers of tools look like, as far as they have been seen.
+//! The storage trait for result shapes: the structure of tool answers, learned from earlier
+//! answers.
 
 use super::StoreError;
 
-/// Whose answers a shape describes.
+/// Identifies the tool whose answers a shape describes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeKey {
     /// The server's name in the configuration.
     pub server: String,
     /// The tool as its server names it.
     pub tool: String,
-    /// Tells the tool's definitions apart: another one begins anew.
+    /// Identifies the version of the tool's definition; a new definition starts with an empty
+    /// shape.
     pub schema: String,
 }
 
-/// What is known about the answers of a tool.
+/// The learned shape of the answers of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredShape {
     /// How many answers it was learned from.
     pub samples: u64,
-    /// As JSON; only those who learn shapes know what it says.
+    /// The shape as JSON, in a format that only the component that learns shapes reads.
     pub shape: String,
 }
 
-/// Remembers shapes.
+/// Stores learned shapes.
 pub trait Shapes: Send + Sync {
-    /// What is known about the answers of a tool.
+    /// The learned shape of the answers of a tool.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn shape(&self, key: &ShapeKey) -> Result<Option<StoredShape>, StoreError>;
 
-    /// Replaces what is known.
+    /// Replaces the learned shape of a tool.
     ///
     /// # Errors
     /// If the store cannot be written.
@@ -38,8 +40,8 @@ pub trait Shapes: Send + Sync {
         self.update_shape(key, &mut |_| Some(shape.clone()))
     }
 
-    /// Lets `change` say what becomes of what is known; `None` leaves it as it is. Nobody,
-    /// in no process, can write in between.
+    /// Passes the stored shape to `change` and stores the result; `None` leaves it unchanged. The
+    /// update is atomic: no other thread or process can write in between.
     ///
     /// # Errors
     /// If the store cannot be written.
@@ -49,13 +51,13 @@ pub trait Shapes: Send + Sync {
         change: &mut dyn FnMut(Option<StoredShape>) -> Option<StoredShape>,
     ) -> Result<(), StoreError>;
 
-    /// Forgets what is known about the answers of a tool.
+    /// Removes the learned shape of a tool.
     ///
     /// # Errors
     /// If the store cannot be written.
     fn forget_shape(&self, key: &ShapeKey) -> Result<(), StoreError>;
 
-    /// Everything that is known.
+    /// All learned shapes.
     ///
     /// # Errors
     /// If the store cannot be read.

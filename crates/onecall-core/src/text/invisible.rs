@@ -1,10 +1,10 @@
-//! Which characters of a text a person cannot see. Models read them all the same, so an
-//! instruction can hide in them.
+//! Detects characters that a person cannot see. A model reads them, so an instruction could be
+//! hidden in them.
 
 use std::str::Chars;
 
-/// The flags of England, Scotland and Wales: the only flags that are written with tag
-/// characters, and the only use of those that hides nothing.
+/// The flags of England, Scotland and Wales. They are the only valid use of tag characters, which
+/// can otherwise hide text.
 const TAGGED_FLAGS: [&str; 3] = [
     "\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
     "\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
@@ -15,28 +15,27 @@ const JOINER: char = '\u{200d}';
 const NON_JOINER: char = '\u{200c}';
 const KEYCAP: char = '\u{20e3}';
 
-/// The characters of a text, each with whether it can be seen.
+/// Iterates over the characters of a text, each with whether it is visible.
 ///
-/// These cannot: controls (line breaks and tabs are among them: who shows them decides),
-/// marks and overrides of direction, zero-width characters, variation selectors, tags, line
-/// and paragraph separators, annotations, fillers, private and reserved characters. What
-/// writing needs is let through where it is needed and nowhere else: joiners and one
-/// selector inside an emoji, joiners between letters of scripts that have them, and the tags
-/// of three flags.
+/// Invisible are: control characters (including line breaks and tabs: the caller decides about
+/// them), marks and overrides of direction, zero-width characters, variation selectors, tags, line
+/// and paragraph separators, annotations, fillers, private and reserved characters. Where a script
+/// needs such a character, it counts as visible: joiners and one selector inside an emoji, joiners
+/// between letters of scripts that use them, and the tags of three flags.
 pub fn marked(text: &str) -> Marked<'_> {
     Marked { rest: text.chars(), before: Before::Other, flag: 0 }
 }
 
-/// The iterator behind [`marked`].
+/// The iterator that [`marked`] returns.
 #[derive(Clone, Debug)]
 pub struct Marked<'a> {
     rest: Chars<'a>,
     before: Before,
-    /// Characters that still belong to a flag.
+    /// How many of the next characters belong to a flag.
     flag: usize,
 }
 
-/// What the last character was.
+/// The class of the previous character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     Emoji,
@@ -76,7 +75,7 @@ impl Iterator for Marked<'_> {
 }
 
 impl Marked<'_> {
-    /// Whether an invisible character is one that its neighbours are written with.
+    /// Whether an invisible character is part of a valid sequence with its neighbours.
     fn is_needed(&self, character: char) -> bool {
         let next = self.rest.clone().next();
         let follows = |is: fn(char) -> bool| next.is_some_and(is);
@@ -92,7 +91,7 @@ impl Marked<'_> {
 
 fn is_invisible(character: char) -> bool {
     character.is_control() || is_noncharacter(character)
-        // What Unicode lets a font leave out.
+        // Characters that Unicode allows a font to ignore.
         || matches!(
             character,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

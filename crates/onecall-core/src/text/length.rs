@@ -1,15 +1,14 @@
-//! How long a text is for a model, and what is done about one that is too long. Counting
-//! exactly takes a tokenizer of forty megabytes, so both functions here estimate: [`tokens`] reads
-//! the text and is above the exact count for anything that people write, which bounds what a server
-//! may say; [`tokens_of_size`] knows only the number of bytes and is right on average, which is what
-//! statistics need.
+//! Estimates how many tokens a text has, and cuts a text that is too long. Counting exactly would
+//! take a tokenizer of forty megabytes. [`tokens`] reads the text and overestimates anything that
+//! people write, so it can bound what a server may say; [`tokens_of_size`] uses only the number of
+//! bytes and is right on average, which is enough for statistics.
 
 use std::borrow::Cow;
 
-/// Tokens that the note about a cut may have.
+/// The tokens reserved for the note about a cut.
 const NOTE: usize = 24;
 
-/// Weights are parts of a token.
+/// The weight of one token; characters weigh a fraction or a multiple of it.
 const TOKEN: usize = 12;
 
 /// The weight of a character. Prose has about five letters to a token and JSON three
@@ -33,14 +32,14 @@ pub fn tokens_of_size(bytes: u64) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN)
 }
 
-/// An estimate of the tokens of a text that is rather too high than too low.
+/// Estimates the tokens of a text; rather too high than too low.
 #[must_use]
 pub fn tokens(text: &str) -> usize {
     text.chars().map(weight).sum::<usize>().div_ceil(TOKEN)
 }
 
-/// The beginning of a text that is too long, with a note of how much is missing; a text of
-/// at most `max` tokens as it is. `max` has to leave room for the note.
+/// Returns a text of at most `max` tokens unchanged. Of a longer text it returns the beginning,
+/// with a note of how much is missing; `max` has to leave room for the note.
 #[must_use]
 pub fn cut(text: &str, max: usize) -> Cow<'_, str> {
     let all = tokens(text);
@@ -52,12 +51,12 @@ pub fn cut(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head} {}", note(all.saturating_sub(tokens(head)), all)))
 }
 
-/// What stands in the place of what was cut.
+/// The note in place of the part that was cut.
 fn note(missing: usize, all: usize) -> String {
     format!("… (cut: about {} of {} tokens)", grouped(missing), grouped(all))
 }
 
-/// A number with its thousands apart: `26,000`.
+/// Formats a number with a comma between thousands: `26,000`.
 #[must_use]
 pub fn grouped(number: usize) -> String {
     let digits = number.to_string();

@@ -1,9 +1,9 @@
-//! A short text of a server as one line, for logs, messages and progress reports.
+//! Formats a short text of a server as one line, for logs, messages and progress reports.
 
 use super::{marked, push_code};
 
-/// Copies at most `limit` characters of `text` as one line. Colour sequences vanish, every
-/// other character that cannot be seen is written as its code: see [`marked`].
+/// Copies at most `limit` characters of `text` as one line. Colour sequences are removed, and every
+/// other invisible character is written as its code: see [`marked`].
 #[must_use]
 pub fn plain(text: &str, limit: usize) -> String {
     let mut safe = String::with_capacity(text.len().min(limit));

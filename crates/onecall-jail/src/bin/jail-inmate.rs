@@ -1,5 +1,5 @@
-//! The prisoner of this crate's tests: plays the zygote, forks a worker, locks it in
-//! and has it do what the first argument says. What it finds goes to stdout.
+//! A test program for this crate: it acts as the zygote, forks a worker, sandboxes it and has it
+//! run the scenario that the first argument names. Results are printed to stdout.
 #![expect(unsafe_code, reason = "a worker is forked, and some breaches are bare system calls")]
 #![expect(clippy::print_stdout, reason = "stdout is how the tests hear of it")]
 #![expect(clippy::panic, reason = "a jailed process must be able to panic and unwind")]
@@ -82,10 +82,10 @@ fn jail(requirement: Requirement, words: &[&str]) -> Jail {
     }
 }
 
-/// The zygote's part.
+/// The part of the zygote.
 fn watch(words: &[&str], mut socket: UnixStream, worker: Pid) -> Result<(), Failure> {
     match words {
-        // Leaves the worker behind.
+        // The zygote exits and leaves the worker behind.
         ["orphan"] => return Ok(()),
         ["status"] => {
             socket.read_exact(&mut [0])?;
@@ -114,7 +114,7 @@ fn watch(words: &[&str], mut socket: UnixStream, worker: Pid) -> Result<(), Fail
     Ok(())
 }
 
-/// The worker's part.
+/// The part of the worker.
 fn serve(words: &[&str], prepared: &Prepared, mut socket: UnixStream) -> Result<(), Failure> {
     match words {
         ["report"] => report(prepared),
@@ -171,7 +171,7 @@ fn serve(words: &[&str], prepared: &Prepared, mut socket: UnixStream) -> Result<
         }
         ["status"] => {
             socket.write_all(b"!")?;
-            // Until the zygote has looked.
+            // Waits until the zygote has read the status.
             socket.read_to_end(&mut Vec::new())?;
         }
         ["orphan"] => loop {
@@ -220,7 +220,7 @@ fn name(errno: Errno) -> &'static str {
     }
 }
 
-/// Makes a system call: its number, then up to six arguments, zero unless given.
+/// Makes a system call: its number, then up to six arguments, which default to zero.
 fn call(numbers: &[&str]) -> Result<(), Failure> {
     let numbers = numbers.iter().map(|it| it.parse()).collect::<Result<Vec<libc::c_long>, _>>()?;
     let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
@@ -231,7 +231,7 @@ fn call(numbers: &[&str]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What every program may rely on.
+/// Operations that every program may rely on.
 fn ordinary(socket: &mut UnixStream) -> Result<(), Failure> {
     let memory = vec![1_u8; 32 << 20];
     println!("memory: {}", memory.iter().map(|byte| u64::from(*byte)).sum::<u64>());
@@ -248,7 +248,7 @@ fn ordinary(socket: &mut UnixStream) -> Result<(), Failure> {
     threads.join().map_err(|_| "thread")?;
     let unwound = std::panic::catch_unwind(|| panic!("on purpose"));
     println!("unwound: {}", unwound.is_err());
-    // Seeds itself from the kernel's randomness.
+    // A hash map is seeded from the kernel's random numbers.
     let hashes = std::collections::HashMap::from([(1, 2)]);
     println!("random: {}", hashes.len());
     println!("user: {} in {}", rustix::process::getuid().as_raw(), env::current_dir()?.display());

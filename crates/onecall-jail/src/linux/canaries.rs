@@ -1,4 +1,4 @@
-//! The attempts to break out that are made on Linux.
+//! The escape attempts for Linux.
 #![expect(unsafe_code, reason = "breaking out takes calls that no safe function makes")]
 
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::namespaces::HOST_NAME;
 use crate::{Canary, Property};
 
-/// The attempts that a worker survives. It was prepared with `keep`.
+/// The attempts that a worker survives. The worker was prepared with `keep`.
 pub(crate) fn all<'a>(keep: &'a [BorrowedFd<'a>]) -> Vec<Canary<'a>> {
     let canary = |property, attempt, run: fn() -> io::Result<()>| Canary {
         property,
@@ -52,7 +52,7 @@ pub(crate) fn all<'a>(keep: &'a [BorrowedFd<'a>]) -> Vec<Canary<'a>> {
         }),
         canary(Property::Processes, "read the clock of process 1", || {
             let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            // How the kernel numbers the clock of a process's processor time.
+            // The kernel's encoding for the clock of another process's processor time.
             let clock = (!1 << 3) | 2;
             // SAFETY: the call fills `time`, which outlives it.
             let read = unsafe { libc::clock_gettime(clock, &raw mut time) };
@@ -67,7 +67,7 @@ pub(crate) fn all<'a>(keep: &'a [BorrowedFd<'a>]) -> Vec<Canary<'a>> {
             refused_if(call_for_number(libc::SYS_getppid, [0; 3]).is_ok_and(|parent| parent == 0))
         }),
         canary(Property::Names, "see the machine's name", || refused_if(has_no_name())),
-        // No path: it would fail behind the wall without replacing the process.
+        // The path is null, so behind the wall the call would fail without replacing the process.
         canary(Property::Privileges, "execute a program", || call(libc::SYS_execve, [0; 3])),
         canary(Property::Privileges, "become root", || call(libc::SYS_setuid, [0; 3])),
         canary(Property::Privileges, "make memory executable", executable_memory),
@@ -86,19 +86,19 @@ pub(crate) fn all<'a>(keep: &'a [BorrowedFd<'a>]) -> Vec<Canary<'a>> {
     ]
 }
 
-/// The attempt that a worker does not survive: where the wall holds, the kernel ends
-/// the process by SIGSYS, and this does not return.
+/// Makes the attempt that a worker does not survive: if the wall holds, the kernel kills the
+/// process with SIGSYS, and this function does not return.
 pub(crate) fn deadly() {
-    // Where it succeeds the parent merely becomes able to trace this process.
+    // If it succeeds, it only allows the parent to trace this process.
     let _ = call(libc::SYS_ptrace, [0; 3]);
 }
 
-/// For walls that show in what there is to see, not in an error.
+/// Reports a rejection for walls that hide something and return no error.
 fn refused_if(refused: bool) -> io::Result<()> {
     if refused { Err(Errno::ACCESS.into()) } else { Ok(()) }
 }
 
-/// A file that cannot be seen is refused as well as one that cannot be read.
+/// Treats a file that is not visible like one that cannot be read.
 fn hidden<T>(found: io::Result<T>) -> io::Result<()> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Errno::ACCESS.into()),
@@ -129,12 +129,12 @@ fn call_for_number(
     }
 }
 
-/// Whether the kernel says who is at the other end of a socket.
+/// Whether the kernel reports the process at the other end of a socket.
 fn names_its_peer(socket: BorrowedFd<'_>) -> bool {
     rustix::net::sockopt::socket_peercred(socket).is_ok()
 }
 
-/// Whether the kernel says nothing of the machine's name, or ours.
+/// Whether the kernel reports no machine name, or only the name that the sandbox sets.
 fn has_no_name() -> bool {
     // SAFETY: all zeros is a valid `utsname`, which the call fills in.
     let mut names: libc::utsname = unsafe { std::mem::zeroed() };
@@ -146,7 +146,7 @@ fn has_no_name() -> bool {
     name.split(|byte| *byte == 0).next() == Some(HOST_NAME.as_bytes())
 }
 
-/// Whether the kernel starts a thread although the process may have none.
+/// Whether the kernel starts a thread although the limit is zero.
 fn starts_a_thread_too_many() -> bool {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let none = Rlimit { current: Some(0), ..getrlimit(Resource::Nproc) };

@@ -1,8 +1,8 @@
-//! A user whose threads the kernel counts.
+//! A user whose threads the kernel counts against the limit.
 //!
-//! The kernel limits the threads of a user, but never those of root. Where root runs the gateway,
-//! workers get another *real* user, which is the one that counts; the effective one, which decides
-//! about files, stays.
+//! The kernel limits the threads of a user, but never those of root. If root runs the gateway,
+//! workers get another *real* user, to which the limit applies; the effective user, which
+//! determines access to files, stays the same.
 #![expect(unsafe_code, reason = "forking has no safe form")]
 
 use std::fs;
@@ -13,40 +13,41 @@ use rustix::thread::{CapabilitySet, capabilities, set_thread_res_uid};
 
 use super::namespaces::NOBODY;
 
-/// The number of that user outside of the workers' namespaces. No account has it: it lies beyond
-/// those that distributions give out.
+/// The id of that user outside of the workers' namespaces. It is not used by an account: it is
+/// beyond the ranges that distributions assign.
 const OUTSIDE: RawUid = 64_861;
 
-/// Who runs the gateway, inside of them. There the counted user is the one that every program takes
-/// itself for.
+/// The id of the gateway's user inside of the namespaces. There, programs see the counted user as
+/// their own.
 const EFFECTIVE: RawUid = NOBODY - 1;
 
-/// The real user of workers, where root runs the gateway.
+/// The real user of workers, if root runs the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CountedUser(RawUid);
 
 impl CountedUser {
-    /// The user's number as the workers' namespaces have it.
+    /// The id of the user inside of the workers' namespaces.
     pub(crate) fn number(self) -> u32 {
         self.0
     }
 
-    /// Makes this the real user of the process, which has one thread and may change its user.
+    /// Makes this the real user of the process, which must have one thread and the capability to
+    /// change its user.
     pub(crate) fn assume(self) -> io::Result<()> {
         let effective = geteuid();
         Ok(set_thread_res_uid(Uid::from_raw(self.0), effective, effective)?)
     }
 }
 
-/// The counted user of a zygote that has not got namespaces of its own; none if the kernel counts
-/// the threads of its user, or if it may not change its user.
+/// The counted user of a zygote without its own namespaces; `None` if the kernel counts the threads
+/// of its user, or if it may not change its user.
 pub(crate) fn without_namespaces() -> Option<CountedUser> {
     let capabilities = capabilities(None).ok()?;
     let may_change = capabilities.effective.contains(CapabilitySet::SETUID);
     (geteuid().is_root() && may_change && exists_here(OUTSIDE)).then_some(CountedUser(OUTSIDE))
 }
 
-/// Whether a user with this number can exist in the namespace of this process.
+/// Whether a user with this id can exist in the namespace of this process.
 fn exists_here(user: RawUid) -> bool {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     map.lines().any(|line| {
@@ -55,17 +56,17 @@ fn exists_here(user: RawUid) -> bool {
     })
 }
 
-/// A process that stays outside of the zygote's namespaces for the moment it takes to say who is
-/// who inside of them, which only a privileged process outside may do for more than one user.
+/// A helper process that stays outside of the zygote's namespaces until it has written their user
+/// maps: only a privileged process outside may map more than one user.
 pub(crate) struct Scribe {
     process: Pid,
-    /// Closed when the namespaces are there.
+    /// Closed when the namespaces exist.
     go: io::PipeWriter,
 }
 
 impl Scribe {
-    /// Starts the process, where root runs this one and is not the only user there can be. The
-    /// caller has one thread.
+    /// Starts the helper process, if root runs this one and other users can exist. The caller must
+    /// have one thread.
     pub(crate) fn start() -> Option<Self> {
         if !geteuid().is_root() || !exists_here(OUTSIDE) {
             return None;
@@ -76,7 +77,7 @@ impl Scribe {
         match unsafe { libc::fork() } {
             0 => {
                 drop(go);
-                // Whatever is read, the end of the pipe is what is waited for.
+                // Only the end of the pipe matters, not what is read.
                 let waited = waits.read(&mut [0]).map_err(drop);
                 let mapped = waited.and_then(|_| write_maps(zygote).map_err(drop));
                 // SAFETY: ends this process at once, without the exit handlers of the other.
@@ -86,7 +87,7 @@ impl Scribe {
         }
     }
 
-    /// Has the maps written, now that the namespaces are there.
+    /// Makes the helper write the maps, now that the namespaces exist.
     pub(crate) fn map(self) -> Option<CountedUser> {
         drop(self.go);
         let (_, status) = waitpid(Some(self.process), WaitOptions::empty()).ok()??;
@@ -98,7 +99,7 @@ fn write_maps(zygote: Pid) -> io::Result<()> {
     let file = |name: &str| {
         fs::OpenOptions::new().write(true).open(format!("/proc/{}/{name}", zygote.as_raw_nonzero()))
     };
-    // One write each, as the kernel wants it.
+    // The kernel requires a single write for each map.
     let groups = format!("{NOBODY} {} 1\n", getegid().as_raw());
     file("gid_map")?.write_all(groups.as_bytes())?;
     let users = format!("{EFFECTIVE} {} 1\n{NOBODY} {OUTSIDE} 1\n", geteuid().as_raw());

@@ -1,4 +1,4 @@
-//! A descriptor is a capability: a worker keeps those it was given, and no other.
+//! Closes inherited descriptors: a worker keeps only those that it was given.
 #![expect(unsafe_code, reason = "closing descriptors by number has no safe form")]
 
 use std::io;
@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Closes every descriptor above the standard streams that is not in `keep`.
 ///
-/// An owner of a closed descriptor that is still alive in this process must never
-/// be dropped; a worker ends without unwinding to the zygote's variables.
+/// An owner of a closed descriptor that still exists in this process must never be dropped; a
+/// worker exits without unwinding to the zygote's variables.
 pub(crate) fn close_all_but(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut kept: Vec<u32> =
         keep.iter().filter_map(|descriptor| u32::try_from(descriptor.as_raw_fd()).ok()).collect();

@@ -1,4 +1,4 @@
-//! Landlock: no file may be opened but below the paths a program was given.
+//! Landlock: files can only be opened below the paths that a program was given.
 #![expect(unsafe_code, reason = "asking for the kernel's version of landlock has no safe form")]
 
 use std::io;
@@ -11,15 +11,15 @@ use landlock::{
 
 use crate::{Jail, Scratch};
 
-/// The newest rules this crate was tested with; an older kernel applies those it has.
+/// The newest rules that this crate was tested with; an older kernel applies those it supports.
 const NEWEST: ABI = ABI::V7;
 
-/// What every kernel with landlock has.
+/// The rules that every kernel with landlock supports.
 const OLDEST: ABI = ABI::V1;
 
-/// Whether this kernel has landlock and it is switched on.
+/// Whether this kernel has landlock and it is enabled.
 pub(crate) fn is_supported() -> bool {
-    /// Asks for the version of the interface instead of making a ruleset.
+    /// The flag that requests the version of the interface instead of creating a ruleset.
     const VERSION: libc::c_uint = 1;
     // SAFETY: with this flag the kernel reads no memory.
     let version = unsafe {
@@ -28,7 +28,7 @@ pub(crate) fn is_supported() -> bool {
     version > 0
 }
 
-/// Restricts this process to the jail's paths, to those of what is presented, and to the scratch
+/// Restricts this process to the jail's paths, to the presented directories, and to the scratch
 /// folder.
 pub(crate) fn restrict(
     jail: &Jail,
@@ -36,9 +36,9 @@ pub(crate) fn restrict(
     scratch: Option<Scratch>,
 ) -> io::Result<()> {
     match ruleset(jail, presented, scratch).map_err(io::Error::other)? {
-        // Newer rights (truncating, device controls, TCP, abstract sockets, signals)
-        // are a second lock on doors that the system call filter and the namespaces
-        // shut, so a kernel without them is not a missing wall.
+        // Newer rights (truncating, device controls, TCP, abstract sockets, signals) are a second
+        // protection for operations that the system call filter and the namespaces already prevent,
+        // so a kernel without them does not count as a missing wall.
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
         RulesetStatus::NotEnforced => Err(io::Error::other("this kernel has no landlock")),
     }

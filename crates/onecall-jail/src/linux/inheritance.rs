@@ -1,11 +1,11 @@
-//! The gateway's environment may hold secrets; a worker finds none of it.
+//! Verifies that a worker inherits none of the gateway's environment, which may contain secrets.
 
 use std::io;
 
-/// Checks that there is no environment variable.
+/// Checks that there are no environment variables.
 ///
-/// The zygote is started with nothing of the gateway's. Clearing it here would leave
-/// the strings in memory, so a variable found now is a missing wall.
+/// The zygote is started without the gateway's variables. Clearing them here would leave the
+/// strings in memory, so a variable found now counts as a missing wall.
 pub(crate) fn check_environment() -> io::Result<()> {
     match std::env::vars_os().count() {
         0 => Ok(()),

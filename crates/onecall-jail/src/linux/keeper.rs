@@ -1,8 +1,8 @@
-//! The first process of the workers' process namespace.
+//! The keeper: the first process of the workers' process namespace.
 //!
-//! The namespace lives as long as its first process: without one that only waits,
-//! the end of the first worker would be the end of all. It ends with the zygote,
-//! and then the kernel kills whatever is left inside.
+//! The namespace exists as long as its first process: without one that only waits, the exit of the
+//! first worker would end all of them. The keeper exits with the zygote, and then the kernel kills
+//! all remaining processes inside.
 #![expect(unsafe_code, reason = "forking has no safe form")]
 
 use std::io;
@@ -14,7 +14,7 @@ use rustix::process::{PidfdFlags, getpid, pidfd_open, setsid};
 
 use super::{descriptors, privileges};
 
-/// Starts the keeper; the caller has just unshared the process namespace.
+/// Starts the keeper. The caller has just unshared the process namespace.
 pub(crate) fn start() -> io::Result<()> {
     let zygote = pidfd_open(getpid(), PidfdFlags::empty())?;
     // SAFETY: the process has one thread (otherwise the user namespace could not have
@@ -26,10 +26,10 @@ pub(crate) fn start() -> io::Result<()> {
     }
 }
 
-/// Waits for the end of the zygote. Whatever fails, ending early is safe: it takes
-/// the workers with it.
+/// Waits for the exit of the zygote. If anything fails, exiting early is safe: it ends the workers
+/// too.
 fn keep(zygote: &OwnedFd) -> ! {
-    // Signals to the zygote's group are not for this process.
+    // Detaches from the zygote's process group, so that its signals do not reach this process.
     let settled = setsid()
         .map_err(io::Error::from)
         .and_then(|_| descriptors::close_all_but(&[zygote.as_fd()]))

@@ -1,9 +1,9 @@
-//! Namespaces of our own: no network, no foreign process, no shared memory to name.
+//! Separate namespaces: no network, no other processes, no shared memory by name.
 //!
-//! Entered once by the zygote, not by each worker: a network namespace costs half a
-//! millisecond to make and more to tear down, and a process cannot enter a new
-//! process namespace itself, only its children can. Workers of one zygote share
-//! them; what could pass between two is refused by the system call filter.
+//! The zygote enters them once, not each worker: a network namespace takes half a millisecond to
+//! create and more to remove, and a process cannot enter a new process namespace itself, only its
+//! children can. The workers of one zygote share them; the system call filter prevents
+//! communication between workers.
 #![expect(unsafe_code, reason = "rustix marks unshare unsafe for the sake of one flag")]
 
 use std::{fs, io};
@@ -12,20 +12,21 @@ use rustix::process::{getgid, getuid};
 use rustix::system::sethostname;
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-/// What a program sees itself as, whoever runs the gateway.
+/// The user and group id that a program sees, whichever user runs the gateway.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// What a program sees as the machine's name.
+/// The machine name that a program sees.
 pub(crate) const HOST_NAME: &str = "onecall";
 
-/// Who runs the gateway. Asked before leaving, because after it nobody is anybody.
+/// The user and group that run the gateway, read before the namespaces are entered, because they
+/// have no ids inside.
 pub(crate) struct Identity {
     user: u32,
     group: u32,
 }
 
-/// Enters new namespaces of every kind that keeps something out. The process must
-/// have one thread; its next child is the first process of the process namespace.
+/// Enters new namespaces of every kind that isolates something. The process must have one thread;
+/// its next child is the first process of the process namespace.
 pub(crate) fn leave() -> io::Result<Identity> {
     let identity = Identity { user: getuid().as_raw(), group: getgid().as_raw() };
     let kinds = UnshareFlags::NEWUSER
@@ -40,10 +41,10 @@ pub(crate) fn leave() -> io::Result<Identity> {
     Ok(identity)
 }
 
-/// Gives the user and the machine names that say nothing. The user may be `mapped` already.
+/// Sets a neutral user, group and machine name. The user may be `mapped` already.
 pub(crate) fn settle(identity: Identity, mapped: bool) -> io::Result<()> {
     if !mapped {
-        // The kernel asks for this before it lets an unprivileged process map a group.
+        // The kernel requires this before an unprivileged process may map a group.
         fs::write("/proc/self/setgroups", "deny")?;
         fs::write("/proc/self/uid_map", format!("{NOBODY} {} 1", identity.user))?;
         fs::write("/proc/self/gid_map", format!("{NOBODY} {} 1", identity.group))?;

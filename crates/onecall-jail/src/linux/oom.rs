@@ -1,15 +1,15 @@
-//! When memory runs out, the kernel ends a program before the gateway or one of the user's
-//! servers.
+//! Makes the kernel end a program rather than the gateway or one of the user's servers when memory
+//! runs out.
 
 use std::fs;
 
-/// How much sooner than others the kernel ends this process: the most it takes. Among those
-/// with the same number it ends the largest.
+/// The largest adjustment of the OOM score. Among processes with the same adjustment, the kernel
+/// kills the largest.
 const FIRST: &str = "1000";
 
-/// Puts this process, and all it forks from now on, first in line for the kernel's OOM killer.
-/// A process may always do so to itself; where `/proc` cannot be written to, the kernel
-/// decides by size alone.
+/// Makes this process, and all that it forks from now on, the first choice of the kernel's OOM
+/// killer. A process may always do so to itself; if `/proc` is not writable, the kernel decides by
+/// size alone.
 pub(crate) fn go_first() {
     _ = fs::write("/proc/self/oom_score_adj", FIRST);
 }

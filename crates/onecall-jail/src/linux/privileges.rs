@@ -1,4 +1,5 @@
-//! A worker has no privilege, gains none, and no sibling may look into it.
+//! Removes the privileges of a worker, prevents it from gaining new ones, and protects it from
+//! being inspected by other workers.
 
 use std::io;
 
@@ -12,19 +13,19 @@ use rustix::thread::{
 
 use super::counted::CountedUser;
 
-/// Gives up every capability and the ways to new ones, after this process has become the user
-/// whose threads the kernel counts.
+/// Gives up every capability and the ways to gain new ones, after this process has become the
+/// counted user.
 pub(crate) fn drop_all(counted: Option<CountedUser>) -> io::Result<()> {
     counted.map_or(Ok(()), CountedUser::assume)?;
     give_up_all_but(CapabilitySet::empty())?;
-    // Programs of one user run side by side: without this, one could trace another
-    // or read its memory through /proc. Last, because it also takes /proc/self away.
+    // Programs of one user run at the same time: without this, one could trace another or read its
+    // memory through /proc. It comes last, because it also makes /proc/self inaccessible.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     Ok(())
 }
 
-/// Gives up every capability but the one that workers of another program need to become the
-/// counted user. It outlasts the execution of that program.
+/// Gives up every capability except the one that workers of another program need to become the
+/// counted user. That one survives the execution of the program.
 pub(crate) fn keep_for_workers(counted: Option<CountedUser>) -> io::Result<()> {
     let kept = match counted {
         Some(_) => CapabilitySet::SETUID,
@@ -49,10 +50,10 @@ fn reduce_bounding_set(kept: CapabilitySet) -> io::Result<()> {
     for capability in all.filter(|capability| !kept.contains(*capability)) {
         match remove_capability_from_bounding_set(capability) {
             Ok(()) => {}
-            // One more than the kernel's last capability.
+            // The kernel has no further capabilities.
             Err(Errno::INVAL) => break,
-            // Without the privilege to shrink it the set stays as it is. It only counts
-            // when a file with capabilities is executed, and `no_new_privs` forbids that.
+            // Without the privilege to reduce it, the set stays unchanged. It only matters when a
+            // file with capabilities is executed, which `no_new_privs` makes ineffective.
             Err(Errno::PERM) => break,
             Err(error) => return Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! How a report comes about, and what it has to say before a program runs.
+//! Creates the report about the walls, and checks it against the requirement.
 
 use std::io;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::{JailError, Property, Report, Requirement, State, Wall};
 
 impl Wall {
-    /// Builds a wall and takes the time.
+    /// Builds a wall and measures the time.
     pub(super) fn build(
         name: &'static str,
         remedy: &'static str,
@@ -22,8 +22,8 @@ impl Wall {
 }
 
 impl Report {
-    /// Checks that some wall holds every property that is required. The walls named in `to_come`
-    /// count as standing.
+    /// Checks that every required property is held by some wall. The walls named in `to_come` count
+    /// as built.
     pub(super) fn satisfies(
         &self,
         requirement: &Requirement,
@@ -40,7 +40,7 @@ impl Report {
         }
     }
 
-    /// Names the first missing wall that would hold the property.
+    /// The error for a missing property, with the first missing wall that would hold it.
     fn lack_of(&self, property: Property, requirement: &Requirement) -> JailError {
         let groups = property.held_by(self.file_calls).iter().copied().flatten();
         let wall = groups

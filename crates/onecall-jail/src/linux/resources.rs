@@ -1,8 +1,7 @@
-//! The limits of a program that only this kernel keeps.
+//! Resource limits of a program that only Linux enforces.
 //!
-//! Forking is refused by the system call filter, so what counts as processes is
-//! threads. The kernel counts those of all workers of a zygote together; see `counted.rs`
-//! for those of root.
+//! The system call filter prevents forking, so the process limit applies to threads. The kernel
+//! counts those of all workers of a zygote together; see `counted.rs` for those of root.
 
 use std::io;
 
@@ -12,33 +11,33 @@ use crate::ProgramLimits;
 use crate::resources::{THREADS, limit_cpu, lower};
 use crate::signals::ignore_file_size_signal;
 
-/// Descriptors a program may have open; it is born with a handful.
+/// The largest number of open descriptors; a program starts with a few.
 const OPEN_FILES: u64 = 64;
 
-/// Address space over a program's limit. Allocators take it in pieces, one for each
-/// thread that needs more at the same time, and use only a part: without this, a
-/// program far below its limit would now and then get nothing.
+/// Address space on top of a program's limit. Allocators reserve it in large pieces, one for each
+/// thread that needs more at the same time, and use only a part: without this allowance, a program
+/// far below its limit could sometimes get no memory.
 const PIECES: u64 = 2 * 32 * 1024 * 1024;
 
-/// Applies the limits that are the same for every program. How much it may write is
-/// known with its other limits, before anything of it runs.
+/// Applies the limits that are the same for every program. The file size limit is applied later
+/// with the others, before any of the program runs.
 pub(crate) fn limit() -> io::Result<()> {
     lower(Resource::Core, 0)?;
     ignore_file_size_signal()?;
     lower(Resource::Nofile, OPEN_FILES)?;
-    // Memory that is not part of the address space, and a place before others.
+    // Memory outside of the address space, and scheduling priority.
     lower(Resource::Msgqueue, 0)?;
     lower(Resource::Memlock, 0)?;
     lower(Resource::Nice, 0)?;
     lower(Resource::Rtprio, 0)
 }
 
-/// Applies the limits of one program. The address space may grow over `baseline`.
+/// Applies the limits of one program. The address space may grow beyond `baseline`.
 pub(crate) fn limit_program(baseline: u64, limits: ProgramLimits) -> io::Result<()> {
     let memory = limits.memory_bytes.saturating_add(PIECES);
     lower(Resource::As, baseline.saturating_add(memory))?;
     lower(Resource::Fsize, limits.file_bytes)?;
-    // Not before: a worker that is getting ready must be able to start its own.
+    // Applied late, because a worker must be able to start its own threads first.
     lower(Resource::Nproc, THREADS)?;
     limit_cpu(limits.cpu_seconds)
 }

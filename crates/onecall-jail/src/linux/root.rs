@@ -1,7 +1,7 @@
-//! A root directory with nothing in it but what a program may reach.
+//! A separate root directory that contains only what a program may access.
 //!
-//! Landlock refuses to open files but not to ask whether they exist; here there is
-//! nothing to ask about. The zygote lays the root out once, each worker moves in.
+//! Landlock prevents opening files but not asking whether they exist; in this root there is nothing
+//! else to ask about. The zygote builds the root once, and each worker enters it.
 #![expect(unsafe_code, reason = "the attributes of a mount have no safe form")]
 
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -18,17 +18,17 @@ use rustix::process::{chdir, chroot};
 use super::scratch;
 use crate::Jail;
 
-/// Where the root is mounted, in the zygote's own view: the first that exists.
-/// Interpreters do not live there, so hiding what is below does no harm.
+/// The candidates for the mount point in the zygote's own view; the first that exists is used. No
+/// interpreter is installed there, so hiding what is below does no harm.
 const PLACES: [&str; 3] = ["/sys", "/mnt", "/tmp"];
 
 const HARMLESS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV).union(MountFlags::NOEXEC);
 
-/// Lays the root out. The caller has just entered its own mount namespace.
+/// Builds the root. The caller has just entered its own mount namespace.
 pub(crate) fn build(jail: &Jail) -> io::Result<PathBuf> {
-    // Nothing mounted here may appear on the host.
+    // No mount made here may appear on the host.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-    // Taken before the mount, which may hide them.
+    // Cloned before the mount, which may hide them.
     let visible = visible_trees(jail)?;
     let root = PLACES
         .iter()
@@ -36,7 +36,7 @@ pub(crate) fn build(jail: &Jail) -> io::Result<PathBuf> {
         .find(|place| place.is_dir())
         .ok_or_else(|| io::Error::other(format!("none of {PLACES:?} exists")))?;
     mount("onecall", &root, "tmpfs", HARMLESS, c"size=64k,nr_inodes=1024,mode=0755")?;
-    // First, because a folder of the program's may lie inside.
+    // Mounted first, because a directory of the program may be inside.
     if let Some(scratch) = jail.scratch {
         scratch::show_in(scratch, &root)?;
     }
@@ -47,23 +47,23 @@ pub(crate) fn build(jail: &Jail) -> io::Result<PathBuf> {
     Ok(root)
 }
 
-/// Makes `root` the root of this process, for good: it has no descriptor outside,
-/// and the capability to do this again is dropped next.
+/// Makes `root` the root of this process permanently: it has no descriptor outside, and the
+/// capability to change the root again is dropped next.
 pub(crate) fn enter(root: &Path) -> io::Result<()> {
     chdir(root)?;
     chroot(".")?;
     Ok(())
 }
 
-/// All that a program may see of the disk and where, as trees that are not mounted yet.
+/// All directories that a program may see and their paths, as trees that are not mounted yet.
 fn visible_trees(jail: &Jail) -> io::Result<Vec<(&Path, OwnedFd)>> {
     let readable = jail.readable.iter().map(|path| (path, READ_ONLY | NO_CODE));
     let loadable = jail.loadable.iter().map(|path| (path, READ_ONLY));
     let writable = jail.writable.iter().map(|path| (path, NO_CODE));
     let mut paths: Vec<(&PathBuf, u64)> = readable.chain(loadable).chain(writable).collect();
     paths.retain(|(path, _)| path.exists());
-    // An outer directory comes before what is mounted inside it, and brings along what
-    // is there in the same way.
+    // An outer directory comes before what is mounted inside it, and includes inner ones with the
+    // same access.
     paths.sort_unstable();
     paths.dedup_by(|(inner, inner_access), (outer, access)| {
         inner == outer || (inner_access == access && inner.starts_with(&**outer))

@@ -1,4 +1,4 @@
-//! The file system in memory that a scratch folder is on Linux.
+//! The in-memory file system of a scratch folder on Linux.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -12,16 +12,16 @@ use rustix::mount::{
 
 use crate::Scratch;
 
-/// What the kernel keeps of a file, a folder or a name that is as long as it may be.
+/// The kernel memory for a file, a folder or a name of the largest length.
 const KEPT_PER_FILE: u64 = 2048;
 
-/// One file for so many bytes of the folder.
+/// The bytes of the folder for each file that it may contain.
 const BYTES_PER_FILE: u64 = 16 * 1024;
 
-/// More files than that are no longer a scratch folder.
+/// The largest number of files in a scratch folder.
 const MOST_FILES: u64 = 10_000;
 
-/// How many files and folders it can have.
+/// The number of files and folders that it can contain.
 fn files(scratch: Scratch) -> u64 {
     (scratch.bytes / BYTES_PER_FILE).min(MOST_FILES)
 }
@@ -32,7 +32,7 @@ fn options(scratch: Scratch) -> [(&'static str, String); 3] {
     [("size", contents.to_string()), ("nr_inodes", files.to_string()), ("mode", "1777".to_owned())]
 }
 
-/// Makes the folder below a root that is being laid out.
+/// Mounts the folder below a root that is being built.
 pub(crate) fn show_in(scratch: Scratch, root: &Path) -> io::Result<()> {
     let place = root.join(Scratch::PLACE.trim_start_matches('/'));
     fs::create_dir_all(&place)?;
@@ -41,7 +41,7 @@ pub(crate) fn show_in(scratch: Scratch, root: &Path) -> io::Result<()> {
     Ok(mount("onecall", &place, "tmpfs", harmless, CString::new(options)?.as_c_str())?)
 }
 
-/// Makes the folder as [`Scratch::make`] says.
+/// Creates the folder as [`Scratch::make`] describes.
 pub(crate) fn make(scratch: Scratch) -> io::Result<OwnedFd> {
     let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (key, value) in options(scratch) {

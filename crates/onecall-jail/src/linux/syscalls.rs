@@ -1,11 +1,10 @@
-//! The system calls a program may make: an allowlist, and for what is not on it the
-//! answer that fits.
+//! The system call filters: an allowlist, and suitable errors for the calls that are not on it.
 //!
-//! Several filters, because one of seccompiler's gives one answer. The kernel runs all
-//! and takes the strictest: killing beats an error, an error beats allowing, and of
-//! two errors the later filter's wins. So the allowlist with its general answer comes
-//! first, which also spares the kernel most of the work for the later ones; the last
-//! one takes away the call that installs them.
+//! There are several filters, because one filter of seccompiler has a single result for its rules.
+//! The kernel runs all of them and uses the strictest result: killing has priority over an error,
+//! an error over allowing, and of two errors the later filter's. So the allowlist with its general
+//! error comes first, which also saves the kernel most of the work for the later ones; the last
+//! filter removes the call that installs filters.
 
 mod allowed;
 mod conditions;
@@ -23,10 +22,10 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetA
 
 use crate::FileCalls;
 
-/// System calls by number; each with alternatives of conditions, or none.
+/// System calls by number, each with alternative sets of conditions, or none.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// How much of the disk a program may ask the kernel for.
+/// Which file operations a program may request from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Files {
     /// No call that takes a path is allowed.
@@ -35,8 +34,8 @@ pub(crate) enum Files {
     Readable,
     /// Calls that change files are allowed as well.
     Writable,
-    /// Calls that change modes and times are allowed, too: the only files that any call can change
-    /// are in a folder that the program has for itself.
+    /// Calls that change modes and times are allowed, too: the only files that can be changed are
+    /// in a folder that belongs to the program.
     Private,
 }
 
@@ -49,26 +48,26 @@ impl From<Files> for FileCalls {
     }
 }
 
-/// What a program would learn by asking for names and numbers.
+/// What a program can learn by asking for names and ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Surroundings {
-    /// Those of its own namespaces, which say nothing.
+    /// The names and ids of its own namespaces, which reveal nothing.
     Own,
-    /// Those of the machine, so such questions are not answered truthfully.
+    /// The names and ids of the machine, so such questions are not answered truthfully.
     Shared,
 }
 
-/// Where code may come from.
+/// The permitted sources of executable code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// All there is has been loaded.
+    /// All code has been loaded already.
     Sealed,
-    /// Files may be mapped as code; memory that was written may not become it.
+    /// Files may be mapped as code, but written memory may not become executable.
     Files,
 }
 
-/// One of the filters. Compiled once, by the zygote, for all its workers; one that is
-/// another program than this installs them itself.
+/// One of the filters. The zygote compiles it once for all its workers; workers of another program
+/// install the filters themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Filter(BpfProgram);
 
@@ -82,13 +81,14 @@ pub(crate) fn restrict(filters: &[Filter]) -> io::Result<()> {
 }
 
 impl Filter {
-    /// See [`Filters::own_process`](crate::Filters::own_process).
+    /// The placeholder for the process id; see
+    /// [`Filters::own_process`](crate::Filters::own_process).
     pub(crate) const OWN_PROCESS: u32 = 0x7fff_fffe;
 
     /// The system call that installs a filter.
     pub(crate) const INSTALLED_BY: i64 = libc::SYS_seccomp;
 
-    /// The filter for one process.
+    /// The filter with the id of one process filled in.
     fn of(&self, process: u32) -> BpfProgram {
         let mut program = self.0.clone();
         for instruction in program.iter_mut().filter(|it| it.k == Self::OWN_PROCESS) {
@@ -97,7 +97,7 @@ impl Filter {
         program
     }
 
-    /// The instructions as the kernel reads them.
+    /// The instructions in the kernel's format.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let instruction = |it: &seccompiler::sock_filter| {
             let mut bytes = it.code.to_ne_bytes().to_vec();
@@ -121,8 +121,8 @@ pub(crate) fn filters(
     denied.extend(files::denied(files));
     allowed.extend(identity::rules(surroundings)?);
     allowed.insert(libc::SYS_seccomp, Vec::new());
-    // glibc starts a thread by clone3, whose flags a filter cannot see; told that it
-    // does not exist, it takes clone.
+    // glibc starts threads with clone3, whose flags a filter cannot inspect. If the call does not
+    // exist, glibc uses clone.
     let mut absent = unconditional(&[libc::SYS_clone3]);
     absent.extend(identity::absent(surroundings)?);
     let fatal = unconditional(fatal::CALLS);

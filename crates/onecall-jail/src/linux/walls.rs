@@ -1,4 +1,4 @@
-//! The order in which the walls go up.
+//! Builds the walls in the right order.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -28,21 +28,21 @@ const OUR_FAULT: &str = "report this as a bug of onecall";
 /// The walls of the Linux kernel.
 pub struct Linux;
 
-/// Where a zygote has brought itself and all it forks.
+/// The state that `isolate` creates in a zygote, for all processes that it forks.
 #[derive(Clone, Debug)]
 pub struct Isolation {
     walls: Vec<Wall>,
-    /// The root for workers, or why there is none.
+    /// The root directory for workers, or why there is none.
     root: Result<PathBuf, NoRoot>,
-    /// What they may ask of the kernel, or why that could not be written down.
+    /// The system call filters for workers, or why they could not be compiled.
     filters: Result<Vec<Filter>, Arc<io::Error>>,
-    /// What of the disk those filters let them ask for.
+    /// The file operations that the filters allow.
     files: Files,
-    /// The user whose threads the kernel counts, where it would not count those of root.
+    /// The user whose threads the kernel counts, because it would not count those of root.
     counted: Option<CountedUser>,
 }
 
-/// Why workers have no root of their own.
+/// Why workers have no separate root.
 #[derive(Clone, Debug, thiserror::Error)]
 enum NoRoot {
     #[error("the sandbox is off")]
@@ -56,7 +56,8 @@ enum NoRoot {
 impl Confinement for Linux {
     type Isolation = Isolation;
 
-    /// Every kernel has some wall; which ones stand, each worker's report says.
+    /// Always succeeds: every kernel has some wall, and each worker's report shows which ones were
+    /// built.
     fn check(_requirement: &Requirement) -> Result<(), JailError> {
         Ok(())
     }
@@ -79,7 +80,7 @@ impl Confinement for Linux {
         let namespaces = Wall::build("namespaces", ALLOW_NAMESPACES, || {
             let scribe = counted::Scribe::start();
             let identity = namespaces::leave();
-            // It has to end in any case.
+            // The helper process has to exit in any case.
             counted = scribe.and_then(counted::Scribe::map);
             let identity = identity?;
             kept = keeper::start();
@@ -165,9 +166,9 @@ impl Confinement for Linux {
     }
 }
 
-/// How much of the disk programs may ask for. Where neither their `own_root` nor landlock
-/// guards which files those are, `best-effort` lets them ask for none; an interpreter can hardly load a module then, so
-/// `required` rather says that a property is missing.
+/// The file operations that programs may request. If neither their `own_root` nor landlock
+/// restricts the files, `best-effort` allows none; an interpreter can hardly load a module then, so
+/// `required` reports the missing property instead.
 fn accessible_files(jail: &Jail, own_root: bool, landlock: bool) -> Files {
     let paths = jail.readable.len() + jail.loadable.len() + jail.presented.len();
     match jail {
@@ -179,7 +180,7 @@ fn accessible_files(jail: &Jail, own_root: bool, landlock: bool) -> Files {
     }
 }
 
-/// Each wall may need what the next one takes away.
+/// Builds the walls in an order in which none removes what a later one needs.
 fn enclosing_walls(
     jail: &Jail,
     isolation: &Isolation,
@@ -200,7 +201,7 @@ fn enclosing_walls(
             Err(reason) => Err(io::Error::other(reason.clone())),
         }),
     ]);
-    // Elsewhere, something of the host could be at those places.
+    // Without a separate root, these paths could exist on the host.
     let own_root = walls.last().is_some_and(Wall::holds);
     let presented = if own_root { jail.presented.as_slice() } else { &[] };
     // The filters of a jail with a scratch folder rely on the mounts of its root.

@@ -1,4 +1,4 @@
-//! Answers in SQLite.
+//! Cached answers in SQLite. Rows are not trusted: one that is malformed is removed.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::connection::Link;
 use super::{SqliteStore, count, whole};
 
-/// Answers that are removed in one go.
+/// How many answers are removed in one statement.
 const BATCH: i64 = 256;
 
 impl Answers for SqliteStore {
@@ -147,16 +147,16 @@ fn version(link: &Link) -> rusqlite::Result<Version> {
     Ok(Version { observer: link.number, count })
 }
 
-/// What is found under a key.
+/// The result of looking a key up.
 enum Entry {
     None,
     Answer(StoredAnswer),
-    /// Something that no onecall has written.
+    /// The row is malformed.
     Spoilt,
 }
 
 fn find(connection: &Connection, key: &AnswerKey, now: Timestamp) -> rusqlite::Result<Entry> {
-    // What is too long is never read, and looks like no answer.
+    // A value that is too long is not read; NULL makes the row malformed.
     let mut statement = connection.prepare_cached(
         "SELECT kind, iif(length(CAST(value AS BLOB)) <= ?2, value, NULL), stored_ms, expires_ms
          FROM answers WHERE key = ?1",
@@ -166,7 +166,7 @@ fn find(connection: &Connection, key: &AnswerKey, now: Timestamp) -> rusqlite::R
     Ok(found.unwrap_or(Entry::None))
 }
 
-/// What a row says, if it can be believed.
+/// Parses and checks a row.
 fn read(row: &Row<'_>, now: Timestamp) -> Entry {
     let moments = || Ok::<_, rusqlite::Error>((Timestamp(row.get(2)?), Timestamp(row.get(3)?)));
     let (Ok(kind), Ok(text), Ok((stored_at, expires_at))) =
@@ -174,7 +174,7 @@ fn read(row: &Row<'_>, now: Timestamp) -> Entry {
     else {
         return Entry::Spoilt;
     };
-    // One from the future is no one's: the clock was set back.
+    // A row from the future is not used: the clock was set back.
     if stored_at > now || expires_at < stored_at {
         return Entry::Spoilt;
     }
@@ -192,7 +192,7 @@ fn bytes(connection: &Connection) -> rusqlite::Result<u64> {
     connection.query_row(sum, [], |row| row.get(0)).map(count)
 }
 
-/// How many of the oldest come to what is too much, within a batch.
+/// How many of the oldest answers exceed the limit, at most one batch.
 fn oldest_to_remove(connection: &Connection, max_bytes: u64) -> rusqlite::Result<i64> {
     let mut surplus = bytes(connection)?.saturating_sub(max_bytes);
     let mut statement =

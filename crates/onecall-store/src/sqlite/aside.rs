@@ -1,4 +1,5 @@
-//! Moves a damaged file out of the way, where somebody may still look into it.
+//! Moves a damaged file aside, where the user can still examine it. Only one process at a time does
+//! so.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
@@ -12,20 +13,20 @@ use onecall_core::Timestamp;
 
 use super::connection::FileId;
 
-/// How long to wait for another process that does the same.
+/// How long to wait for another process that is moving the file.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What SQLite keeps beside the file. These go first: a journal that is found beside
-/// another file would be played into it.
+/// The files that SQLite keeps beside the store. They are moved first: SQLite would apply a journal
+/// that it finds beside another file.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
-/// Every file that there may be beside the store.
+/// All files that can exist beside the store.
 pub(super) const ALL_COMPANIONS: [&str; 4] = ["-wal", "-shm", "-journal", LOCK];
 
-/// Held by the process that moves a damaged file.
+/// The suffix of the lock file, which is locked while a damaged file is moved.
 const LOCK: &str = ".lock";
 
-/// Renames `damaged`, if it is still the file at `path`, and says what it is called now.
+/// Renames `damaged`, if it is still the file at `path`, and returns its new path.
 pub(super) fn set_aside(path: &Path, damaged: FileId) -> io::Result<Option<PathBuf>> {
     let lock = OpenOptions::new()
         .write(true)

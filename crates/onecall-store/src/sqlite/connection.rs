@@ -1,4 +1,5 @@
-//! One connection to the file, ready to be used.
+//! Opens connections to the file of the store. The file and its directory must belong to the user
+//! and are accessible to the user only.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -15,17 +16,17 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::aside;
 use super::migrations::{self, Refused};
 
-/// How long to wait for another process that writes.
+/// How long to wait for another process that is writing.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// Between two tries where SQLite itself does not wait.
+/// The pause between two attempts where SQLite itself does not wait.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Nobody but its owner.
+/// The permissions of new files and directories: only the owner has access.
 const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// A file, whatever its name.
+/// Identifies a file independently of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId {
     device: u64,
@@ -39,26 +40,26 @@ impl FileId {
     }
 }
 
-/// A connection, and the file it leads to.
+/// A connection and the file that it has open.
 pub(super) struct Link {
     pub(super) connection: Connection,
     pub(super) file: FileId,
-    /// No other one of this process has it.
+    /// A number that is unique among the connections of this process.
     pub(super) number: u64,
 }
 
-/// Why there is no connection.
+/// Why a connection could not be opened.
 pub(super) enum Trouble {
-    /// The file is no store of ours, or not any more.
+    /// The file is not a store, or is damaged.
     Damaged(FileId),
-    /// It will not be different the next time.
+    /// A permanent error: a retry would fail too.
     Lasting(StoreError),
-    /// It may.
+    /// A temporary error: a retry may succeed.
     Passing(rusqlite::Error),
 }
 
 impl Link {
-    /// Opens the file, which is made if need be.
+    /// Opens the file, and creates it if it does not exist.
     pub(super) fn open(path: &Path) -> Result<Self, Trouble> {
         let unusable = |source| Trouble::Lasting(StoreError::unusable(path, source));
         prepare(path).map_err(unusable)?;
@@ -76,14 +77,14 @@ impl Link {
         Ok(Self { connection, file, number: COUNT.fetch_add(1, Ordering::Relaxed) })
     }
 
-    /// Whether its file is still where it was.
+    /// Whether its file is still at this path.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         FileId::at(path).is_ok_and(|file| file == self.file)
     }
 }
 
-/// A connection that can be used. Another process may be about to prepare the same file,
-/// and some of what it does has SQLite refuse everybody else at once, without patience.
+/// Opens and prepares a connection, with retries. While another process prepares the same file,
+/// SQLite rejects some operations at once, without its usual wait.
 fn ready(path: &Path) -> Result<Connection, Refused> {
     let begun = Instant::now();
     loop {
@@ -98,9 +99,9 @@ fn ready(path: &Path) -> Result<Connection, Refused> {
 
 fn prepared(path: &Path) -> Result<Connection, Refused> {
     let connection = connect(path)?;
-    // Nothing is done to a file before it is known to be ours.
+    // Nothing is written to a file before it is known to be a store.
     if migrations::version(&connection)? == 0 {
-        // Only a file without tables takes it; any other would be written for nothing.
+        // Only a file without tables accepts this setting.
         connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL;")?;
     }
     settle(&connection)?;
@@ -113,7 +114,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
 }
 
-/// Whether the file itself is the trouble.
+/// Whether the error means that the file is damaged.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     use ErrorCode::{DatabaseCorrupt, NotADatabase};
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
@@ -130,13 +131,13 @@ fn trouble(path: &Path, file: FileId, source: rusqlite::Error) -> Trouble {
     }
 }
 
-/// Makes the directory and the file, for their owner alone.
+/// Creates the directory and the file with access for the owner only.
 fn prepare(path: &Path) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(directory)?;
     }
     check_own(path)?;
-    // A file that is there is not opened here: closing it would end SQLite's locks on it.
+    // An existing file is not opened here: closing it would release SQLite's locks on it.
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => Err(io::Error::other("it is no file")),
         Ok(_) => Ok(()),
@@ -148,8 +149,8 @@ fn prepare(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Refuses a store that another user has made or can change. Where its path is a link,
-/// SQLite keeps its other files beside the file that it leads to.
+/// Rejects a store that another user has created or can change. If the path is a link, SQLite keeps
+/// its other files beside the target of the link.
 pub(super) fn check_own(path: &Path) -> io::Result<()> {
     let real = fs::canonicalize(path).ok();
     for path in [Some(path), real.as_deref()].into_iter().flatten() {
@@ -181,10 +182,10 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// What lasts in the file, and how it is written.
+/// Sets the journal mode and how writes are synchronised.
 fn settle(connection: &Connection) -> rusqlite::Result<()> {
-    // Where the file system cannot do it, the older journal serves as well.
+    // Where the file system does not support WAL, the older journal is used.
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
-    // The last runs may be lost when the power fails, and nothing else.
+    // After a power failure the last writes may be lost, but the file stays intact.
     connection.execute_batch("PRAGMA synchronous = NORMAL;")
 }

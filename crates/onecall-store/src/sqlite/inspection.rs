@@ -1,4 +1,4 @@
-//! A look at a store that makes, repairs and moves nothing.
+//! Inspects a store without creating, repairing or moving anything.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -8,23 +8,23 @@ use onecall_core::storage::StoreError;
 use super::connection::{check_own, connect, is_damage};
 use super::migrations::{self, Refused};
 
-/// What a store's file is like.
+/// The state of a store's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
-    /// The version of its schema; 0 if there is nothing in it yet.
+    /// The version of its schema; 0 if it is empty.
     pub version: i64,
-    /// The version that this program writes, which an older one is brought up to.
+    /// The schema version that this program writes, to which an older one is migrated.
     pub newest: i64,
-    /// What it takes on the disk, with what waits to be put into it.
+    /// The size of the store on disk, including the write-ahead log.
     pub bytes: u64,
-    /// Whether this user may write to it.
+    /// Whether the user can write to it.
     pub is_writable: bool,
 }
 
-/// Looks at the store in the file at `path`; none if there is no such file.
+/// Inspects the store at `path`; `None` if the file does not exist.
 ///
 /// # Errors
-/// If it could not be used as it is.
+/// If the store cannot be used in its present state.
 pub fn inspect(path: &Path) -> Result<Option<Inspection>, StoreError> {
     let size = |path: &Path| fs::metadata(path).map(|metadata| metadata.len());
     let bytes = match size(path) {

@@ -1,4 +1,4 @@
-//! Listings of tools in SQLite.
+//! Tool lists in SQLite. Their number and size are limited, and the oldest are removed.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use super::connection::{check_own, connect};
 use super::{SqliteStore, count, migrations};
 
-/// Entries of one server's name whose listings are kept, the latest ones: other configurations may
+/// How many entries with one server name are kept, the latest ones: different configurations may
 /// have a server of the same name.
 const PER_SERVER: i64 = 8;
 
-/// What all listings together may take.
+/// The size limit of all tool lists together.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How long another process may hold up [`read_listings`].
+/// How long [`read_listings`] waits for another process.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 impl Listings for SqliteStore {
@@ -69,7 +69,7 @@ impl Listings for SqliteStore {
     }
 }
 
-/// Removes the oldest listings but that of `newest` until the others fit.
+/// Removes the oldest lists, but never `newest`, until the rest fits.
 fn make_room(transaction: &Transaction<'_>, newest: &ListingKey) -> rusqlite::Result<()> {
     let sum = "SELECT coalesce(sum(bytes), 0) FROM listings";
     while transaction.query_row(sum, [], |row| row.get(0)).map(count)? > MAX_BYTES {
@@ -101,9 +101,9 @@ fn find(
     listing.optional()
 }
 
-/// What the servers of these entries listed last, in the order of `keys`, from the store in the
-/// file at `path`. Makes, repairs and moves nothing, logs nothing and waits for no other process:
-/// where the store cannot be used as it is, there are no listings.
+/// Reads the last tool lists of these entries, in the order of `keys`, from the store at `path`. It
+/// creates, repairs, moves and logs nothing and hardly waits for other processes: if the store
+/// cannot be used in its present state, there are no lists.
 #[must_use]
 pub fn read_listings(
     path: &Path,

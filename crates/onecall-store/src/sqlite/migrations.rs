@@ -1,11 +1,12 @@
-//! The schema, and how an older one becomes it.
+//! The schema of the store and the migrations from older versions. A released migration is never
+//! changed.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-/// Marks a file as ours: `once` in ASCII.
+/// The application id that marks a file as a store: `once` in ASCII.
 const APPLICATION: i64 = 0x6f6e_6365;
 
-/// What leads from each version to the next. One that was released is never changed.
+/// The migrations from each version to the next. A released one is never changed.
 const STEPS: [&str; 4] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
@@ -13,13 +14,13 @@ const STEPS: [&str; 4] = [
     include_str!("schema/4.sql"),
 ];
 
-/// Why a file is not used as it is.
+/// Why a file cannot be used.
 pub(super) enum Refused {
-    /// It belongs to another program.
+    /// The file belongs to another program.
     Foreign,
-    /// A later onecall has written it.
+    /// The file was written by a newer onecall.
     Newer { found: i64, known: i64 },
-    /// SQLite has trouble with it.
+    /// SQLite reported an error.
     Sqlite(rusqlite::Error),
 }
 
@@ -29,15 +30,16 @@ impl From<rusqlite::Error> for Refused {
     }
 }
 
-/// The version this program writes.
+/// The schema version that this program writes.
 pub(super) const VERSION: i64 = STEPS.len() as i64;
 
-/// Brings the file up to the schema of this program.
+/// Migrates the file to the schema of this program.
 pub(super) fn migrate(connection: &Connection) -> Result<(), Refused> {
     if version(connection)? == VERSION {
         return Ok(());
     }
-    // Looked at again inside: another process may have been faster.
+    // The version is checked again inside the transaction: another process may have migrated the
+    // file.
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let done = usize::try_from(version_within(&transaction)?).unwrap_or(0);
     for statements in STEPS.iter().skip(done) {
@@ -49,8 +51,9 @@ pub(super) fn migrate(connection: &Connection) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The version of a file that is ours, or empty. All of it is seen at one moment: between
-/// two of them another process may prepare the file, which would look like a stranger's.
+/// The schema version of a store; 0 for an empty file. All values are read in one transaction:
+/// otherwise another process could prepare the file in between, and the mixed values would look
+/// like those of another program.
 pub(super) fn version(connection: &Connection) -> Result<i64, Refused> {
     version_within(&connection.unchecked_transaction()?)
 }
@@ -58,7 +61,7 @@ pub(super) fn version(connection: &Connection) -> Result<i64, Refused> {
 fn version_within(connection: &Transaction<'_>) -> Result<i64, Refused> {
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, found) = (number("application_id")?, number("user_version")?);
-    // Reads the schema, too, so that a file that ends too early shows itself.
+    // This reads the schema too, so a truncated file is detected.
     let entries: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if application != APPLICATION {

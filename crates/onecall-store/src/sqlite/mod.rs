@@ -1,7 +1,8 @@
-//! The store in a file of the user, which several processes may share.
+//! The store in a SQLite file of the user, which several processes may share.
 //!
-//! It is opened when it is first used. A file that is damaged or something else is set
-//! aside and begun anew; one that cannot be used at all is told once and left alone.
+//! The file is opened on first use. A file that is damaged or not a store is moved aside and
+//! replaced by an empty one; one that cannot be used at all is reported once, and then the store is
+//! disabled.
 
 mod answers;
 mod aside;
@@ -23,20 +24,20 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::connection::{Link, Trouble};
 
-/// The store in the file at `path`. Nothing is read or made yet.
+/// Creates a store for the file at `path`. The file is not opened yet.
 #[must_use]
 pub fn open(path: PathBuf) -> Arc<dyn Store> {
     Arc::new(SqliteStore::new(path))
 }
 
-/// Several connections, so that who reads never waits for who writes.
+/// The store. It has several connections, so that reads never wait for writes.
 struct SqliteStore {
     path: PathBuf,
     reading: Mutex<Option<Link>>,
     writing: Mutex<Option<Link>>,
-    /// To see whether something was written; nothing else is done with it.
+    /// A connection that only detects whether something was written.
     watching: Mutex<Option<Link>>,
-    /// Why nothing more is tried.
+    /// Why the store is disabled.
     disabled: OnceLock<String>,
 }
 
@@ -58,13 +59,13 @@ impl SqliteStore {
         self.with(&self.reading, |link| work(&link.connection))
     }
 
-    /// Does everything in `work` or nothing.
+    /// Executes `work` in a transaction.
     fn write<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         self.with(&self.writing, |link| {
-            // Immediate, so that it waits for others at its beginning and nowhere else.
+            // An immediate transaction waits for other writers at its beginning and nowhere else.
             let transaction =
                 Transaction::new_unchecked(&link.connection, TransactionBehavior::Immediate)?;
             let done = work(&transaction)?;
@@ -82,7 +83,7 @@ impl SqliteStore {
             return Err(StoreError::Disabled { reason: reason.clone() });
         }
         let mut link = place.lock().unwrap_or_else(PoisonError::into_inner);
-        // Somebody may have deleted it, or set it aside.
+        // The file may have been deleted or moved aside.
         if link.as_ref().is_some_and(|link| !link.is_at(&self.path)) {
             *link = None;
         }
@@ -123,7 +124,7 @@ impl SqliteStore {
         }
     }
 
-    /// Gives up, and says so once.
+    /// Disables the store and logs the reason once.
     fn disable(&self, reason: String) -> StoreError {
         if self.disabled.set(reason.clone()).is_ok() {
             tracing::warn!("nothing is stored: {reason}");
@@ -131,7 +132,7 @@ impl SqliteStore {
         StoreError::Disabled { reason }
     }
 
-    /// Moves a damaged file out of the way, and says so.
+    /// Moves a damaged file aside and logs it.
     fn set_aside(&self, file: connection::FileId) -> StoreError {
         match aside::set_aside(&self.path, file) {
             Ok(Some(aside)) => {
@@ -139,19 +140,19 @@ impl SqliteStore {
                 tracing::warn!("{error}");
                 error
             }
-            // Another process was faster, and has told it.
+            // Another process moved the file first and has logged it.
             Ok(None) => StoreError::Damaged { path: self.path.clone(), aside: self.path.clone() },
             Err(source) => self.disable(StoreError::unusable(&self.path, source).to_string()),
         }
     }
 }
 
-/// A count as SQLite has it.
+/// A count as SQLite stores it.
 fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A count as we have it.
+/// A count as Rust code uses it.
 fn count(whole: i64) -> u64 {
     u64::try_from(whole).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Runs in SQLite.
+//! Run records in SQLite.
 
 use std::time::Duration;
 
@@ -11,20 +11,20 @@ use serde_json::Value;
 
 use super::{SqliteStore, count, whole};
 
-/// In the order of [`summary`].
+/// The columns that [`summary`] reads, in its order.
 const SUMMARY: &str = "id, started_ms, client, kind, language, engine, session, program_sha256, \
     outcome, error_kind, error_message, duration_us, output_bytes, output_truncated, calls, \
     failed_calls, cached_calls, direct_tokens, onecall_tokens, tokens_estimated, detail, \
     direct_bytes, onecall_bytes";
 
-/// In the order of [`call`].
+/// The columns that [`call`] reads, in its order.
 const CALL: &str = "calls.name, server, arguments_sha256, arguments_bytes, result_bytes, \
     started_us, calls.duration_us, error, cached, tokens, denied_by";
 
-/// Runs that are removed in one go, so that other processes get their turn.
+/// How many runs are removed in one transaction, so that other processes can write in between.
 const BATCH: i64 = 500;
 
-/// Names that an ambiguous beginning is explained with.
+/// How many identifiers are returned for an ambiguous beginning.
 const NAMED: i64 = 5;
 
 impl Runs for SqliteStore {
@@ -54,7 +54,7 @@ impl Runs for SqliteStore {
     }
 
     fn find_run(&self, beginning: &str) -> Result<Found, StoreError> {
-        // Every name that begins so is in the range, and no other.
+        // The range contains exactly the identifiers with this beginning.
         let end = format!("{beginning}\u{10ffff}");
         self.read(|connection| {
             let ids: Vec<String> = connection
@@ -107,9 +107,9 @@ impl Runs for SqliteStore {
             pruned += removed;
         }
         if pruned > 0 {
-            // Gives the disk back what is free, in steps that hold nobody up.
+            // Returns free pages to the file system, in steps that do not block other processes.
             self.with(&self.writing, |link| {
-                // Each step frees a page.
+                // Each step frees one page.
                 let mut statement = link.connection.prepare("PRAGMA incremental_vacuum(4096)")?;
                 let mut steps = statement.query([])?;
                 while steps.next()?.is_some() {}
@@ -288,7 +288,7 @@ fn remove_before(transaction: &Transaction<'_>, oldest: Timestamp) -> rusqlite::
     remove(transaction, old, params![oldest.0, BATCH])
 }
 
-/// Removes the oldest runs that are too many, within a batch.
+/// Removes the oldest runs that exceed the limit, at most one batch.
 fn remove_surplus(transaction: &Transaction<'_>, max_bytes: u64) -> rusqlite::Result<u64> {
     let sum = "SELECT coalesce(sum(stored_bytes), 0) FROM runs";
     let mut surplus =
@@ -307,7 +307,7 @@ fn remove_surplus(transaction: &Transaction<'_>, max_bytes: u64) -> rusqlite::Re
     remove(transaction, old, params![oldest])
 }
 
-/// Removes the runs that a query names, with their calls.
+/// Removes the runs that a query selects, with their calls.
 fn remove(
     transaction: &Transaction<'_>,
     query: &str,
@@ -319,7 +319,7 @@ fn remove(
     Ok(u64::try_from(removed).unwrap_or(0))
 }
 
-/// A pattern of `LIKE` for everything with this in it.
+/// A `LIKE` pattern that matches every text that contains `text`.
 fn containing(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     format!("%{escaped}%")

@@ -1,4 +1,4 @@
-//! Shapes in SQLite.
+//! Learned result shapes in SQLite.
 
 use onecall_core::storage::{ShapeKey, Shapes, StoreError, StoredShape};
 use rusqlite::{Connection, OptionalExtension, Row, params};

@@ -1,7 +1,7 @@
-//! The JSON-RPC peer of one server: numbers the requests, matches the answers
-//! and answers what the server asks. It knows no transport: lines leave through
-//! an [`Outlet`] and come in through [`Peer::receive`], so every transport (a
-//! pipe, HTTP, …) is an outlet and a task that feeds the peer.
+//! The JSON-RPC peer of one server: it numbers requests, matches answers to them and answers
+//! requests of the server. It is independent of the transport: messages leave through an [`Outlet`]
+//! and arrive through [`Peer::receive`], so every transport (a pipe, HTTP, …) consists of an outlet
+//! and a task that feeds the peer.
 
 mod outlet;
 mod pending;
@@ -29,24 +29,24 @@ use crate::protocol::trace::Traced;
 use crate::setting::Setting;
 use pending::{Expired, PendingRequests};
 
-/// How long a request that cannot be sent waits for the reason.
+/// How long a request that cannot be sent waits for the reason why the connection closed.
 const CAUSE: Duration = Duration::from_secs(2);
 
-/// Our end of the conversation with one server.
+/// The client side of the connection to one server.
 pub(crate) struct Peer {
     server: ServerName,
     setting: Setting,
     outlet: Box<dyn Outlet>,
     next_id: AtomicU64,
-    /// Whether every request has to say who asks.
+    /// Whether every request has to carry the client information, because there was no handshake.
     stateless: AtomicBool,
     pending: PendingRequests,
     tools_changed: Notify,
     forgotten: Notify,
     questions: mpsc::Sender<Event>,
-    /// Until somebody answers them.
+    /// The receiving end of the question channel, until a task takes it to answer them.
     unanswered: Mutex<Option<mpsc::Receiver<Event>>>,
-    /// Set by the first line that made no sense; later ones are not news.
+    /// Set after the first malformed line was reported; later ones are logged at a lower level.
     noise_reported: AtomicBool,
 }
 
@@ -68,9 +68,9 @@ impl Peer {
         }
     }
 
-    /// Sends `request` and waits for the answer, which `decode` reads in place.
-    /// If the limit passes or the future is dropped, the server is told. The limit
-    /// holds while [`enforce_deadlines`](Self::enforce_deadlines) runs.
+    /// Sends `request` and waits for the answer, which `decode` parses in place. On a timeout, or
+    /// if the future is dropped, the server gets a cancellation. The limit is enforced while
+    /// [`enforce_deadlines`](Self::enforce_deadlines) runs.
     pub async fn request<T: Send + 'static>(
         &self,
         request: Request<'_>,
@@ -80,8 +80,8 @@ impl Peer {
         self.request_reply(request, limit, |reply| decode(reply.result)).await
     }
 
-    /// Sends `request` like [`request`](Self::request), for a `decode` that also reads numbers
-    /// which JSON does not have.
+    /// Sends `request` like [`request`](Self::request), for a `decode` that also handles numbers
+    /// that JSON does not have.
     pub async fn request_reply<T: Send + 'static>(
         &self,
         request: Request<'_>,
@@ -110,14 +110,14 @@ impl Peer {
             limit,
             request.origin(),
             Box::new(move |answer| {
-                // Nobody waits any more: nothing to do.
+                // The receiver is gone if the request was cancelled.
                 let _ = sender.send(answer.map(decode));
             }),
         )?;
         let purpose = Purpose::Request { id, request, trace };
         if let Err(error) = self.outlet.send(Outgoing { line, purpose }) {
-            // A server that stopped listening is most likely about to end, and
-            // how it ended says more than that it did.
+            // A server that stopped reading has most likely exited, and its exit status is a better
+            // error than a closed pipe.
             let cause = match error {
                 SendError::Closed => timeout(CAUSE, receiver).await.ok(),
                 SendError::Backlog { .. } | SendError::Busy => None,
@@ -130,14 +130,14 @@ impl Peer {
         }
         let _ticket = Ticket { peer: self, id, cancellable: request.is_cancellable() };
         let answer = receiver.await;
-        // A waiter is only dropped unused when the peer itself goes away.
+        // A waiter is dropped unused only when the peer itself is dropped.
         answer.unwrap_or_else(|_| Err(RequestError::Closed { reason: "it was stopped".into() }))
     }
 
-    /// Fails requests whose limit has passed, forever.
+    /// Fails requests whose time limit has passed. Never returns.
     ///
-    /// One clock serves all of them: a timer of its own would cost each call more
-    /// than its way through this peer.
+    /// One timer serves all requests: a timer for each would cost more than the rest of the call's
+    /// way through this peer.
     pub async fn enforce_deadlines<T>(&self) -> T {
         loop {
             match self.expire(Instant::now()) {
@@ -147,7 +147,7 @@ impl Peer {
         }
     }
 
-    /// Fails what has passed its deadline; returns the next one.
+    /// Fails the requests whose deadline has passed; returns the next deadline.
     fn expire(&self, now: Instant) -> Option<Instant> {
         let (expired, next) = self.pending.take_expired(now);
         for Expired { id, limit, waiter } in expired {
@@ -158,14 +158,14 @@ impl Peer {
         next
     }
 
-    /// Says that the handshake is over.
+    /// Sends the notification that ends the handshake.
     pub fn notify_initialized(&self) -> Result<(), RequestError> {
         let (line, purpose) = (request::initialized(), Purpose::Initialized);
         Ok(self.outlet.send(Outgoing { line, purpose })?)
     }
 
-    /// Takes note of what the handshake came to: the revision that is spoken from
-    /// now on, or why there is none.
+    /// Records the result of the handshake: the protocol revision in use from now on, or why there
+    /// is none.
     pub fn introduced(&self, outcome: Result<&str, &str>) {
         if let Ok(version) = outcome {
             self.stateless.store(Era::of(version) == Era::Stateless, Ordering::Relaxed);
@@ -173,51 +173,51 @@ impl Peer {
         self.outlet.introduced(outcome);
     }
 
-    /// How the server wants to be spoken to, as far as is known.
+    /// Whether the server uses a handshake, as far as is known.
     pub fn era(&self) -> Era {
         if self.stateless.load(Ordering::Relaxed) { Era::Stateless } else { Era::Handshake }
     }
 
-    /// Returns when the server has forgotten who we are, so that another handshake
-    /// is due.
+    /// Returns when the server has lost the session, so that another handshake is needed.
     pub async fn forgotten(&self) {
         self.forgotten.notified().await;
     }
 
-    /// The server has forgotten who we are.
+    /// Reports that the server has lost the session.
     pub fn was_forgotten(&self) {
         self.forgotten.notify_one();
     }
 
-    /// Whether somebody waits for the answer to this request.
+    /// Whether this request is still waiting for its answer.
     pub fn awaits(&self, id: u64) -> bool {
         self.pending.contains(id)
     }
 
-    /// Fails one request, if somebody still waits for its answer.
+    /// Fails one request, if it is still waiting for its answer.
     pub fn fail(&self, id: u64, error: RequestError) {
         if let Some(waiter) = self.pending.take(id) {
             waiter(Err(error));
         }
     }
 
-    /// Returns when the server has said that its tools changed since the last
-    /// time. However often it said so, that is once.
+    /// Returns when the server has announced a change of its tools since the last call of this
+    /// method. Several announcements count as one.
     pub async fn tools_changed(&self) {
         self.tools_changed.notified().await;
     }
 
-    /// How much is taken from the server.
+    /// The limits on what the server may send.
     pub fn limits(&self) -> &ServerLimits {
         &self.setting.limits
     }
 
-    /// Who may be asked what the server wants to know.
+    /// The clients that may answer requests of the server.
     pub fn audience(&self) -> &Audience {
         &self.setting.audience
     }
 
-    /// Passes the server's questions on, forever. Each has at most this long.
+    /// Passes the server's questions on to clients. Never returns. Each question has the time limit
+    /// `limit`.
     pub async fn answer_questions<T>(&self, limit: Option<Duration>) -> T {
         let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(unanswered) = unanswered else { return std::future::pending().await };
@@ -225,7 +225,7 @@ impl Peer {
         question::answer_forever(unanswered, self.setting.audience.clone(), limit, reply).await
     }
 
-    /// Tells the server that the folders the client works in have changed.
+    /// Notifies the server that the client's list of root folders has changed.
     pub fn notify_roots_changed(&self) {
         if self.era() == Era::Handshake {
             self.forward(request::roots_changed());
@@ -239,7 +239,7 @@ impl Peer {
         }
     }
 
-    /// Fails every request, pending or new, with `reason`. The first reason stays.
+    /// Fails every request, pending or new, with `reason`. The first reason is kept.
     pub fn close(&self, reason: &str) {
         let reason: Arc<str> = reason.into();
         for (id, waiter) in self.pending.close(&reason) {
@@ -251,7 +251,7 @@ impl Peer {
         }
     }
 
-    /// If the server cannot be told, it will answer for nothing.
+    /// Sends a cancellation. If that fails, the server's answer is ignored when it arrives.
     fn tell_cancelled(&self, id: u64, reason: &str) {
         let (line, purpose) = (request::cancelled(id, reason), Purpose::Cancellation { id });
         let _ = self.outlet.send(Outgoing { line, purpose });
@@ -266,8 +266,8 @@ impl Peer {
     }
 }
 
-/// Held while a request waits; dropped unanswered, it forgets the request and
-/// tells the server.
+/// Held while a request waits. If it is dropped before the answer, it removes the request and
+/// cancels it at the server.
 struct Ticket<'a> {
     peer: &'a Peer,
     id: u64,

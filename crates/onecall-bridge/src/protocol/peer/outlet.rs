@@ -1,46 +1,46 @@
-//! What a transport is to a peer: the way out for messages, each with what it is for.
+//! The interface of a transport as a peer uses it: it sends messages, each with its purpose.
 
 use onecall_core::TraceContext;
 
 use crate::error::SendError;
 use crate::protocol::request::Request;
 
-/// The way to a server.
+/// The sending side of a transport.
 pub(crate) trait Outlet: Send + Sync {
-    /// Sends a whole message, or nothing of it. Never waits.
+    /// Sends a whole message, or no part of it. Never blocks.
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError>;
 
-    /// Gives up a request that the server must not be told about.
+    /// Abandons a request without sending a cancellation to the server.
     fn abandon(&self, _id: u64) {}
 
-    /// Whether the server may have seen a request that was handed over.
+    /// Whether the server may have received a request that was passed to [`send`](Self::send).
     fn has_left(&self, _id: u64) -> bool {
         true
     }
 
-    /// Learns what the handshake came to: the revision to speak from now on, or
-    /// why there is none.
+    /// Reports the result of the handshake: the protocol revision in use from now on, or why there
+    /// is none.
     fn introduced(&self, _outcome: Result<&str, &str>) {}
 }
 
 /// A message to a server.
 pub(crate) struct Outgoing<'a> {
-    /// As it goes over the wire, its newline included.
+    /// The bytes to send, including the newline.
     pub line: Vec<u8>,
     pub purpose: Purpose<'a>,
 }
 
-/// What a message is for, to those transports that treat them differently.
+/// The purpose of a message, for transports that treat messages differently.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose<'a> {
-    /// An answer with this id is expected.
+    /// A request; an answer with this id is expected.
     Request { id: u64, request: Request<'a>, trace: Option<&'a TraceContext> },
-    /// The last word of the handshake.
+    /// The notification that ends the handshake.
     Initialized,
-    /// Nobody waits for the answer to this request any more.
+    /// The request with this id is cancelled.
     Cancellation { id: u64 },
-    /// Our answer to a request of the server, which may as well get lost.
+    /// An automatic answer to a request of the server; losing it does no harm.
     Courtesy,
-    /// A client's answer to a request of the server, or its news.
+    /// An answer or a notification of the client that is passed on to the server.
     Forwarded,
 }

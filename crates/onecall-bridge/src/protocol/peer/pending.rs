@@ -1,4 +1,5 @@
-//! The requests to one server that wait for their answers, with their deadlines.
+//! The requests to one server that wait for their answers, with their deadlines. Each request gets
+//! exactly one result: an answer, a timeout or the reason why the connection closed.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,20 +13,20 @@ use crate::error::RequestError;
 use crate::protocol::reply::Reply;
 use crate::protocol::request_origin::RequestOrigin;
 
-/// Takes the answer on the reader's task, where it can still be read in place,
-/// and passes what it made of it on to the one who waits.
+/// Receives the answer on the reader's task, where it can be parsed in place, and passes the result
+/// on to the waiting caller.
 pub(super) type Waiter = Box<dyn FnOnce(Result<Reply<'_>, RequestError>) + Send>;
 
 pub(super) struct PendingRequests {
     requests: Mutex<Requests>,
-    /// Whether the one who enforces the deadlines has a time to look again.
+    /// Whether the task that enforces the deadlines has a timer set.
     is_watched: AtomicBool,
     deadline_set: Notify,
 }
 
 enum Requests {
     Open(HashMap<u64, Expected>),
-    /// No answer will ever come, for this reason.
+    /// The connection is closed, for this reason.
     Closed(Arc<str>),
 }
 
@@ -41,7 +42,7 @@ struct Deadline {
     limit: Duration,
 }
 
-/// A request whose limit has passed.
+/// A request whose time limit has passed.
 pub(super) struct Expired {
     pub id: u64,
     pub limit: Duration,
@@ -73,7 +74,7 @@ impl PendingRequests {
                 return Err(RequestError::NeverLeft { reason: Arc::clone(reason) });
             }
         }
-        // All limits of a server are alike, so one that is watched already comes first.
+        // All limits of a server are equal, so a timer that is already set expires first.
         if deadline.is_some() && !self.is_watched.swap(true, Ordering::Relaxed) {
             self.deadline_set.notify_one();
         }
@@ -94,7 +95,7 @@ impl PendingRequests {
         }
     }
 
-    /// The call that a request belongs to.
+    /// The call that a request was made for.
     pub fn origin(&self, id: u64) -> Option<RequestOrigin> {
         match &*self.lock() {
             Requests::Open(waiting) => waiting.get(&id)?.origin.clone(),
@@ -102,7 +103,8 @@ impl PendingRequests {
         }
     }
 
-    /// The client that all calls under way are made for; `None` if there are several.
+    /// The client that all pending calls are made for; `None` without calls or with several
+    /// clients.
     pub fn only_caller(&self) -> Option<Arc<Caller>> {
         let requests = self.lock();
         let Requests::Open(waiting) = &*requests else { return None };
@@ -111,7 +113,7 @@ impl PendingRequests {
         origins.all(|other| other.caller.client == first.client).then(|| Arc::clone(first))
     }
 
-    /// Takes out the requests whose limit has passed; says when the next one's will.
+    /// Removes and returns the requests whose deadline has passed, with the next deadline.
     pub fn take_expired(&self, now: Instant) -> (Vec<Expired>, Option<Instant>) {
         let mut expired = Vec::new();
         let mut requests = self.lock();
@@ -133,12 +135,13 @@ impl PendingRequests {
         (expired, next)
     }
 
-    /// Returns when there is a deadline where there was none.
+    /// Returns when a first deadline has been set.
     pub async fn deadline_set(&self) {
         self.deadline_set.notified().await;
     }
 
-    /// Refuses every further request for this reason; gives those that wait. The first reason stays.
+    /// Rejects every further request with `reason` and returns the pending ones. The first reason
+    /// is kept.
     pub fn close(&self, reason: &Arc<str>) -> Vec<(u64, Waiter)> {
         let mut requests = self.lock();
         let Requests::Open(waiting) = &mut *requests else { return Vec::new() };

@@ -1,5 +1,6 @@
-//! What a server says, taken in: answers go to those who wait for them, requests are answered or
-//! passed on as questions, notifications are noted, and everything else is noise.
+//! Handles the messages of a server: answers are passed to the waiting requests, requests are
+//! answered or passed on as questions, notifications are processed, and everything else is reported
+//! as noise.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,12 +23,12 @@ use crate::protocol::request::{self, Era};
 use crate::protocol::request_origin::RequestOrigin;
 
 impl Peer {
-    /// Takes in a line of the server.
+    /// Handles a line of the server.
     pub fn receive(&self, line: Line<'_>) {
         self.receive_during(None, line);
     }
 
-    /// Takes in a line of the server that came with the answer to request `during`.
+    /// Handles a line that arrived on the response stream of request `during`.
     pub fn receive_during(&self, during: Option<u64>, line: Line<'_>) {
         match line {
             Line::Whole(line) if line.trim_ascii().is_empty() => {}
@@ -45,7 +46,7 @@ impl Peer {
         }
     }
 
-    /// Takes in a line that is JSON but for NaN and infinities.
+    /// Handles a line that is JSON except for `NaN` and infinities.
     fn receive_repaired(&self, during: Option<u64>, line: &[u8], error: &serde_json::Error) {
         let repaired = reply::repaired(line);
         match repaired.as_deref().map(|repaired| (repaired, incoming::read(repaired.as_bytes()))) {
@@ -77,7 +78,7 @@ impl Peer {
                 None if id >= self.next_id.load(Ordering::Relaxed) => {
                     self.noise("an answer to a request that was never made", b"");
                 }
-                // A second answer, or one to a call that was cancelled meanwhile.
+                // A second answer, or the answer to a call that was cancelled in the meantime.
                 None => debug!(server = %self.server, id, "an answer nobody waits for was ignored"),
             },
             Message::Request { id, method, params } => {
@@ -103,7 +104,8 @@ impl Peer {
 
     fn note(&self, method: &str, params: Option<&RawValue>) {
         match (method, params) {
-            // From an acknowledgement on we are told; what changed before, nobody told us.
+            // Notifications begin with the acknowledgement; an earlier change would have been
+            // missed.
             (
                 "notifications/tools/list_changed" | "notifications/subscriptions/acknowledged",
                 _,
@@ -119,20 +121,23 @@ impl Peer {
             ("notifications/message", Some(params)) => log_message::log(&self.server, params),
             ("notifications/cancelled", Some(params)) => {
                 let id = question::withdrawn(params);
-                // Without a handshake servers make no requests: it is one of ours that ends.
+                // A server without a handshake makes no requests, so the id is that of one of our
+                // requests.
                 if self.era() == Era::Stateless {
                     let ours = id.and_then(|id| incoming::number(id.get()));
                     ours.into_iter().for_each(|id| self.fail(id, RequestError::Cancelled));
                     return;
                 }
-                // One that waits for room to be asked is asked for nothing.
+                // If the channel is full, the cancellation is lost and the question is asked in
+                // vain.
                 let _ = id.map(|id| self.questions.try_send(Event::Withdrawn { id }));
             }
             _ => {}
         }
     }
 
-    /// Takes a question of the server on; what to answer at once if that cannot be.
+    /// Queues a question of the server. Returns the line to answer at once if the question is
+    /// refused.
     fn ask(
         &self,
         during: Option<u64>,
@@ -160,8 +165,9 @@ impl Peer {
         }
     }
 
-    /// Whom a question of the server is for: the one whose call it came with, else the
-    /// one whose calls are under way. Never a guess between several.
+    /// The client that a question of the server is for: the one whose call the question came with,
+    /// or else the only one with pending calls. With several clients it returns `None` rather than
+    /// a guess.
     fn caller(&self, during: Option<u64>) -> Option<Arc<Caller>> {
         if let Some(RequestOrigin { caller, .. }) = during.and_then(|id| self.pending.origin(id)) {
             return Some(caller);
@@ -169,11 +175,11 @@ impl Peer {
         self.pending.only_caller()
     }
 
-    /// A broken answer fails its call at once instead of at its deadline; any
-    /// other text on the wrong stream is only noise.
+    /// Handles a line that cannot be parsed. A malformed answer fails its call at once instead of
+    /// at the deadline; any other text is only reported.
     fn receive_unreadable(&self, line: &[u8], error: &serde_json::Error) {
         self.noise("a line that is not JSON", line);
-        // Nothing is known of its end, where it may have been cut off.
+        // The line may be truncated, so its last bytes prove nothing.
         if let Some(id) = incoming::answered_id(line, b"") {
             self.fail(id, RequestError::NotJson { detail: error.to_string() });
         }

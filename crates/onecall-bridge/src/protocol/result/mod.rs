@@ -1,6 +1,6 @@
-//! What a tool's answer means to a program. Whichever way a tool is called, this is the one place
-//! where its answer becomes a value; `docs/values.md` says by which rule. Text and structured
-//! content are taken over as text; only the program parses them.
+//! Converts a tool's answer into the value that a program gets. Every kind of call uses this
+//! module; `docs/values.md` describes the rules. Text and structured content stay text; only the
+//! program parses them.
 
 mod read;
 #[cfg(test)]
@@ -16,7 +16,7 @@ use crate::error::RequestError;
 use crate::protocol::reply::Reply;
 use read::{Block, Content, InvalidResult, read};
 
-/// The value of an answer.
+/// The value of an answer, and whether the answer violates the tool's schema.
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub value: ToolValue,
@@ -31,7 +31,7 @@ pub(crate) enum ResultError {
     Invalid(#[from] InvalidResult),
     #[error("the tool asks for more input, which onecall cannot give")]
     AsksForInput,
-    /// The tool says that it failed, in these words.
+    /// The tool reports an error with this message.
     #[error("{0}")]
     ToolFailed(String),
     #[error(transparent)]
@@ -44,7 +44,7 @@ impl From<ToolValue> for Decoded {
     }
 }
 
-/// The one key under which the Python SDKs wrap a value that is no object.
+/// The object in which the Python SDKs wrap a value that is not an object.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wrapped<'a> {
@@ -52,8 +52,8 @@ struct Wrapped<'a> {
     result: &'a RawValue,
 }
 
-/// Turns the result of `tools/call` into a value, or into the message of the error that the
-/// program meets. `output` is the form that the tool's output schema declares, if it has one.
+/// Converts the result of `tools/call` into a value, or into the error that the program gets.
+/// `output` is the form that the tool's output schema declares, if it has one.
 pub(crate) fn tool_value(
     reply: Reply<'_>,
     output: Option<OutputForm>,
@@ -92,13 +92,13 @@ pub(crate) fn tool_value(
     Ok(Decoded { value, breaks_schema })
 }
 
-/// All of an answer as JSON, or the message of the error that the program meets.
+/// The complete answer as JSON, or the error that the program gets.
 pub(crate) fn whole_answer(reply: Reply<'_>) -> Result<Decoded, ResultError> {
     tool_value(reply, None)?;
     Ok(ToolValue::Json(reply.json(reply.result).into_owned()).into())
 }
 
-/// All of an answer as JSON, even if the tool says in it that it failed.
+/// The complete answer as JSON, even if the tool reports an error in it.
 pub(crate) fn untouched(reply: Reply<'_>) -> Result<Decoded, ResultError> {
     let failed = read(reply.result).is_ok_and(|(result, _)| result.is_error == Some(true));
     if !failed {
@@ -114,14 +114,15 @@ fn wrapped_value(structured: &RawValue) -> Option<&RawValue> {
     wrapped.ok().map(|wrapped| wrapped.result)
 }
 
-/// The text of an answer whose tool declares a string, which stays one whatever it looks like.
+/// The text of an answer whose tool declares a string: it stays a string even if it looks like
+/// JSON.
 fn string(blocks: Vec<Block>) -> ToolValue {
     let text = joined_text(blocks).unwrap_or_default();
     to_raw_value(&text).map_or(ToolValue::Text(text), ToolValue::Json)
 }
 
-/// The value of an answer with neither structured content nor text: nothing, the one block there
-/// is, or a list of the blocks.
+/// The value of an answer with neither structured content nor text: nothing, the single block, or a
+/// list of the blocks.
 fn other_value(
     reply: Reply<'_>,
     content: &Content<'_>,
@@ -138,11 +139,11 @@ fn other_value(
 /// Content blocks as a JSON array.
 fn blocks_as_json(reply: Reply<'_>, blocks: &[&RawValue]) -> Box<RawValue> {
     let blocks: Vec<_> = blocks.iter().map(|block| reply.json(block)).collect();
-    // What is JSON already can always be written.
+    // Serializing values that are already JSON cannot fail.
     to_raw_value(&blocks).unwrap_or_default()
 }
 
-/// All text of `blocks`, `None` if there is no text block.
+/// The text of all text blocks, joined by newlines; `None` if there is no text block.
 fn joined_text(blocks: Vec<Block>) -> Option<String> {
     let texts = blocks.into_iter().filter_map(|block| match block {
         Block::Text(text) => Some(text),

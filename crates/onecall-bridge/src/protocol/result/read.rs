@@ -1,4 +1,5 @@
-//! The result of `tools/call`, taken apart.
+//! Parses the result of `tools/call`. A result that consists of text only, which is the usual case,
+//! is parsed in one pass.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-/// The result of `tools/call`. `C` is what its content is read as.
+/// The result of `tools/call`. `C` is the type of its content.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "C: Deserialize<'de>"))]
 pub(super) struct CallResult<'a, C> {
@@ -17,16 +18,16 @@ pub(super) struct CallResult<'a, C> {
     #[serde(borrow)]
     pub(super) structured_content: Option<&'a RawValue>,
     pub(super) is_error: Option<bool>,
-    /// Says whether the server is done or has a question.
+    /// Whether the server has finished or asks for input.
     #[serde(borrow)]
     pub(super) result_type: Option<&'a RawValue>,
-    /// What servers before the first released revision answered with.
+    /// The field that servers used before the first released revision.
     #[serde(borrow)]
     pub(super) tool_result: Option<&'a RawValue>,
 }
 
-/// A block of text, which is an object: a derived reader would also take an array for
-/// the fields in order.
+/// A text block. It must be an object: a derived implementation would also accept an array of the
+/// fields in order.
 struct TextBlock {
     text: String,
 }
@@ -76,13 +77,13 @@ pub(super) enum Block {
     Other,
 }
 
-/// A result and its content.
+/// A parsed result and its content.
 type Read<'a> = (CallResult<'a, ()>, Content<'a>);
 
 /// The content of a result.
 pub(super) struct Content<'a> {
     pub(super) blocks: Vec<Block>,
-    /// The blocks as they were sent; empty if all of them are text.
+    /// The blocks as the server sent them; empty if all of them are text.
     pub(super) sent: Vec<&'a RawValue>,
 }
 
@@ -98,7 +99,7 @@ impl Content<'_> {
     }
 }
 
-/// What is wrong with a result.
+/// Why a result is invalid.
 #[derive(Debug, Error)]
 pub(crate) enum InvalidResult {
     #[error("it is not an object")]
@@ -114,7 +115,7 @@ pub(crate) enum InvalidResult {
 pub(super) fn read(result: &RawValue) -> Result<Read<'_>, InvalidResult> {
     let json = result.get();
     if !json.starts_with('{') {
-        // Serde would read an array as the fields in order.
+        // Serde would accept an array as the fields in order.
         return Err(InvalidResult::NoObject);
     }
     // Nearly every result is text alone, and then one pass is enough.

@@ -1,5 +1,6 @@
-//! Structured content of a tool that declares no output schema. Frameworks wrap a value that is
-//! no object as `{"result": value}`, and only the text beside it tells that from an object.
+//! Structured content of a tool that declares no output schema. Frameworks wrap a value that is not
+//! an object as `{"result": value}`; only the text blocks show whether that is a wrapper or a plain
+//! object.
 
 use onecall_core::ToolValue;
 use serde_json::Value;
@@ -9,15 +10,16 @@ use super::read::Block;
 use super::{joined_text, wrapped_value};
 use crate::protocol::reply::Reply;
 
-/// The value of structured content beside `blocks`: what it wraps, if the text says the same.
+/// The value of structured content: the wrapped value if the text blocks represent the same value,
+/// otherwise the whole object.
 pub(super) fn structured_value(
     reply: Reply<'_>,
     structured: &RawValue,
     blocks: Vec<Block>,
 ) -> ToolValue {
     let Some(value) = wrapped_value(structured) else { return reply.value(structured) };
-    // A wrapped list is written as one text block per item, and null as none; both are the
-    // value's text as much as a number's digits are.
+    // A wrapped list is sent as one text block per item, and null as no block. Both represent the
+    // value, just as the digits of a number do.
     if value.get() == "null" && blocks.is_empty() {
         return ToolValue::Nothing;
     }
@@ -45,7 +47,7 @@ fn is_text_of(reply: Reply<'_>, value: &RawValue, text: &str) -> bool {
     let json = reply.nonfinite(value).unwrap_or(value.get());
     json == text
         || (json.starts_with('"') && serde_json::from_str(json).is_ok_and(|value: String| value == text))
-        // Values of different kinds need no parsing to be told apart.
+        // If the first characters differ, so do the values, and no parsing is needed.
         || (json.as_bytes().first() == text.trim_ascii().as_bytes().first() && are_equal(json, text))
 }
 

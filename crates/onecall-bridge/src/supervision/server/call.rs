@@ -1,4 +1,5 @@
-//! Calls to a server, and what they say while it is down.
+//! Calls to the tools of a server: sending them, answering the server's questions, retrying, and
+//! the errors while the server is down.
 
 use std::time::{Duration, Instant};
 
@@ -17,14 +18,14 @@ use crate::protocol::request_origin::RequestOrigin;
 use crate::protocol::result::{Decoded, ResultError, tool_value, untouched, whole_answer};
 use crate::supervision::status::{NextStart, ServerState};
 
-/// How long a call that may be repeated waits for a server that is about to start.
+/// How long a repeatable call waits for a server that is about to restart.
 const IMMINENT: Duration = Duration::from_secs(2);
 
-/// Why a call has no value; the text is what the program reads.
+/// Why a call failed; the text is what the program reads.
 pub(crate) enum CallError {
-    /// The server has not seen the call.
+    /// The call was not sent to the server.
     NeverLeft(String),
-    /// It may have.
+    /// The server may have received the call.
     Failed(String),
 }
 
@@ -34,15 +35,15 @@ impl CallError {
     }
 }
 
-/// What a server answered to a call.
+/// The answer of a server to a call.
 enum Answer {
     Value(Result<Decoded, ResultError>),
-    /// It has questions first.
+    /// The server asks questions first.
     Required(InputRequired),
 }
 
 impl Answer {
-    /// Itself, unless it is larger than a program may get.
+    /// The answer, or an error if its value is larger than a program may get.
     fn within(self, limit_bytes: usize) -> Self {
         let bytes = match &self {
             Self::Value(Ok(decoded)) => decoded.value.size(),
@@ -56,10 +57,10 @@ impl Answer {
 }
 
 impl Server {
-    /// Calls one of its tools; an error is what the program reads.
+    /// Calls a tool of this server; an error is what the program reads.
     ///
-    /// A call that never left is made once more, if the tool says that this does no
-    /// harm and the server is about to be up again.
+    /// A call that was not sent is retried once, if the tool declares that repeating it is harmless
+    /// and the server is about to restart.
     pub async fn call(&self, spec: &ToolSpec, call: &ResolvedCall) -> Result<ToolValue, CallError> {
         let mut answer = self.call_once(spec, call).await;
         if matches!(answer, Err(CallError::NeverLeft(_)))
@@ -84,13 +85,13 @@ impl Server {
             Answer::Required(required) => required,
         };
         let rounds = self.answer_and_repeat(spec, call, origin.as_ref(), required);
-        // All rounds together have the time of one call.
+        // All rounds together share the time limit of one call.
         let Some(limit) = self.config.call_timeout else { return rounds.await };
         let value = timeout(limit.saturating_sub(started.elapsed()), rounds).await;
         value.unwrap_or_else(|_| Err(CallError::failed(RequestError::NoAnswer { limit })))
     }
 
-    /// Gives a server what it asks for and makes the call again, until it has a value.
+    /// Answers the server's questions and repeats the call until there is a value.
     async fn answer_and_repeat(
         &self,
         spec: &ToolSpec,
@@ -109,8 +110,8 @@ impl Server {
         Err(CallError::failed(InputError::TooManyRounds))
     }
 
-    /// The value of an answer. The first answer of a tool that is not what its output schema
-    /// declares is noted in the log.
+    /// The value of an answer. If the answer violates the tool's output schema, the first such
+    /// answer of the tool is logged.
     fn value(
         &self,
         spec: &ToolSpec,
@@ -171,7 +172,7 @@ impl Server {
         }
     }
 
-    /// Waits for a server that is about to be up again, but not for long.
+    /// Waits a short time for a server that is about to restart; returns whether it is up.
     async fn comes_up_soon(&self) -> bool {
         let is_imminent = match self.lock().state {
             ServerState::Failed { next_start: NextStart::At(at), .. } => {
@@ -189,7 +190,7 @@ impl Server {
         timeout(patience, up).await.is_ok_and(|up| up.is_ok())
     }
 
-    /// What a program reads about a call that found nobody.
+    /// The error text for a call while the server is not connected.
     pub fn not_running(&self) -> String {
         let name = &self.config.name;
         let now = self.lock();
@@ -217,8 +218,7 @@ impl Server {
     }
 }
 
-/// Whether a second call like the first does no more than the first, if the tool
-/// tells the truth.
+/// Whether the tool declares that repeating a call has no further effect.
 fn is_repeatable(spec: &ToolSpec) -> bool {
     let hints = &spec.annotations;
     hints.read_only_hint == Some(true) || hints.idempotent_hint == Some(true)

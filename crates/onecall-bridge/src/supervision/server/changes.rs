@@ -1,5 +1,5 @@
-//! A server's tools as they come in: what has changed since the last time, and what of
-//! it programs may call.
+//! Processes a new tool list of a server: reports what has changed, and decides which tools
+//! programs may call.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,17 +15,16 @@ use crate::supervision::difference::{differences, listed as in_words};
 use crate::supervision::pins::{self, Quarantined};
 use crate::supervision::status::ServerState;
 
-/// Further changes of one listing are only counted.
+/// How many changes of one list are reported one by one; further ones are only counted.
 const MAX_WARNINGS: usize = 5;
 
-/// A server that has caused this many warnings causes no more: it may change its tools
-/// all day long.
+/// How many warnings one server can cause in total, because it may change its tools continually.
 const MAX_WARNINGS_EVER: usize = 200;
 
-/// How much of a tool's name is shown, in characters.
+/// The longest part of a tool's name that is shown, in characters.
 const MAX_NAME: usize = 100;
 
-/// What a server listed, taken apart.
+/// The tool list of a server, divided by its pins.
 pub(super) struct Admitted {
     pub listed: Arc<Vec<ToolDefinition>>,
     pub tools: Arc<Vec<ToolDefinition>>,
@@ -43,7 +42,7 @@ impl Now {
 }
 
 impl Server {
-    /// Decides what of a listing programs may call, and tells what is new about it.
+    /// Decides which tools of a list programs may call, and reports the changes.
     pub(super) fn admit(&self, listed: Vec<ToolDefinition>) -> Admitted {
         let (before, quarantined_before) = {
             let now = self.lock();
@@ -62,7 +61,7 @@ impl Server {
         Admitted { listed, tools: Arc::new(tools), quarantined: Arc::new(quarantined) }
     }
 
-    /// Decides anew what programs may call: the pins may have changed.
+    /// Checks the tools against the pins again, because the pins may have changed.
     pub fn look_at_pins(&self) {
         let listed = self.listed();
         if self.config.pins.is_some() && !listed.is_empty() {
@@ -72,7 +71,7 @@ impl Server {
         }
     }
 
-    /// A tool that is not what it was may be an attack on whoever trusts its description.
+    /// Warns about changed tools, because a changed description may be an attack on its readers.
     fn tell_changes(&self, before: &[ToolDefinition], after: &[ToolDefinition]) {
         let before: HashMap<&ToolName, &ToolDefinition> =
             before.iter().map(|tool| (&tool.tool, tool)).collect();

@@ -1,4 +1,5 @@
-//! The first start of a server whose command downloads what it runs.
+//! The first start of a server whose command downloads what it runs. It may take minutes, so it
+//! gets more time than other starts.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,27 +13,28 @@ use crate::setting::Setting;
 use crate::supervision::downloads::{Download, INSTALL_TIMEOUT, Turn};
 use crate::supervision::status::ServerState;
 
-/// A first start that may run now.
+/// A first start that has permission to run.
 pub(super) struct Install {
     download: Download,
     turn: Turn,
 }
 
 impl Install {
-    /// Waits until a server may be started; gives its first start if this is one that downloads.
+    /// Waits for permission to start a server. Returns the first start, or `None` if nothing is
+    /// downloaded.
     pub async fn expected_of(server: &ServerConfig, setting: &Setting) -> Option<Self> {
         let download = setting.downloads.expected_of(server)?;
         let turn = setting.downloads.turn().await;
         Some(Self { download, turn })
     }
 
-    /// What is downloaded, and the permission to do so now.
+    /// The download and the permission to run it, as separate values.
     pub fn parts(install: Option<Self>) -> (Option<Download>, Option<Turn>) {
         install.map(|Self { download, turn }| (download, turn)).unzip()
     }
 }
 
-/// Lets other first starts begin when this one has had its time. Never returns.
+/// Gives the permission to other first starts after a while. Never returns.
 pub(super) async fn pass_on<T>(turn: Option<Turn>) -> T {
     match turn {
         Some(turn) => turn.pass_on().await,
@@ -40,7 +42,7 @@ pub(super) async fn pass_on<T>(turn: Option<Turn>) -> T {
     }
 }
 
-/// The state of a server that is to be started and never was.
+/// The initial state of a server that is about to be started.
 pub(super) fn starting(server: &ServerConfig, setting: &Setting) -> ServerState {
     match setting.downloads.expected_of(server) {
         Some(_) => ServerState::Installing { since: Instant::now() },
@@ -49,7 +51,7 @@ pub(super) fn starting(server: &ServerConfig, setting: &Setting) -> ServerState 
 }
 
 impl Server {
-    /// Notes that a lazy server is started from now on.
+    /// Changes the state of a lazy server that is about to be started.
     pub(super) fn leave_idle(&self) {
         let state = starting(&self.config, &self.setting);
         let mut now = self.lock();
@@ -58,8 +60,8 @@ impl Server {
         }
     }
 
-    /// Says in the log that the server is being installed, if it is, and lets requests that wait for
-    /// it check after the usual timeout whether they still have to.
+    /// Logs that the server is being installed, if so. After the usual timeout it wakes the
+    /// requests that wait, so that they check whether they still have to.
     pub(super) fn announce_install(&self) {
         if !self.is_installing() {
             return;
@@ -72,18 +74,18 @@ impl Server {
         });
     }
 
-    /// Whether requests no longer wait for a server that is being installed.
+    /// Whether requests have stopped waiting for a server that is being installed.
     pub(super) fn is_left_behind(&self, since: Instant) -> bool {
         !self.setting.downloads.are_waited_for()
             && since.elapsed() >= self.config.usual_connect_timeout()
     }
 
-    /// Whether it is being installed.
+    /// Whether the server is being installed.
     pub fn is_installing(&self) -> bool {
         matches!(self.lock().state, ServerState::Installing { .. })
     }
 
-    /// How long a request waits for one way to start the server.
+    /// How long a request waits for the server to start over one transport.
     pub(super) fn patience(&self) -> Duration {
         let usual = self.config.usual_connect_timeout();
         match self.is_installing() && self.setting.downloads.are_waited_for() {

@@ -1,5 +1,5 @@
-//! How a server lives: started in whichever way it understands, kept as long as it lasts, started
-//! again when it ends, until it is stopped.
+//! The main loop of a server: it is started over a transport that it supports, kept running, and
+//! restarted when it ends, until it is stopped.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,22 +25,22 @@ use crate::supervision::guard::Guard;
 use crate::supervision::status::{LIFE_LOG_TARGET, NextStart, ServerState, Trouble};
 use crate::transport::connection::{Connection, Route};
 
-/// The least time between two listings that a server asks for. However often it
-/// says that its tools changed, this is how often we look.
+/// The minimum time between two requests for a changed tool list, however often the server
+/// announces changes.
 const REFRESH_PAUSE: Duration = Duration::from_millis(500);
 
-/// How a server that was started came to its end.
+/// How a run of a server ended.
 pub(super) enum Ended {
     Down { next_start: Instant },
     Stopped,
 }
 
 impl Server {
-    /// Runs the server, and again whenever it ends, until `stop` says so; returns
-    /// when it is gone.
+    /// Runs the server, and restarts it whenever it ends, until `stop` is set; returns when it has
+    /// exited.
     pub async fn live(&self, guard: Guard, mut stop: watch::Receiver<Stop>) {
         if let Transport::Unresolved(unresolved) = &self.config.transport {
-            // A command that does not need the server has nothing to say about it.
+            // A command that does not need the server should not report its problem.
             if self.setting.start == ServerStart::OnDemand {
                 tokio::select! {
                     () = self.needed() => {}
@@ -68,12 +68,12 @@ impl Server {
     }
 
     async fn needed(&self) {
-        // We hold the sender, so there is no error.
+        // This object holds the sender, so there is no error.
         let _ = self.is_needed.subscribe().wait_for(|is_needed| *is_needed).await;
         self.announce_install();
     }
 
-    /// Starts the server in whichever way it understands; returns when it has ended.
+    /// Starts the server over a transport that it supports; returns when it has ended.
     async fn start(
         &self,
         guard: &Guard,
@@ -105,7 +105,7 @@ impl Server {
         Ended::Down { next_start }
     }
 
-    /// Why the server could be reached in neither of its two ways.
+    /// The error of a server that could not be reached over either of its transports.
     fn neither(&self, first: StartError, second: StartError) -> StartError {
         let (first, second) = (Box::new(first), Box::new(second));
         match &self.config.transport {
@@ -117,8 +117,8 @@ impl Server {
         }
     }
 
-    /// Runs the server until it ends or `stop` says so; an error if it did not
-    /// become usable.
+    /// Runs the server until it ends or `stop` is set; returns an error if it did not become
+    /// usable.
     async fn run(
         &self,
         route: Route<'_>,
@@ -154,7 +154,7 @@ impl Server {
         outcome
     }
 
-    /// Brings the server up and keeps it until it ends.
+    /// Performs the handshake and keeps the server running until it ends.
     async fn serve(
         &self,
         connection: &mut Connection,
@@ -180,7 +180,8 @@ impl Server {
             }
         };
         let next_start = Instant::now() + backoff.pause_after(ready.elapsed());
-        // First, so that whoever loses a call by this end knows what comes next.
+        // The state changes first, so that the errors of lost calls can say when the server
+        // restarts.
         let (last_words, next) = (connection.last_words(), NextStart::At(next_start));
         self.become_failed(&ending, &last_words, Trouble::Ended, next);
         peer.close(&format!("server '{}' {ending}", self.config.name));
@@ -212,7 +213,7 @@ impl Server {
         greeted
     }
 
-    /// Returns when the server is of no use before somebody logs in.
+    /// Returns when the server has become unusable until the user logs in.
     async fn login_lost(&self) -> &Arc<Login> {
         match &self.login {
             Some(login) => {
@@ -223,13 +224,13 @@ impl Server {
         }
     }
 
-    /// Whether nothing is known about it, because nobody has logged in.
+    /// Whether the server is waiting for the user to log in.
     fn waits_for_login(&self) -> bool {
         let state = &self.lock().state;
         matches!(state, ServerState::Failed { next_start: NextStart::AfterLogin, .. })
     }
 
-    /// Returns when somebody has logged in to a server that waits for that.
+    /// Returns when the user has logged in to a server that waits for it.
     async fn logged_in(&self) {
         match self.login.as_ref().filter(|_| self.waits_for_login()) {
             Some(login) => login.changed().await,
@@ -237,7 +238,7 @@ impl Server {
         }
     }
 
-    /// Introduces us again whenever the server has forgotten us.
+    /// Repeats the handshake whenever the server has lost the session.
     async fn renew_forever<T>(&self, peer: &Peer) -> T {
         let server = &self.config.name;
         loop {
@@ -257,7 +258,7 @@ impl Server {
         }
     }
 
-    /// Lists the tools again whenever the server says that they changed.
+    /// Lists the tools again whenever the server announces a change.
     async fn refresh_forever<T>(&self, peer: &Peer) -> T {
         let server = &self.config.name;
         loop {
@@ -273,12 +274,12 @@ impl Server {
     }
 }
 
-/// Of a server that is up, and logs what it says otherwise.
+/// The timeout error of a server that is up; its stderr goes to the log and is not repeated here.
 fn too_late(limit: Duration) -> StartError {
     StartError::TimedOut { limit, last_words: String::new() }
 }
 
-/// Returns once the server is to stop, or nobody is left who could say so.
+/// Returns when the server is to stop, or when the sender was dropped.
 async fn stopped(stop: &mut watch::Receiver<Stop>) -> Stop {
     stop.wait_for(|stop| *stop != Stop::No).await.map_or(Stop::Shutdown, |stop| *stop)
 }

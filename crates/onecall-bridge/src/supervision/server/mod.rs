@@ -1,6 +1,6 @@
-//! One server: what is known of it (here), how it lives (`life`, `install`), what becomes of it
+//! One configured server: its data (here), its main loop (`life`, `install`), its state changes
 //! (`state`, `changes`), and calls and other requests to it (`call`, `offer`). Its tools stay known
-//! while it is down, so that a call to them can say what happened.
+//! while it is down, so that a call to one of them can report the reason.
 
 mod call;
 mod changes;
@@ -33,39 +33,39 @@ use crate::transport::connection::Route;
 /// One configured server.
 pub(crate) struct Server {
     config: ServerConfig,
-    /// Who we are to it, if that can be found out by logging in.
+    /// The login for the server, if its transport supports one.
     login: Option<Arc<Login>>,
     now: Mutex<Now>,
-    /// Whether it is to be started at all; once true, always true.
+    /// Whether the server is to be started; once true, it stays true.
     is_needed: watch::Sender<bool>,
     /// Whether its tools can be called.
     is_up: watch::Sender<bool>,
-    /// Rung when the tools or the state change.
+    /// Notified when the tools or the state change.
     changed: Arc<Notify>,
-    /// How many warnings about its tools there were.
+    /// How many warnings about its tools were logged.
     warnings: AtomicUsize,
     setting: Setting,
 }
 
-/// What is true of a server at the moment.
+/// The current state of a server.
 struct Now {
     transport: &'static str,
     state: ServerState,
     stopped: Stop,
-    /// Everything it listed.
+    /// All tools that it listed.
     listed: Arc<Vec<ToolDefinition>>,
-    /// What of that programs may call.
+    /// The listed tools that programs may call.
     tools: Arc<Vec<ToolDefinition>>,
-    /// And what they may not until it is accepted.
+    /// The listed tools that programs may not call until the user accepts them.
     quarantined: Arc<Vec<Quarantined>>,
-    /// What it says about tools for people to see, if anybody wants to know.
+    /// The display metadata of its tools, if it is kept.
     faces: Arc<Faces>,
-    /// Which arguments of which tools go into headers, if any do.
+    /// The arguments that are repeated in headers, if there are any.
     parameters: Option<Arc<Parameters>>,
-    /// Set if it has more tools than it could list.
+    /// Set if its tool list was cut at a limit.
     cut: Option<ListingCut>,
     peer: Option<Arc<Peer>>,
-    /// Tools whose answers were not what their output schemas declare.
+    /// The tools that have sent an answer that violates their output schema.
     breaking_schema: HashSet<ToolName>,
 }
 
@@ -73,16 +73,16 @@ struct Now {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     No,
-    /// Everything stops.
+    /// The whole bridge stops.
     Shutdown,
-    /// It is not in the configuration any more.
+    /// The server was removed from the configuration.
     Removed,
-    /// Its entry in the configuration has changed.
+    /// The entry in the configuration has changed.
     Replaced,
 }
 
 impl Stop {
-    /// What happened to a server, for a sentence that begins with its name.
+    /// The end of a sentence about the server that begins with its name.
     fn farewell(self) -> &'static str {
         match self {
             Self::No | Self::Shutdown => "was stopped",
@@ -92,14 +92,14 @@ impl Stop {
     }
 }
 
-/// How far the first start of a server has come.
+/// The progress of a server's first start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StartProgress {
-    /// It may still bring tools, and requests wait for it.
+    /// The tools of the server may still arrive, and requests wait for them.
     Pending,
-    /// It is being installed and may still bring tools, but requests no longer wait for it.
+    /// The server is being installed and its tools may still arrive, but requests no longer wait.
     LeftBehind,
-    /// Its tools are known, or why there are none.
+    /// The tools of the server are known, or the reason why there are none.
     Ended,
 }
 
@@ -160,12 +160,12 @@ impl Server {
         }
     }
 
-    /// Whether it was tried, so that its tools are known if they ever will be.
+    /// Whether requests need not wait for its first start any more.
     pub fn is_settled(&self) -> bool {
         self.start_progress() != StartProgress::Pending
     }
 
-    /// How far its first start has come.
+    /// The progress of its first start.
     pub fn start_progress(&self) -> StartProgress {
         match self.lock().state {
             ServerState::Ready { .. } | ServerState::Failed { .. } => StartProgress::Ended,
@@ -179,12 +179,12 @@ impl Server {
         }
     }
 
-    /// Whether somebody has needed it, or it does not wait for that.
+    /// Whether the server was needed, or starts without being needed.
     pub fn is_needed(&self) -> bool {
         *self.is_needed.borrow()
     }
 
-    /// Starts it if nobody has needed it before.
+    /// Starts the server if it is idle.
     pub fn need(&self) {
         if !self.is_needed() {
             self.leave_idle();
@@ -192,7 +192,7 @@ impl Server {
         }
     }
 
-    /// Passes on that the folders the client works in have changed.
+    /// Notifies the server that the client's list of root folders has changed.
     pub fn roots_changed(&self) {
         if let Some(peer) = &self.lock().peer {
             peer.notify_roots_changed();
@@ -203,19 +203,19 @@ impl Server {
         Arc::clone(&self.lock().tools)
     }
 
-    /// Everything it listed, whether programs may call it or not.
+    /// All tools that it listed, whether programs may call them or not.
     pub fn listed(&self) -> Arc<Vec<ToolDefinition>> {
         Arc::clone(&self.lock().listed)
     }
 
-    /// Everything it listed last, if it has ever listed its tools.
+    /// The last tool list, if the server has ever listed its tools.
     pub fn last_listing(&self) -> Option<Arc<Vec<ToolDefinition>>> {
         let now = self.lock();
         let has_listed = matches!(now.state, ServerState::Ready { .. }) || !now.listed.is_empty();
         has_listed.then(|| Arc::clone(&now.listed))
     }
 
-    /// What it says about a tool for people to see.
+    /// The display metadata of a tool.
     pub fn face(&self, tool: &ToolName) -> ToolFace {
         self.lock().faces.get(tool).cloned().unwrap_or_default()
     }
@@ -228,7 +228,7 @@ impl Server {
         Arc::clone(&self.lock().quarantined)
     }
 
-    /// Whether it is down or still being installed, and has never told which tools it has.
+    /// Whether it is down or being installed, and has never listed its tools.
     pub fn is_unheard(&self) -> bool {
         let now = self.lock();
         let is_down =
@@ -241,7 +241,7 @@ impl Server {
     }
 }
 
-/// How a server is reached, and how else if it does not understand that.
+/// The transport to use for a server, and the one to fall back to.
 fn routes(transport: &Transport) -> Option<(Route<'_>, Option<Route<'_>>)> {
     Some(match transport {
         Transport::Stdio(transport) => (Route::Stdio(transport), None),
@@ -253,7 +253,7 @@ fn routes(transport: &Transport) -> Option<(Route<'_>, Option<Route<'_>>)> {
     })
 }
 
-/// The address of a server that has one.
+/// The address of a remote server; `None` for a local process.
 fn remote(transport: &Transport) -> Option<&RemoteTransport> {
     match transport {
         Transport::Stdio(_) | Transport::Unresolved(_) => None,

@@ -1,4 +1,4 @@
-//! Requests to a server for what it has besides tools.
+//! Requests to a server for resources and prompts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use crate::protocol::offering::OfferingError;
 use crate::protocol::peer::Peer;
 use crate::protocol::request::Request;
 
-/// How long a server may take to list what it has, unless its calls have a limit.
+/// The time limit for lists, if calls to the server have none.
 const LIST_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Server {
-    /// Makes a request; `None` if the server knows nothing of such things.
+    /// Sends a request; `None` if the server does not support its method.
     pub async fn offered<T: Send + 'static>(
         &self,
         request: Request<'_>,
@@ -30,8 +30,8 @@ impl Server {
         }
     }
 
-    /// Several requests for a list in the time of one. A server that says nothing must not cost
-    /// a program that asks all servers all of its time.
+    /// Applies the time limit of one request to all pages of a list. A server that does not answer
+    /// must not use up the time of a program that asks all servers.
     pub async fn in_time<T>(
         &self,
         requests: impl Future<Output = Result<T, OfferingError>>,
@@ -41,15 +41,15 @@ impl Server {
         timeout(limit, requests).await.unwrap_or_else(expired)
     }
 
-    /// Whom to talk to, once the server was tried; starts it if nobody has needed it.
+    /// The connection to the server after its start has ended; starts the server if it is idle.
     async fn peer_when_tried(&self) -> Result<Arc<Peer>, OfferingError> {
         self.need();
         let mut tried = self.is_up.subscribe();
         let settled = async {
-            // Every end of a start is told there, also one that failed.
+            // The channel is notified at the end of every start, including a failed one.
             while !self.is_settled() && tried.changed().await.is_ok() {}
         };
-        // A start has a deadline of its own, for each of its two ways.
+        // A start has its own deadline for each of its two transports.
         let _ = timeout(self.patience() * 3, settled).await;
         let peer = self.lock().peer.clone();
         peer.ok_or_else(|| OfferingError::NotRunning { message: self.not_running() })

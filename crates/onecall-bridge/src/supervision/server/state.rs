@@ -1,4 +1,4 @@
-//! What becomes of a server: each change of its state is made, logged and announced here.
+//! The state changes of a server. Each change is made, logged and announced here.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,11 +20,11 @@ use crate::supervision::status::{
     AVAILABILITY_LOG_TARGET, LIFE_LOG_TARGET, NextStart, ServerState, Trouble,
 };
 
-/// How long a server that nobody has logged in to is left alone: it may want no
-/// login any more.
+/// How long to wait before a server that requires a login is tried again: it may no longer require
+/// one.
 const LOGIN_PAUSE: Duration = Duration::from_secs(60);
 
-/// How much of a reason is shown, in characters: a server may have its say in it.
+/// The longest reason that is shown, in characters, because a server may have written part of it.
 pub(super) const MAX_REASON: usize = 2_000;
 
 impl Server {
@@ -63,8 +63,8 @@ impl Server {
         self.changed.notify_one();
     }
 
-    /// Finds the arguments that go into headers. A tool that marks them wrongly is
-    /// left out, as the protocol demands.
+    /// Finds the arguments that are repeated in headers. A tool with invalid marks is left out, as
+    /// the protocol demands.
     fn with_parameters(
         &self,
         tools: Vec<ToolDefinition>,
@@ -129,7 +129,7 @@ impl Server {
         self.changed.notify_one();
     }
 
-    /// The reason of the last failure stays until the server is up.
+    /// Marks a failed server as restarting. The reason of the failure is kept until it is up.
     pub(super) fn become_restarting(&self) {
         if let ServerState::Failed { next_start: next @ NextStart::At(_), .. } =
             &mut self.lock().state
@@ -162,7 +162,7 @@ impl Server {
     }
 }
 
-/// In whole seconds, and never none: it has not happened yet.
+/// The time until `then` in whole seconds, at least one.
 pub(super) fn seconds_until(then: Instant) -> u64 {
     let wait = then.saturating_duration_since(Instant::now());
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)

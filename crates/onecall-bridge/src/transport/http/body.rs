@@ -1,5 +1,5 @@
-//! What a server sends back: read within the limits of the server, and only as many large answers
-//! at a time as fit into memory.
+//! Reads response bodies within the limits of the server. Only a few large answers are read at the
+//! same time, so that memory stays bounded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,26 +16,26 @@ use super::endpoint::Endpoint;
 use super::failure::{HttpError, Words};
 use crate::error::RequestError;
 
-/// How much of the body of a failure is read, and how long that may take.
+/// How much of the body of an error response is read, and how long that may take.
 const MAX_FAILURE: usize = 16 * 1024;
 const FAILURE_TIME: Duration = Duration::from_secs(2);
 
-/// What is read of a body before its size is trusted.
+/// The initial buffer size; the declared length of a body is not trusted.
 const FIRST_ROOM: usize = 64 * 1024;
 
-/// An answer that grows beyond this takes its turn: only so many of them are in
-/// memory at a time, whatever the server sends.
+/// An answer that grows beyond this size needs a permit: only a few such answers are in memory at
+/// the same time.
 const LARGE: usize = 1024 * 1024;
 const MAX_LARGE: usize = 2;
 
-/// What the body of a response is.
+/// The format of a response body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Json,
     Events,
 }
 
-/// The turns of large answers of one server. Cheap to clone.
+/// The permits for large answers of one server. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct LargeAnswers(Arc<Semaphore>);
 
@@ -46,32 +46,32 @@ impl Default for LargeAnswers {
 }
 
 impl LargeAnswers {
-    /// Room for one answer.
+    /// The memory account of one answer.
     pub fn room(&self) -> Room {
         Room { large: Arc::clone(&self.0), permit: None }
     }
 }
 
-/// The memory that an answer takes while it is read.
+/// Tracks the memory of an answer while it is read.
 pub(crate) struct Room {
     large: Arc<Semaphore>,
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Room {
-    /// Waits until this much may be held.
+    /// Waits until the answer may occupy this many bytes.
     pub async fn hold(&mut self, bytes: usize) {
         if bytes < LARGE {
             self.permit = None;
         } else if self.permit.is_none() {
-            // It is never closed.
+            // The semaphore is never closed.
             self.permit = Arc::clone(&self.large).acquire_owned().await.ok();
         }
     }
 }
 
 impl Endpoint {
-    /// Finds out what a successful response holds.
+    /// Determines the format of a successful response.
     pub async fn content(&self, response: Response) -> Result<(Response, Content), HttpError> {
         let is = |wanted| media_type(&response).is_some_and(|it| it.eq_ignore_ascii_case(wanted));
         if is("application/json") {
@@ -83,7 +83,7 @@ impl Endpoint {
         }
     }
 
-    /// Reads a body that is one message.
+    /// Reads a body that contains one message.
     pub async fn body(&self, mut response: Response) -> Result<Vec<u8>, RequestError> {
         let longest = self.longest();
         let too_large = || RequestError::TooLarge { limit_bytes: longest };
@@ -100,7 +100,7 @@ impl Endpoint {
             room.hold(body.len()).await;
             let wanted = body.len() + chunk.len();
             if wanted > body.capacity() {
-                // Doubling, but never beyond the longest answer allowed.
+                // Doubles the capacity, but never beyond the longest answer allowed.
                 let doubled = (body.capacity() * 2).min(longest).max(wanted);
                 body.reserve_exact(doubled - body.len());
             }
@@ -109,7 +109,7 @@ impl Endpoint {
         Ok(body)
     }
 
-    /// The next piece of a body.
+    /// The next chunk of a body.
     pub async fn chunk(
         &self,
         response: &mut Response,
@@ -118,7 +118,7 @@ impl Endpoint {
         chunk.map_err(|error| HttpError::from_client(&error, &shown_origin(self.url())))
     }
 
-    /// Why a successful response is of no use.
+    /// The error for a successful response that is not MCP.
     pub async fn not_mcp(&self, response: Response) -> HttpError {
         let found = match media_type(&response) {
             Some(found) => plain(found, 60),
@@ -131,12 +131,12 @@ impl Endpoint {
         HttpError::NotMcp { found, words }
     }
 
-    /// What a server said instead of an answer, for an error message.
+    /// The text of a server's response for an error message.
     pub fn shown(&self, body: &[u8]) -> Words {
         if self.is_quoted() { Words::new(&self.without_secrets(body)) } else { Words::default() }
     }
 
-    /// The beginning of what a failure says, without our secrets.
+    /// The beginning of the body of an error response, with secrets removed.
     pub async fn words(&self, mut response: Response) -> String {
         let mut body = Vec::new();
         let _ = timeout(FAILURE_TIME, async {
@@ -160,7 +160,7 @@ impl Endpoint {
     }
 }
 
-/// Whether a body is a message of the protocol.
+/// Whether a body is a JSON-RPC message.
 fn is_json_rpc(body: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Envelope {

@@ -1,5 +1,5 @@
-//! Keeps the connections of a server that a plan brought along where the configuration lets them
-//! go. What a name leads to is decided for each connection anew.
+//! Confines the connections of a server that a plan defines to the addresses that the configuration
+//! allows. The addresses of a name are checked for each new connection.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use url::Host;
 )]
 pub(crate) struct NotAllowed;
 
-/// Looks names up, and leaves out the addresses that the server's own may not lead to.
+/// A DNS resolver that leaves out addresses that the server may not have.
 struct ConfinedLookup {
     policy: Arc<ProxyPolicy>,
     host: String,
@@ -37,7 +37,7 @@ pub(crate) fn confine(
         Host::Ipv4(address) => (address.to_string(), Some(address.into())),
         Host::Ipv6(address) => (address.to_string(), Some(address.into())),
     };
-    // An address is not looked up.
+    // A literal address is not passed to the resolver, so it is checked here.
     if let Some(address) = address
         && !policy.permits_address(&host, SocketAddr::new(address, port))
     {
@@ -51,7 +51,7 @@ impl Resolve for ConfinedLookup {
         let (policy, host, port) = (Arc::clone(&self.policy), self.host.clone(), self.port);
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), port)).await?;
-            // Any other name is that of a proxy, which the environment of the gateway names.
+            // Any other name is that of a proxy from the environment of the gateway.
             let is_proxy = !name.as_str().eq_ignore_ascii_case(&host);
             let allowed: Vec<SocketAddr> =
                 found.filter(|at| is_proxy || policy.permits_address(&host, *at)).collect();

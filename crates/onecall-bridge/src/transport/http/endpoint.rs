@@ -1,5 +1,5 @@
-//! Where a remote server is, and the HTTP client that talks to it and to nobody
-//! else: what the configuration gives it as headers goes to this origin only.
+//! The address of a remote server and the HTTP client for it. The configured headers are sent to
+//! this origin only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use super::secrets::{self, Secrets};
 use crate::error::StartError;
 use crate::setting::Setting;
 
-/// How many redirections within the origin are followed.
+/// How many redirects within the origin are followed.
 const MAX_HOPS: usize = 5;
 
-/// How long the server may take to open a stream that no deadline waits for.
+/// How long the server may take to open a stream that has no other deadline.
 const OPENING: Duration = Duration::from_secs(30);
 
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -30,7 +30,7 @@ pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json"
 pub(crate) const JSON_OR_EVENTS: HeaderValue =
     HeaderValue::from_static("application/json, text/event-stream");
 
-/// Cheap to clone.
+/// The address, HTTP client and credentials of a server. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     client: Client,
@@ -39,16 +39,16 @@ pub(crate) struct Endpoint {
 }
 
 struct Shared {
-    /// The longest message taken, in bytes.
+    /// The longest message that is accepted, in bytes.
     longest: usize,
     large: LargeAnswers,
     headers: HeaderMap,
-    /// What must not be shown even if the server sends it back.
+    /// Values that must not be shown even if the server sends them back.
     secrets: Secrets,
-    /// Where tokens come from, if somebody can log in.
+    /// The source of tokens, if the server supports a login.
     login: Option<Arc<Login>>,
-    /// Whether messages quote what the server says that is not MCP. For a server that a plan
-    /// brought along, that would let a program read what any service answers.
+    /// Whether error messages quote responses that are not MCP. For a server that a plan defines,
+    /// quoting would let a program read the responses of any service.
     is_quoted: bool,
 }
 
@@ -78,7 +78,7 @@ impl Endpoint {
         Ok(Self { client, url, shared: Arc::new(shared) })
     }
 
-    /// The same server at another address of its own origin.
+    /// An endpoint of the same server at another address of its origin.
     pub fn at(&self, address: &str) -> Result<Self, HttpError> {
         let foreign = |target| HttpError::ForeignEndpoint { target: self.quoted(target) };
         let url = self.url.join(address).map_err(|_| foreign(plain(address, 100)))?;
@@ -96,29 +96,29 @@ impl Endpoint {
         &self.shared.secrets
     }
 
-    /// Whether messages quote what the server says that is not MCP.
+    /// Whether error messages quote responses that are not MCP.
     pub fn is_quoted(&self) -> bool {
         self.shared.is_quoted
     }
 
-    /// The longest message taken, in bytes.
+    /// The longest message that is accepted, in bytes.
     pub fn longest(&self) -> usize {
         self.shared.longest
     }
 
-    /// Room for one answer.
+    /// The memory account of one answer.
     pub fn room(&self) -> Room {
         self.shared.large.room()
     }
 
-    /// Sends a message; the response is a success.
+    /// Sends a message; returns only successful responses.
     pub async fn post(&self, line: Vec<u8>, mut headers: HeaderMap) -> Result<Response, HttpError> {
         headers.insert(ACCEPT, JSON_OR_EVENTS);
         headers.insert(CONTENT_TYPE, JSON);
         self.exchange(Method::POST, headers, Some(line)).await
     }
 
-    /// Asks for an event stream; the response is one.
+    /// Requests an event stream; returns only a response that is one.
     pub async fn stream(&self, mut headers: HeaderMap) -> Result<Response, HttpError> {
         headers.insert(ACCEPT, EVENT_STREAM);
         let opened = timeout(OPENING, self.exchange(Method::GET, headers, None)).await;
@@ -134,8 +134,8 @@ impl Endpoint {
         self.exchange(Method::DELETE, headers, None).await.map(drop)
     }
 
-    /// Sends a request with the token of a login, if there is one. The response is a
-    /// success.
+    /// Sends a request with the token of a login, if there is one. Returns only successful
+    /// responses.
     async fn exchange(
         &self,
         method: Method,
@@ -150,7 +150,7 @@ impl Endpoint {
         let mut response = send(token.as_ref()).await?;
         if let Some(login) = &self.shared.login {
             if wants_login(&response) {
-                // The server has not looked at the request, so it may be sent again.
+                // The server rejected the request without processing it, so it may be sent again.
                 let other = login.instead_of(token.clone()).await?;
                 response = send(Some(&other)).await?;
                 if wants_login(&response) {
@@ -171,8 +171,8 @@ impl Endpoint {
         Err(HttpError::refused(status, &self.words(response).await))
     }
 
-    /// Redirections are followed here and not by the client: only within the
-    /// origin, and a POST stays a POST.
+    /// Sends a request and follows redirects. That is done here and not by the HTTP client, because
+    /// only redirects within the origin are followed, and a POST stays a POST.
     pub async fn send(
         &self,
         method: &Method,
@@ -183,7 +183,7 @@ impl Endpoint {
         let mut url = self.url.clone();
         let token = token.and_then(Token::bearer);
         for _ in 0..=MAX_HOPS {
-            // Ours last: what the protocol needs cannot be configured away.
+            // The protocol headers come last, so that the configuration cannot override them.
             let mut request = self
                 .client
                 .request(method.clone(), url.clone())
@@ -223,13 +223,13 @@ impl Endpoint {
         }
     }
 
-    /// An address that the server named, for an error message.
+    /// An address from the server, for an error message.
     fn quoted(&self, target: String) -> String {
         if self.shared.is_quoted { target } else { "another address".to_owned() }
     }
 }
 
-/// Whether the server refused a request for want of a (better) token.
+/// Whether the server rejected a request because of a missing or invalid token.
 fn wants_login(response: &Response) -> bool {
     response.status() == StatusCode::UNAUTHORIZED && Wanted::of(response.headers()) != Wanted::Other
 }

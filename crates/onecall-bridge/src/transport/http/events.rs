@@ -1,29 +1,29 @@
-//! Takes an event stream (`text/event-stream`) apart, however its bytes arrive.
-//! An event over the limit costs no more memory than its two ends.
+//! Parses an event stream (`text/event-stream`), however its bytes arrive. Of an event over the
+//! limit only its two ends are kept in memory.
 
 use std::time::Duration;
 
 use onecall_core::lines::{Edges, Line, Splitter};
 use reqwest::header::HeaderValue;
 
-/// What a field may add to the longest line.
+/// The length that a field name may add to a line.
 const FIELD_NAME: usize = 16;
 
-/// A longer name or id of an event is ignored.
+/// The longest event name or id that is accepted.
 const MAX_LABEL: usize = 1_024;
 
-/// The longest pause before a reconnection that a server may ask for.
+/// The longest reconnection delay that a server may request.
 const MAX_RETRY: Duration = Duration::from_secs(60);
 
 /// One event with data.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Event<'a> {
-    /// `message` unless the server named it.
+    /// The name of the event; `message` if the server gave none.
     pub name: &'a str,
     pub data: Line<'a>,
 }
 
-/// What is known of a stream so far.
+/// The parser of a stream.
 pub(crate) struct Events {
     limit: usize,
     splitter: Splitter,
@@ -32,18 +32,18 @@ pub(crate) struct Events {
     retry: Option<Duration>,
 }
 
-/// The event that is being read.
+/// The event that is being parsed.
 #[derive(Default)]
 struct Current {
     name: String,
     data: Vec<u8>,
-    /// Set once its data is over the limit.
+    /// Set once its data exceeds the limit.
     too_long: Option<Edges>,
     id: Option<HeaderValue>,
 }
 
 impl Events {
-    /// A stream whose events hold at most `limit` bytes.
+    /// A parser for events of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -54,29 +54,29 @@ impl Events {
         }
     }
 
-    /// Where to resume the stream, if its server can do that.
+    /// The id of the last event, from which the server may be able to resume the stream.
     pub fn last_id(&self) -> Option<&HeaderValue> {
         self.last_id.as_ref()
     }
 
-    /// How many bytes are kept of an event that is not complete yet.
+    /// How many bytes of an incomplete event are buffered.
     pub fn unfinished(&self) -> usize {
         self.splitter.unfinished() + self.current.data.len()
     }
 
-    /// How long the server wants us to wait before we come back.
+    /// The reconnection delay that the server requested.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Starts over with another connection to the same stream: half an event is
-    /// forgotten, the place in the stream is not.
+    /// Prepares for a new connection to the same stream: an incomplete event is dropped, but the
+    /// position in the stream is kept.
     pub fn reconnected(&mut self) {
         self.splitter = Splitter::new(self.limit + FIELD_NAME);
         self.current = Current { id: self.last_id.clone(), ..Current::default() };
     }
 
-    /// Takes in more of the stream and hands every complete event to `each`.
+    /// Parses the next bytes and passes every complete event to `each`.
     pub fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(Event<'_>)) {
         self.splitter.feed(bytes);
         while let Some(line) = self.splitter.next_line() {
@@ -114,7 +114,7 @@ impl Current {
                 let millis = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
                 *retry = millis.map(|millis| Duration::from_millis(millis).min(MAX_RETRY));
             }
-            // A comment, or something that later revisions added.
+            // A comment, or a field of a later revision.
             _ => {}
         }
     }
@@ -130,7 +130,7 @@ impl Current {
         edges.add(value);
     }
 
-    /// A line that was too long by itself.
+    /// Handles a line that is over the limit by itself.
     fn skip(&mut self, line: Edges) {
         let head = line.head.strip_prefix(b"data:");
         let Some(head) = head else { return };

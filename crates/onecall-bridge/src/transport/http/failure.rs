@@ -1,5 +1,5 @@
-//! What can go wrong between us and a remote server, in one line each. Nothing in
-//! it comes from the server unshortened, and nothing in it is one of our secrets.
+//! Errors of HTTP exchanges with a server, each in one line. Text of the server is shortened, and
+//! no secret appears in them.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use reqwest::StatusCode;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// How much of a server's own words is shown, in characters.
+/// The longest text of a server that is shown, in characters.
 const MAX_WORDS: usize = 200;
 
-/// Why one HTTP exchange failed. It concerns no other.
+/// Why one HTTP exchange failed. Other exchanges are not affected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum HttpError {
     #[error("could not reach {origin}: {detail}")]
     Unreachable { origin: String, detail: String },
-    /// The request was sent, at least in part.
+    /// The connection broke after at least a part of the request was sent.
     #[error(
         "the connection to {origin} broke ({detail}); the server may have executed the request"
     )]
@@ -27,7 +27,7 @@ pub(crate) enum HttpError {
     #[error("the server answered {status}{}{words}", advice(*status))]
     Refused {
         status: StatusCode,
-        /// The code of a JSON-RPC error in the body.
+        /// The code of the JSON-RPC error in the body, if there is one.
         code: Option<i64>,
         words: Words,
     },
@@ -63,7 +63,7 @@ pub(crate) enum HttpError {
 }
 
 impl HttpError {
-    /// Whether a server that knows only the older transport may have answered so.
+    /// Whether a server that only supports the older transport could have answered like this.
     pub fn may_be_older_transport(&self) -> bool {
         match self {
             Self::Refused { status, code: None, .. } => matches!(
@@ -74,7 +74,7 @@ impl HttpError {
         }
     }
 
-    /// Whether something answered that does not speak MCP at this address.
+    /// Whether the response came from something that is not an MCP server.
     pub fn is_not_mcp(&self) -> bool {
         matches!(
             self,
@@ -86,7 +86,7 @@ impl HttpError {
         )
     }
 
-    /// Reads what the client library says; `origin` is who we talked to.
+    /// Converts an error of the HTTP client; `origin` is the server's address.
     pub fn from_client(error: &reqwest::Error, origin: &str) -> Self {
         let (origin, detail) = (origin.to_owned(), cause(error));
         if error.is_connect() || error.is_builder() {
@@ -96,7 +96,7 @@ impl HttpError {
         }
     }
 
-    /// Reads a response that is no success.
+    /// Converts an error response.
     pub fn refused(status: StatusCode, body: &str) -> Self {
         match serde_json::from_str::<ErrorBody>(body) {
             Ok(ErrorBody { error }) => {
@@ -118,12 +118,12 @@ struct ErrorObject {
     message: String,
 }
 
-/// What a server said about a failure, for the end of a message.
+/// The text of a server about a failure, for the end of an error message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Words(String);
 
 impl Words {
-    /// Makes them short, safe to show and one line.
+    /// Shortens the text to one line that is safe to show.
     pub fn new(text: &str) -> Self {
         let mut joined = String::new();
         for word in text.split_whitespace() {
@@ -136,12 +136,12 @@ impl Words {
         Self(plain(&joined, MAX_WORDS))
     }
 
-    /// Themselves.
+    /// The text itself.
     pub fn into_text(self) -> String {
         self.0
     }
 
-    /// Whether a word like this one is among them.
+    /// Whether the text contains `word`, which must be in lower case.
     pub fn mention(&self, word: &str) -> bool {
         self.0.to_ascii_lowercase().contains(word)
     }

@@ -1,6 +1,5 @@
-//! What stateless servers want to see of a request in its headers, so that those
-//! on the way can route it without reading it; and the trace that it is part of, for the
-//! same readers.
+//! Headers that repeat parts of a request to a stateless server, so that proxies can route it
+//! without parsing the body. They also carry the trace context.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,7 +19,7 @@ pub(crate) fn headers(request: &Request<'_>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(METHOD, HeaderValue::from_static(request.method()));
     if matches!(request, Request::Initialize { .. }) {
-        // The revision is what it asks for, in its body.
+        // The revision of this request is in its body.
         return headers;
     }
     headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(STATELESS_VERSION));
@@ -30,7 +29,7 @@ pub(crate) fn headers(request: &Request<'_>) -> HeaderMap {
         Request::GetPrompt { name, .. } => name,
         _ => return headers,
     };
-    // What is encoded is a valid value, and the names were looked at before.
+    // An encoded value is always valid, and the names were validated before.
     if let Ok(name) = HeaderValue::from_str(&encoded(name)) {
         headers.insert(NAME, name);
     }
@@ -53,7 +52,7 @@ pub(crate) fn trace_headers(trace: &TraceContext) -> HeaderMap {
     headers.filter_map(|(name, value)| Some((name, HeaderValue::from_str(value).ok()?))).collect()
 }
 
-/// A text as a header's value: as it is if it can be, else in Base64.
+/// A text as a header value: unchanged if possible, otherwise in Base64.
 fn encoded(text: &str) -> String {
     let is_plain = text.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
         && text.trim() == text

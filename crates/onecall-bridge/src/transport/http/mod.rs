@@ -1,7 +1,6 @@
-//! Servers that are reached over HTTP. Every message of ours is a POST; the answers come in its
-//! response (`streamable`) or on one long stream beside it (`sse`, the older transport). What both
-//! share is in the files beside theirs. Headers and tokens go to the origin of the server and to
-//! nobody else.
+//! The HTTP transports. Every message to a server is a POST; answers arrive in its response
+//! (`streamable`) or on a separate long-lived stream (`sse`, the older transport). The other files
+//! are shared by both. Headers and tokens are sent only to the origin of the server.
 
 mod body;
 mod confinement;

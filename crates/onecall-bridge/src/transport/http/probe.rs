@@ -1,4 +1,4 @@
-//! Asks a remote server, without a token, whether it wants a login.
+//! Asks a remote server, without a token, whether it requires a login.
 
 use onecall_config::{ServerConfig, Transport};
 use onecall_login::Wanted;
@@ -14,7 +14,7 @@ use crate::error::StartError;
 use crate::protocol::request::{Era, Request};
 use crate::setting::Setting;
 
-/// Why a server did not say whether it wants a login.
+/// Why it could not be determined whether a server requires a login.
 #[derive(Debug, Error)]
 #[error(transparent)]
 pub struct ProbeError(#[from] Cause);
@@ -27,11 +27,11 @@ enum Cause {
     NotAsked(#[from] HttpError),
 }
 
-/// What the server wants of those who bring no token; `None` if it lets them in, or if it is not
-/// reached over HTTP.
+/// The login that the server requires; `None` if it requires none, or if it is not reached over
+/// HTTP.
 ///
 /// # Errors
-/// If it cannot be asked.
+/// If the server cannot be reached.
 pub async fn wanted_login(server: &ServerConfig) -> Result<Option<Wanted>, ProbeError> {
     let (transport, methods): (_, &[Method]) = match &server.transport {
         Transport::Stdio(_) | Transport::Unresolved(_) => return Ok(None),
@@ -45,7 +45,7 @@ pub async fn wanted_login(server: &ServerConfig) -> Result<Option<Wanted>, Probe
 }
 
 impl Endpoint {
-    /// Greets the server in the ways of these methods until one of them has an answer.
+    /// Sends a first request with each of these methods until one of them gives a result.
     async fn wanted(&self, methods: &[Method]) -> Result<Option<Wanted>, HttpError> {
         let hello = Request::Initialize { capabilities: "{}" }.line(1, Era::Handshake);
         let headers = HeaderMap::from_iter([(ACCEPT, JSON_OR_EVENTS), (CONTENT_TYPE, JSON)]);
@@ -67,7 +67,8 @@ impl Endpoint {
         Ok(None)
     }
 
-    /// What a server that greets everybody wants of those who ask for more.
+    /// The login that a server requires for other requests although it accepts the handshake
+    /// without one.
     async fn wanted_later(&self, greeting: &Response) -> Option<Wanted> {
         let (request, era, mut headers) = if greeting.status().is_success() {
             let session = greeting.headers().get(SESSION_ID).cloned();

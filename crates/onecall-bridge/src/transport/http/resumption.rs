@@ -1,4 +1,4 @@
-//! Whether and when an event stream that broke off is worth another try.
+//! Decides whether and when a broken event stream is resumed.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use reqwest::header::HeaderValue;
 
 use super::events::Events;
 
-/// How often in a row a stream is resumed without anything new on it.
+/// How often in a row a stream is resumed without a new event.
 const MAX_RESUMPTIONS: u32 = 5;
 
-/// The pause before that, unless the server asks for another; it doubles.
+/// The delay before a stream is resumed, unless the server requests another; it doubles.
 const RESUME_PAUSE: Duration = Duration::from_millis(500);
 const MIN_PAUSE: Duration = Duration::from_millis(10);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// How often a stream has been resumed since something new came.
+/// Counts how often a stream was resumed since the last new event.
 #[derive(Default)]
 pub(crate) struct Resumptions {
     in_vain: u32,
@@ -22,7 +22,7 @@ pub(crate) struct Resumptions {
 }
 
 impl Resumptions {
-    /// Whether the stream is worth another try.
+    /// Counts another attempt and returns whether it should be made.
     pub fn next(&mut self, events: &Events) -> bool {
         if self.seen.as_ref() != events.last_id() {
             self.seen = events.last_id().cloned();
@@ -32,14 +32,14 @@ impl Resumptions {
         self.in_vain <= MAX_RESUMPTIONS
     }
 
-    /// How long to wait before that.
+    /// The delay before the next attempt.
     pub fn pause(&self, events: &Events) -> Duration {
         let doubled = RESUME_PAUSE.saturating_mul(1 << self.in_vain.saturating_sub(1).min(8));
         events.retry().unwrap_or(doubled.min(MAX_PAUSE)).max(MIN_PAUSE)
     }
 
-    /// How long to wait before a stream is resumed that no request waits for: at least the usual
-    /// pause, even if the server asks for a shorter one.
+    /// The delay before a stream is resumed that no request waits for: at least the usual one, even
+    /// if the server requests a shorter one.
     pub fn long_pause(&self, events: &Events) -> Duration {
         self.pause(events).max(RESUME_PAUSE)
     }

@@ -1,5 +1,5 @@
-//! What goes with every request to a server and must not be shown in a message, even if the server
-//! sends it back.
+//! The secrets that are sent to a server with every request. They are removed from error messages,
+//! in case the server sends them back.
 
 use std::sync::Arc;
 
@@ -9,16 +9,15 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use thiserror::Error;
 
-/// A secret shorter than this is not looked for in what a server says: it would
-/// be found everywhere.
+/// The shortest secret that is removed from text: a shorter one would match too much.
 const MIN_SECRET: usize = 6;
 
-/// One of the configured headers is none.
+/// The error for a configured header that is not a valid one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("one of 'headers' cannot be sent")]
 pub(crate) struct InvalidHeader;
 
-/// The configured headers of a server, as they are sent.
+/// The configured headers of a server, ready to be sent.
 pub(crate) fn headers(transport: &RemoteTransport) -> Result<HeaderMap, InvalidHeader> {
     let mut headers = HeaderMap::new();
     for (name, secret) in &transport.headers {
@@ -30,15 +29,15 @@ pub(crate) fn headers(transport: &RemoteTransport) -> Result<HeaderMap, InvalidH
     Ok(headers)
 }
 
-/// The secrets that a server gets.
+/// The secrets that are sent to a server.
 pub(crate) struct Secrets {
     configured: Vec<String>,
-    /// The login has others.
+    /// The login, which has further secrets.
     login: Option<Arc<Login>>,
 }
 
 impl Secrets {
-    /// Collects what requests of `client` to `url` carry.
+    /// Collects the secrets in requests of `client` to `url`.
     pub fn new(
         client: &Client,
         url: &Url,
@@ -48,18 +47,18 @@ impl Secrets {
         let headers = transport.headers.values().map(|secret| secret.reveal().to_owned());
         let mut secrets: Vec<String> =
             url.password().map(str::to_owned).into_iter().chain(headers).collect();
-        // A user in the address becomes a header, too.
+        // A user name in the URL is sent as a header too.
         let example = client.get(url.clone()).build().ok();
         let implied = example.as_ref().and_then(|request| request.headers().get(AUTHORIZATION));
         secrets.extend(implied.and_then(|value| value.to_str().ok()).map(str::to_owned));
-        // Of `Bearer abc`, the second word alone is a secret too.
+        // In `Bearer abc`, the second word alone is a secret too.
         let token = |secret: &String| Some(secret.split_once(' ')?.1.to_owned());
         secrets.extend(secrets.iter().filter_map(token).collect::<Vec<_>>());
         secrets.retain(|secret| secret.len() >= MIN_SECRET);
         Self { configured: secrets, login }
     }
 
-    /// What a server said, with every secret taken out.
+    /// The text of a server with every secret removed.
     pub fn removed_from(&self, said: &[u8]) -> String {
         let mut words = String::from_utf8_lossy(said).into_owned();
         let tokens = self.login.as_ref().map(|login| login.secrets()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What a remote server knows us by. It begins with the handshake, goes with every
-//! message, and has to be renewed by another handshake when the server forgets it.
+//! Sessions with a remote server. A session begins with a handshake, is named in every message, and
+//! has to be renewed by another handshake when the server has lost it.
 
 use std::sync::{Arc, Weak};
 
@@ -10,37 +10,37 @@ use super::HttpError;
 use crate::protocol::peer::Peer;
 use crate::protocol::request::{Era, Request};
 
-/// Named by the server when the handshake begins.
+/// The header for the session id, which the server assigns in the handshake.
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// The revision that is spoken.
+/// The header for the protocol revision in use.
 pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// The longest session id that is accepted.
 const MAX_ID: usize = 4_096;
 
-/// What goes with every message. Cheap to clone.
+/// The session data that is sent with every message. Cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct Session {
     id: Option<HeaderValue>,
     protocol: Option<HeaderValue>,
     stateless: bool,
-    /// Tells one session from the one before.
+    /// Distinguishes this session from earlier ones.
     number: u64,
 }
 
 impl Session {
-    /// Whether the server named it, and may therefore forget it.
+    /// Whether the server has assigned an id, so that it can lose the session.
     pub fn is_named(&self) -> bool {
         self.id.is_some()
     }
 
-    /// Whether the server wants to know with every request who asks.
+    /// Whether the protocol revision of the session has a handshake.
     pub fn era(&self) -> Era {
         if self.stateless { Era::Stateless } else { Era::Handshake }
     }
 
-    /// As headers of a message.
+    /// Adds the session to the headers of a message.
     pub fn add_to(&self, headers: &mut HeaderMap) {
         if let Some(id) = &self.id {
             headers.insert(SESSION_ID, id.clone());
@@ -51,18 +51,18 @@ impl Session {
     }
 }
 
-/// What a request needs of a session.
+/// How a request depends on a session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Begins one, so there is none to wait for.
+    /// The request begins a session, so it does not wait for one.
     Opening,
-    /// Needs one, and fails without.
+    /// The request needs a session, and fails if the session is lost.
     Ordinary,
-    /// Needs one, and is worth another one.
+    /// The request needs a session, and is sent again in a new one if the session is lost.
     Call,
 }
 
-/// The session there is now. All who need one wait here for the handshake.
+/// The current session. Requests wait here until the handshake is complete.
 pub(crate) struct Sessions {
     peer: Weak<Peer>,
     now: watch::Sender<Now>,
@@ -74,7 +74,7 @@ struct Now {
 }
 
 enum Stage {
-    /// A handshake is due or under way.
+    /// A handshake is needed or in progress.
     Handshake,
     Open,
     /// The last handshake failed, for this reason.
@@ -87,12 +87,12 @@ impl Sessions {
         Self { peer, now: watch::Sender::new(now) }
     }
 
-    /// The session as far as it goes now.
+    /// The current session, even if its handshake is not complete.
     pub fn current(&self) -> Session {
         self.now.borrow().session.clone()
     }
 
-    /// Waits for an open session. If the last handshake failed, asks for another.
+    /// Waits for an open session. If the last handshake failed, requests another one.
     pub async fn open(&self) -> Result<Session, HttpError> {
         let again = self.now.send_if_modified(|now| {
             let failed = matches!(now.stage, Stage::Failed(_));
@@ -105,7 +105,7 @@ impl Sessions {
             peer.was_forgotten();
         }
         let mut now = self.now.subscribe();
-        // It cannot close: we hold the other end.
+        // The channel cannot close: this object holds the sender.
         let settled = now.wait_for(|now| !matches!(now.stage, Stage::Handshake)).await;
         let Ok(now) = settled else { return Err(HttpError::SessionLost) };
         match &now.stage {
@@ -114,14 +114,14 @@ impl Sessions {
         }
     }
 
-    /// Returns when this session is not the current one any more.
+    /// Returns when this session is no longer the current one.
     pub async fn replaced(&self, session: &Session) {
         let mut now = self.now.subscribe();
-        // It cannot close: we hold the other end.
+        // The channel cannot close: this object holds the sender.
         let _ = now.wait_for(|now| now.session.number != session.number).await;
     }
 
-    /// What this request needs; if it begins a session, the earlier one ends now.
+    /// How this request depends on a session; if it begins one, the earlier session ends now.
     pub fn kind(&self, request: &Request<'_>) -> Kind {
         match request {
             Request::Initialize { .. } | Request::Discover => {
@@ -144,7 +144,7 @@ impl Sessions {
         });
     }
 
-    /// The server gave the session a name.
+    /// Stores the id that the server assigned to the session.
     pub fn named(&self, id: &HeaderValue) {
         let visible = |byte: &u8| (0x21..=0x7e).contains(byte);
         if id.len() <= MAX_ID && id.as_bytes().iter().all(visible) {
@@ -152,13 +152,13 @@ impl Sessions {
         }
     }
 
-    /// The handshake has agreed on a revision, or failed.
+    /// Records the result of the handshake: the agreed revision, or the error.
     pub fn introduced(&self, outcome: Result<&str, &str>) {
         self.now.send_modify(|now| match outcome {
             Ok(version) => {
                 now.session.protocol = HeaderValue::from_str(version).ok();
                 now.session.stateless = Era::of(version) == Era::Stateless;
-                // There is no last word to wait for.
+                // Without a handshake there is no final notification to wait for.
                 if now.session.stateless {
                     now.stage = Stage::Open;
                 }
@@ -167,12 +167,12 @@ impl Sessions {
         });
     }
 
-    /// The last word of the handshake has been delivered.
+    /// Records that the final notification of the handshake was sent.
     pub fn opened(&self) {
         self.now.send_modify(|now| now.stage = Stage::Open);
     }
 
-    /// The server has forgotten this session; true for the first who notices.
+    /// Records that the server has lost this session; returns true for the first report only.
     pub fn lost(&self, session: &Session) -> bool {
         self.now.send_if_modified(|now| {
             let current = matches!(now.stage, Stage::Open) && now.session.number == session.number;

@@ -1,7 +1,6 @@
-//! HTTP+SSE, the transport of revision 2024-11-05: one long event stream brings
-//! everything the server says, and its first event names the address that our
-//! messages are posted to. If the stream ends, so does the session with it; it is
-//! opened anew, and another handshake follows.
+//! HTTP+SSE, the transport of revision 2024-11-05: one long event stream carries all messages of
+//! the server, and its first event names the address to which messages are posted. The session ends
+//! with the stream; then the stream is opened again, and another handshake follows.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -27,29 +26,29 @@ use crate::error::{RequestError, SendError, StartError};
 use crate::protocol::peer::{Outgoing, Outlet, Peer, Purpose};
 use crate::setting::Setting;
 
-/// How many calls are posted at a time; more wait.
+/// How many calls are posted at the same time; further ones wait.
 const MAX_CALLS: usize = 64;
 
-/// How many of our answers to requests of the server may be under way.
+/// How many automatic answers to requests of the server may be in progress.
 const MAX_COURTESIES: usize = 16;
 
-/// When to forget those requests that were answered meanwhile.
+/// The number of remembered requests at which answered ones are removed.
 const MAX_REMEMBERED: usize = 1_024;
 
 /// How long the server may take to accept a message.
 const POST: Duration = Duration::from_secs(30);
 
-/// How many streams in a row may end early before the connection is given up.
+/// How many streams in a row may end early before the connection is closed.
 const MAX_EARLY_ENDS: u32 = 5;
 
 /// A stream that lasted this long did not end early.
 const STEADY: Duration = Duration::from_secs(10);
 
-/// A server reached by HTTP+SSE. Dropping it breaks off what is under way.
+/// A connection over HTTP+SSE. Dropping it aborts all exchanges in progress.
 pub(crate) struct SseConnection {
     peer: Arc<Peer>,
     client: Arc<SseClient>,
-    /// Set when the stream is gone for good.
+    /// Set when the stream has ended and cannot be opened again.
     ended: watch::Receiver<Option<String>>,
 }
 
@@ -68,7 +67,7 @@ impl SseConnection {
             client = Some(Arc::clone(&new));
             Peer::new(server.clone(), setting.clone(), Out(new))
         });
-        // The closure above has run by now.
+        // The closure above has already run.
         let client = client.ok_or(StartError::NoClient { detail: String::new() })?;
         let (say, ended) = watch::channel(None);
         let (listener, listening) = (Arc::clone(&client), Arc::clone(&peer));
@@ -77,7 +76,7 @@ impl SseConnection {
             let reason = listener.listen(&listening, &server).await;
             say.send_replace(Some(reason));
         };
-        // It cannot have been closed yet.
+        // The task set cannot have been closed yet.
         let _ = client.tasks.spawn(listen);
         Ok(Self { peer, client, ended })
     }
@@ -86,7 +85,7 @@ impl SseConnection {
         &self.peer
     }
 
-    /// Returns when the stream is gone for good, and says why.
+    /// Returns when the stream has ended for good, with the reason.
     pub async fn ended(&mut self) -> String {
         match self.ended.wait_for(Option::is_some).await {
             Ok(reason) => reason.clone().unwrap_or_default(),
@@ -109,9 +108,10 @@ impl Drop for SseConnection {
 struct SseClient {
     endpoint: Endpoint,
     sessions: Sessions,
-    /// Where messages go, once the stream has said so; an error if it will not.
+    /// The address for messages, once the stream has named it; an error if the stream cannot be
+    /// opened.
     inbox: watch::Sender<Option<Result<Endpoint, HttpError>>>,
-    /// The requests whose answers the stream owes us.
+    /// The requests that were posted and whose answers are expected on the stream.
     posted: Mutex<HashSet<u64>>,
     tasks: Tasks,
     calls: Semaphore,
@@ -119,7 +119,7 @@ struct SseClient {
     peer: Weak<Peer>,
 }
 
-/// The way out, for the peer.
+/// The sending side of the transport, for the peer.
 struct Out(Arc<SseClient>);
 
 impl Outlet for Out {
@@ -187,7 +187,7 @@ impl SseClient {
         }
     }
 
-    /// Posts a request; the stream brings the answer.
+    /// Posts a request; its answer arrives on the stream.
     async fn request(
         &self,
         id: u64,
@@ -198,7 +198,7 @@ impl SseClient {
         if kind != Kind::Opening {
             self.sessions.open().await?;
         }
-        // A handshake needs no turn, or calls that wait for it could keep it out.
+        // A handshake needs no permit: calls that wait for the handshake could hold all of them.
         let _turn = match kind {
             Kind::Call => self.calls.acquire().await.ok(),
             Kind::Opening | Kind::Ordinary => None,
@@ -221,7 +221,7 @@ impl SseClient {
         }
     }
 
-    /// Delivers a message that has no answer. If that fails, nothing can be done.
+    /// Sends a message that has no answer. Errors are only logged.
     async fn notice(&self, line: Vec<u8>) {
         let delivered = match self.inbox().await {
             Ok(inbox) => self.post(&inbox, line, HeaderMap::new()).await,
@@ -232,17 +232,17 @@ impl SseClient {
         }
     }
 
-    /// Where messages go, waited for.
+    /// Waits for the address to which messages are posted.
     async fn inbox(&self) -> Result<Endpoint, HttpError> {
         let mut inbox = self.inbox.subscribe();
         let named = inbox.wait_for(Option::is_some).await;
-        // It cannot close: we hold the other end.
+        // The channel cannot close: this object holds the sender.
         named.ok().and_then(|named| named.clone()).unwrap_or(Err(HttpError::StreamClosed))
     }
 
-    /// Keeps the stream open; says why it is gone for good. A stream that ends is opened anew at
-    /// once. If that fails, the server is gone: calls must not wait here until it is back, since
-    /// the supervisor of the connection decides when to try again, and logs it.
+    /// Keeps the stream open; returns the reason when it has ended for good. A stream that ends is
+    /// opened again at once. If that fails, calls must not wait here: the supervisor of the
+    /// connection decides when to try again, and logs it.
     async fn listen(&self, peer: &Peer, server: &ServerName) -> String {
         let mut early_ends = 0;
         let mut opened_before = false;
@@ -254,7 +254,7 @@ impl SseClient {
             };
             let was_open = matches!(self.inbox.send_replace(None), Some(Ok(_)));
             if !was_open && !opened_before {
-                // Whoever waits for the handshake hears what was wrong.
+                // The error is passed to the handshake, which waits for the address.
                 self.inbox.send_replace(Some(Err(error)));
                 return std::future::pending().await;
             }
@@ -262,7 +262,7 @@ impl SseClient {
             self.fail_posted(peer);
             self.sessions.lost(&self.sessions.current());
             early_ends = if started.elapsed() >= STEADY { 0 } else { early_ends + 1 };
-            // A pooled connection to a server that is there may break when it is used again.
+            // A pooled connection may break on reuse although the server is up.
             let is_gone = !was_open && !matches!(error, HttpError::Broken { .. });
             if is_gone || early_ends > MAX_EARLY_ENDS {
                 return format!("has closed its event stream: {error}");
@@ -273,7 +273,7 @@ impl SseClient {
         }
     }
 
-    /// Reads the stream to its end, and says what that was.
+    /// Reads the stream to its end, and returns the reason.
     async fn read(&self, peer: &Peer, mut response: Response, again: bool) -> HttpError {
         let mut events = Events::new(self.endpoint.longest());
         let mut room = self.endpoint.room();
@@ -296,7 +296,7 @@ impl SseClient {
         }
     }
 
-    /// The stream has said where messages go.
+    /// Handles the event that names the address for messages.
     fn named(&self, address: &Line<'_>, peer: &Peer, again: bool) -> Result<(), HttpError> {
         let Line::Whole(address) = address else { return Err(HttpError::NoEndpoint) };
         let inbox = self.endpoint.at(&String::from_utf8_lossy(address))?;
@@ -307,7 +307,7 @@ impl SseClient {
         Ok(())
     }
 
-    /// Nobody will answer what was posted while the last stream was open.
+    /// Fails the requests that were posted during the last stream, because their answers are lost.
     fn fail_posted(&self, peer: &Peer) {
         for id in std::mem::take(&mut *self.posted()) {
             peer.fail(id, HttpError::StreamClosed.into());

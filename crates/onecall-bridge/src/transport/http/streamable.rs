@@ -1,5 +1,5 @@
-//! Streamable HTTP: every message is a POST, and its response is the answer, as
-//! one JSON body or as an event stream that may break off and be resumed.
+//! Streamable HTTP: every message is a POST, and its response contains the answer, as one JSON body
+//! or as an event stream that can be resumed when it breaks.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -27,40 +27,39 @@ use crate::protocol::peer::{Outgoing, Outlet, Peer, Purpose};
 use crate::protocol::request::Era;
 use crate::setting::Setting;
 
-/// How many calls go over connections of their own at a time; more wait.
+/// How many calls are in progress at the same time; further ones wait.
 const MAX_CALLS: usize = 128;
 
-/// How many of our answers to requests of the server may be under way. One that
-/// floods us with requests gets no more.
+/// How many automatic answers to requests of the server may be in progress, so that a server cannot
+/// flood the gateway with requests.
 const MAX_COURTESIES: usize = 16;
 
-/// How long the server may take for messages that nobody waits for.
+/// The time limit for messages that have no answer.
 const NOTICE: Duration = Duration::from_secs(10);
 
-/// How long a stream is still read after its answer, so that its connection can
-/// be used again.
+/// How long a stream is still read after its answer, so that its connection can be reused.
 const DRAIN: Duration = Duration::from_millis(250);
 
-/// A stream that lasted this long was no failure.
+/// A stream that lasted this long does not count as a failure.
 const STEADY: Duration = Duration::from_secs(10);
 
-/// How long the server's own stream may be silent before it is opened anew.
+/// How long the server's own stream may be silent before it is opened again.
 const IDLE: Duration = Duration::from_secs(300);
 
-/// How long the end of the session may take.
+/// The time limit for ending the session.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// A server reached by streamable HTTP. Dropping it breaks off what is under way.
+/// A connection over streamable HTTP. Dropping it aborts all exchanges in progress.
 pub(crate) struct StreamableConnection {
     peer: Arc<Peer>,
     client: Arc<StreamableClient>,
 }
 
 impl StreamableConnection {
-    /// Sets everything up; nothing is sent before the handshake. Must be called
-    /// inside a tokio runtime.
+    /// Prepares the connection; nothing is sent before the handshake. Must be called inside a tokio
+    /// runtime.
     pub fn start(
         server: &ServerName,
         transport: &RemoteTransport,
@@ -74,7 +73,7 @@ impl StreamableConnection {
             client = Some(Arc::clone(&new));
             Peer::new(server.clone(), setting.clone(), Out(new))
         });
-        // The closure above has run by now.
+        // The closure above has already run.
         let client = client.ok_or(StartError::NoClient { detail: String::new() })?;
         Ok(Self { peer, client })
     }
@@ -83,14 +82,14 @@ impl StreamableConnection {
         &self.peer
     }
 
-    /// Breaks off what is under way and takes leave of the server.
+    /// Aborts all exchanges in progress and ends the session on the server.
     pub async fn stop(self) {
         self.client.tasks.close().shutdown().await;
         let session = self.client.sessions.current();
         if session.is_named() {
             let mut headers = HeaderMap::new();
             session.add_to(&mut headers);
-            // A server that does not let us end the session ends it by itself.
+            // A server that rejects the request ends the session by its own timeout.
             let _ = timeout(FAREWELL, self.client.endpoint.delete(headers)).await;
         }
     }
@@ -111,16 +110,16 @@ struct StreamableClient {
     courtesies: Arc<Semaphore>,
 }
 
-/// The way out, for the peer.
+/// The sending side of the transport, for the peer.
 struct Out(Arc<StreamableClient>);
 
-/// A request as it waits for its turn.
+/// A request that is waiting to be sent.
 struct Post {
     id: u64,
     line: Vec<u8>,
-    /// What stateless servers want to see of it in the headers.
+    /// The headers that repeat parts of the request for stateless servers.
     mirrored: HeaderMap,
-    /// The trace that it is part of.
+    /// The headers with the trace context.
     traced: HeaderMap,
     kind: Kind,
 }
@@ -145,7 +144,7 @@ impl Outlet for Out {
                 client.listen(&peer, &session).await;
             }),
             Purpose::Cancellation { id } => {
-                // The end of the connection is all that a stateless server wants to hear.
+                // For a stateless server, closing the connection is the cancellation.
                 tasks.abandon(id);
                 let session = client.sessions.current();
                 if session.era() == Era::Stateless {
@@ -186,7 +185,7 @@ impl StreamableClient {
         }
     }
 
-    /// Sends a request and sees to it that it is answered, or fails.
+    /// Sends a request and makes sure that it gets an answer or an error.
     async fn answer(&self, peer: &Peer, post: Post) {
         let id = post.id;
         if let Err(error) = self.request(peer, post).await {
@@ -205,14 +204,14 @@ impl StreamableClient {
             return self.receive(peer, post.id, &self.sessions.current(), response).await;
         }
         let mut session = self.sessions.open().await?;
-        // A handshake needs no turn, or calls that wait for it could keep it out.
+        // A handshake needs no permit: calls that wait for the handshake could hold all of them.
         let _turn = match post.kind {
             Kind::Call => self.calls.acquire().await.ok(),
             Kind::Opening | Kind::Ordinary => None,
         };
         let mut posted = self.post(&session, &post).await;
         if matches!(posted, Err(HttpError::SessionLost)) && post.kind == Kind::Call {
-            // The server has not looked at the call, so it may be sent again.
+            // The server rejected the call without processing it, so it may be sent again.
             if self.sessions.lost(&session) {
                 peer.was_forgotten();
             }
@@ -234,8 +233,8 @@ impl StreamableClient {
             .map_err(|error| if is_lost(session, &error) { HttpError::SessionLost } else { error })
     }
 
-    /// Takes in the response to request `id`, which may be a stream that breaks
-    /// off and goes on elsewhere.
+    /// Handles the response to request `id`, which may be a stream that breaks and is resumed over
+    /// another connection.
     async fn receive(
         &self,
         peer: &Peer,
@@ -284,7 +283,7 @@ impl StreamableClient {
         Ok(())
     }
 
-    /// Reads a stream to its end, or shortly beyond the answer to request `id`.
+    /// Reads a stream to its end, or until shortly after the answer to request `id`.
     async fn read(
         &self,
         peer: &Peer,
@@ -292,7 +291,7 @@ impl StreamableClient {
         events: &mut Events,
         mut response: Response,
     ) -> Result<(), RequestError> {
-        // A request has a deadline of its own.
+        // The deadline of a request is enforced by the peer.
         let mut quiet_until = id.is_none().then(|| Instant::now() + IDLE);
         let mut room = self.endpoint.room();
         let mut too_large = false;
@@ -321,7 +320,7 @@ impl StreamableClient {
         }
     }
 
-    /// Listens to what the server has to say by itself, until the session ends.
+    /// Reads the server's own stream until the session ends.
     async fn listen(&self, peer: &Peer, session: &Session) {
         tokio::select! {
             () = self.keep_listening(peer, session) => {}
@@ -329,7 +328,8 @@ impl StreamableClient {
         }
     }
 
-    /// Ends when the server offers no such stream, or does not keep it up.
+    /// Keeps the server's own stream open. Returns if the server does not offer one, or closes it
+    /// repeatedly.
     async fn keep_listening(&self, peer: &Peer, session: &Session) {
         let mut events = Events::new(self.endpoint.longest());
         let mut resumptions = Resumptions::default();
@@ -343,7 +343,7 @@ impl StreamableClient {
             match self.endpoint.stream(headers).await {
                 Ok(response) => {
                     events.reconnected();
-                    // However it ended, it is tried again.
+                    // Whatever the reason of the end, the stream is opened again.
                     let _ = self.read(peer, None, &mut events, response).await;
                 }
                 Err(error @ (HttpError::Refused { .. } | HttpError::NotMcp { .. })) => {
@@ -363,7 +363,7 @@ impl StreamableClient {
         }
     }
 
-    /// Delivers a message that has no answer. If that fails, nothing can be done.
+    /// Sends a message that has no answer. Errors are only logged.
     async fn notice(&self, session: &Session, line: Vec<u8>) {
         let mut headers = HeaderMap::new();
         session.add_to(&mut headers);
@@ -375,8 +375,8 @@ impl StreamableClient {
     }
 }
 
-/// Whether the server says that it does not know the session. It should say so
-/// with 404; quite a few say it with 400 and words.
+/// Whether the server says that it does not know the session. The protocol requires status 404;
+/// many servers send 400 with a message.
 fn is_lost(session: &Session, error: &HttpError) -> bool {
     let HttpError::Refused { status, words, .. } = error else { return false };
     session.is_named()
@@ -384,7 +384,7 @@ fn is_lost(session: &Session, error: &HttpError) -> bool {
             || *status == StatusCode::BAD_REQUEST && words.mention("session"))
 }
 
-/// A method that the server does not know is no matter of HTTP.
+/// Converts an HTTP error, except that an unknown method becomes a protocol error.
 fn explain(error: HttpError) -> RequestError {
     match error {
         HttpError::Refused { code: Some(METHOD_NOT_FOUND), words, .. } => {

@@ -1,5 +1,5 @@
-//! The exchanges with a remote server that are under way. They end by themselves,
-//! one by one when nobody waits any more, or all together with the connection.
+//! The tasks of one connection: the exchanges in progress. Each ends by itself, when its request is
+//! abandoned, or with the connection.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,10 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use crate::error::SendError;
 
-/// Cheap to clone; all clones hold the same tasks.
+/// The tasks of one connection. Cheap to clone; all clones share the same tasks.
 #[derive(Clone)]
 pub(crate) struct Tasks {
-    /// A message may be sent, or dropped, by a thread outside the runtime.
+    /// The runtime of the tasks: a message may be sent or dropped by a thread outside of it.
     runtime: Handle,
     running: Arc<Mutex<Running>>,
 }
@@ -24,23 +24,23 @@ struct Running {
 }
 
 impl Tasks {
-    /// Must be called inside a tokio runtime.
+    /// Creates an empty set of tasks. Must be called inside a tokio runtime.
     pub fn new() -> Self {
         let running = Running { all: Some(JoinSet::new()), by_request: HashMap::new() };
         Self { runtime: Handle::current(), running: Arc::new(Mutex::new(running)) }
     }
 
-    /// Runs `task` until it ends or the connection does.
+    /// Runs `task` until it ends or the connection closes.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> Result<(), SendError> {
         let mut running = self.lock();
         let all = running.all.as_mut().ok_or(SendError::Closed)?;
         all.spawn_on(task, &self.runtime);
-        // Those that have ended would otherwise be kept for somebody to look at.
+        // Removes the results of tasks that have ended, which would otherwise accumulate.
         while all.try_join_next().is_some() {}
         Ok(())
     }
 
-    /// Runs `task` until it ends, the connection does, or request `id` is abandoned.
+    /// Runs `task` until it ends, the connection closes, or request `id` is abandoned.
     pub fn spawn_for(
         &self,
         id: u64,
@@ -61,14 +61,14 @@ impl Tasks {
         Ok(())
     }
 
-    /// Ends what is done for request `id`, and with it the HTTP exchange.
+    /// Aborts the task of request `id`, and with it the HTTP exchange.
     pub fn abandon(&self, id: u64) {
         if let Some(handle) = self.lock().by_request.get(&id) {
             handle.abort();
         }
     }
 
-    /// Ends everything, and refuses what comes later.
+    /// Aborts all tasks and rejects later ones.
     pub fn close(&self) -> JoinSet<()> {
         let all = self.lock().all.take();
         let mut all = all.unwrap_or_default();
@@ -81,7 +81,7 @@ impl Tasks {
     }
 }
 
-/// Forgets a request when its task is gone.
+/// Removes a request from the map when its task ends.
 struct Entry {
     tasks: Tasks,
     id: u64,

@@ -1,4 +1,4 @@
-//! The Python package.
+//! Generates the Python package.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -22,7 +22,7 @@ pub(super) fn files(placed: &[Placed<'_>], folder: &str) -> Files {
     let mut files = Files::new();
     files.insert("client.py".to_owned(), CLIENT.to_owned());
     files.insert("py.typed".to_owned(), String::new());
-    // What an index imports, by its path: lines and names.
+    // The import lines of each index file, by its path and the imported name.
     let mut indexes: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     let mut seen = HashSet::new();
     for placed in placed {
@@ -47,7 +47,7 @@ pub(super) fn files(placed: &[Placed<'_>], folder: &str) -> Files {
         );
         files.insert(format!("{path}__init__.py"), text);
     }
-    // Importing one server costs nothing for the others.
+    // Servers are not imported here, so that importing one does not load the others.
     let top = "\nfrom .client import ToolError, call, close\n\n\
                __all__ = [\"ToolError\", \"call\", \"close\"]\n";
     files.insert("__init__.py".to_owned(), format!("{HEADER}{top}"));
@@ -65,7 +65,7 @@ fn examples(placed: &[Placed<'_>], folder: &str, files: &mut Files) {
     };
     let given = |it: &Placed<'_>, arguments: &[(String, serde_json::Value)]| {
         let value = |value| python_literal(value).unwrap_or_else(|| "[]".to_owned());
-        // As the function takes them: by name, or as one dict.
+        // The arguments in the form that the function takes: by keyword, or as one dict.
         match tool(it).contains("(arguments: ") {
             false => {
                 let pairs = arguments.iter().map(|(name, it)| format!("{name}={}", value(it)));

@@ -1,4 +1,4 @@
-//! The TypeScript tree.
+//! Generates the TypeScript files.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,7 +15,7 @@ use crate::typescript::{File, local_name, typescript_file};
 const CLIENT: &str = include_str!("client.ts");
 const README: &str = include_str!("README.md");
 const ROWS: &str = include_str!("rows.ts");
-/// What the client offers, and with it the index of the folder.
+/// The exports of the client, which the top index exports again.
 const CLIENT_EXPORTS: [&str; 6] =
     ["call", "callMCPTool", "clearCache", "close", "disconnectMCP", "ToolError"];
 const HEADER: &str = "// Made by `onecall generate`; changes will be lost.\n\n";
@@ -28,7 +28,7 @@ pub(super) fn tool(placed: &Placed<'_>) -> File {
 pub(super) fn files(placed: &[Placed<'_>], folder: &str) -> Files {
     let mut files = Files::new();
     files.insert("client.ts".to_owned(), CLIENT.to_owned());
-    // Lines of an index, by its path.
+    // The lines of each index file, by its path.
     let mut indexes: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     let mut namespaces = BTreeMap::new();
     let mut exported: HashSet<(String, String)> = HashSet::new();
@@ -73,7 +73,7 @@ pub(super) fn files(placed: &[Placed<'_>], folder: &str) -> Files {
     files
 }
 
-/// What the top index calls a server that is in this folder.
+/// The name of a server's namespace in the top index.
 fn namespace(server: &str, taken: &mut BTreeMap<String, String>) -> String {
     if let Some(known) = taken.iter().find(|(_, folder)| *folder == server) {
         return known.0.clone();
@@ -132,7 +132,7 @@ fn examples(placed: &[Placed<'_>], files: &mut Files) {
     files.insert("examples/rows.ts".to_owned(), format!("{HEADER}{ROWS}"));
 }
 
-/// Arguments as an object in the source; nothing if there are none.
+/// Arguments as an object literal; empty if there are none.
 fn object(arguments: &[(String, Value)]) -> String {
     let pairs = arguments.iter().map(|(name, value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), json_string);
@@ -144,10 +144,10 @@ fn object(arguments: &[(String, Value)]) -> String {
     }
 }
 
-/// The README, whose blocks of code compile as they are, beside the folder.
+/// The README. Its code blocks compile as they are, beside the folder.
 fn readme(placed: &[Placed<'_>], folder: &str) -> String {
     let simple = simple(placed);
-    // What a server wrote is in strings here, and must not end a block of code.
+    // Strings of a server must not end a code block.
     let in_block = |text: String| text.replace('`', "\\u0060");
     let shown = simple.first().map(|(placed, arguments)| (*placed, in_block(object(arguments))));
     let example = match &shown {
@@ -179,6 +179,6 @@ fn readme(placed: &[Placed<'_>], folder: &str) -> String {
         json_string(tool),
         json_string(&part),
     );
-    // The later one first: what is put in may contain either word.
+    // The later placeholder is replaced first, because an inserted text may contain either word.
     README.replacen("CALLING", &calling, 1).replacen("EXAMPLE", &example, 1)
 }

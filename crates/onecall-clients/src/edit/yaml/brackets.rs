@@ -1,4 +1,4 @@
-//! Lists and mappings between brackets.
+//! Edits YAML lists and mappings in brackets (flow style).
 
 use super::unusual;
 use crate::edit::EditError;
@@ -31,7 +31,7 @@ pub(super) fn remove_flow(
     Ok((splice(text, vec![(range, String::new())]), taken))
 }
 
-/// After the bracket that closes the one at `open`.
+/// The position after the bracket that closes the one at `open`.
 pub(super) fn closing(text: &str, open: usize) -> Result<usize, EditError> {
     let mut depth = 0_usize;
     for (at, character) in outside_quotes(text, open) {
@@ -45,7 +45,7 @@ pub(super) fn closing(text: &str, open: usize) -> Result<usize, EditError> {
     Err(unusual("brackets that do not close"))
 }
 
-/// Where an entry between brackets ends: at its comma, or at the bracket.
+/// The end of an entry in brackets: its comma, or the closing bracket.
 fn entry_end(text: &str, entry: usize, close: usize) -> Result<usize, EditError> {
     let mut depth = 0_usize;
     for (at, character) in outside_quotes(text, entry) {
@@ -60,7 +60,7 @@ fn entry_end(text: &str, entry: usize, close: usize) -> Result<usize, EditError>
     Err(unusual("an entry that does not end"))
 }
 
-/// The characters from a place on that are neither in quotes nor in a comment.
+/// The characters after a position that are neither in quotes nor in a comment.
 fn outside_quotes(text: &str, from: usize) -> impl Iterator<Item = (usize, char)> {
     let mut quote = None;
     let mut is_escaped = false;
@@ -89,7 +89,7 @@ fn outside_quotes(text: &str, from: usize) -> impl Iterator<Item = (usize, char)
     })
 }
 
-/// Where the colon of a key is that begins at a column.
+/// The position of the colon of a key that begins at `column`.
 pub(super) fn colon_after(line: &str, column: usize) -> Result<usize, EditError> {
     let offset = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
     outside_quotes(line, offset)

@@ -1,5 +1,4 @@
-//! One field of a mapping: its value is set, or the field is taken out. JSON is edited as YAML
-//! between brackets.
+//! Sets or removes one field of a YAML mapping. JSON is edited as YAML in brackets.
 
 use onecall_config::document::{Node, Scalar, ScalarKind, Value as Yaml};
 use serde_json::{Map, Value};
@@ -11,8 +10,7 @@ use super::{is_flow, parse, scalar_text};
 use crate::edit::splice::{lead, line_end, splice};
 use crate::edit::{EditError, Step, unusual};
 
-/// `text` with this value of the field `key` in the mapping that `path` leads to; mappings on the
-/// way that are missing are made.
+/// Sets the field `key` of the mapping at `path`; missing mappings on the path are created.
 pub(in crate::edit) fn set(
     text: &str,
     path: &[Step<'_>],
@@ -35,7 +33,7 @@ pub(in crate::edit) fn set(
     writer.put(holder, Step::Key(key).find(holder)?, key, value)
 }
 
-/// `text` without the field `key` of the mapping that `path` leads to.
+/// Removes the field `key` of the mapping at `path`.
 pub(in crate::edit) fn unset(
     text: &str,
     path: &[Step<'_>],
@@ -62,7 +60,7 @@ pub(in crate::edit) fn unset(
     Ok(splice(text, vec![(line, String::new())]))
 }
 
-/// A document that fields are put into.
+/// A document into which fields are inserted.
 struct Writer<'t> {
     text: &'t str,
     lines: Lines<'t>,
@@ -148,7 +146,7 @@ impl Writer<'_> {
         let field = field_lines(key, value, &" ".repeat(last.column), end);
         let field = match text.get(..after).is_some_and(|before| before.ends_with('\n')) {
             true => field,
-            // The last line has no end, and keeps having none.
+            // The last line has no line break, and that stays so.
             false => format!("{end}{}", field.strip_suffix(end).unwrap_or(&field)),
         };
         Ok(splice(text, vec![(after..after, field)]))
@@ -160,7 +158,7 @@ impl Writer<'_> {
 }
 
 impl Step<'_> {
-    /// What this step leads to.
+    /// The value that this step leads to.
     fn find<'n>(&self, holder: &'n Node) -> Result<Option<Pair<'n>>, EditError> {
         match (&holder.value, self) {
             (Yaml::Mapping(pairs), Self::Key(wanted)) => Ok(pairs
@@ -182,7 +180,7 @@ impl Step<'_> {
     }
 }
 
-/// A value inside as many new mappings as there are steps.
+/// Wraps a value in new mappings, one for each step.
 fn nested(path: &[Step<'_>], key: &str, value: &Value) -> Result<Value, EditError> {
     let keys = path.iter().map(|step| match step {
         Step::Key(key) => Ok(*key),
@@ -202,8 +200,8 @@ fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
 
-/// The bytes of a scalar that `rest`, the rest of its line, begins with; `None` if it does not end
-/// there.
+/// The length of the scalar at the beginning of `rest`, the rest of its line; `None` if the scalar
+/// continues on the next line.
 fn scalar_length(rest: &str, is_between_brackets: bool) -> Option<usize> {
     match rest.chars().next()? {
         '"' => {

@@ -1,10 +1,10 @@
-//! A text by lines, and which of them belong to an entry.
+//! Splits a text into lines, and finds the lines that belong to an entry.
 
 use std::ops::Range;
 
 use onecall_config::document::{Node, Position, Value as Yaml};
 
-/// A text by lines, each with its end.
+/// A text split into lines, each with its line break.
 pub(super) struct Lines<'t> {
     source: &'t str,
     ranges: Vec<Range<usize>>,
@@ -48,7 +48,7 @@ impl<'t> Lines<'t> {
         self.source.get(self.offset(at)..)?.chars().next()
     }
 
-    /// Line and column of the dash in front of an item.
+    /// The line and column of the dash in front of a list item.
     pub(super) fn dash(&self, at: Position) -> Option<(usize, usize)> {
         let before = self.source.get(self.range(at.line - 1).start..self.offset(at))?;
         let head = before.trim_end();
@@ -68,17 +68,17 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// Where an entry begins: its dash or its key.
+/// The start of an entry: its dash or its key.
 pub(super) struct Start {
     pub(super) line: usize,
     pub(super) column: usize,
-    /// Where its value or its key is.
+    /// The position of its value or its key.
     pub(super) at: Position,
 }
 
 pub(super) fn starts(lines: &Lines<'_>, holder: &Node) -> Vec<Start> {
     let start = |at: Position, dash: Option<(usize, usize)>| {
-        // Between brackets there are no dashes.
+        // In brackets there are no dashes.
         let (line, column) = dash.unwrap_or((at.line - 1, at.column - 1));
         Start { line, column, at }
     };
@@ -89,8 +89,8 @@ pub(super) fn starts(lines: &Lines<'_>, holder: &Node) -> Vec<Start> {
     }
 }
 
-/// The lines of an entry: the first, and those that are indented more, but not the
-/// blank ones and comments at the end.
+/// The lines of an entry: the first one and those with more indentation, without blank lines and
+/// comments at the end.
 pub(super) fn extent(lines: &Lines<'_>, start: &Start) -> Range<usize> {
     let mut end = start.line + 1;
     for index in start.line + 1..lines.count() {
@@ -108,7 +108,7 @@ pub(super) fn extent(lines: &Lines<'_>, start: &Start) -> Range<usize> {
     start.line..end
 }
 
-/// The first of the comment lines right above an entry, at its own indentation.
+/// The first of the comment lines directly above an entry, at the same indentation.
 pub(super) fn comments_above(lines: &Lines<'_>, start: &Start, key_line: usize) -> usize {
     let mut first = start.line;
     while let Some(above) = first.checked_sub(1).filter(|above| *above >= key_line) {

@@ -1,5 +1,5 @@
-//! YAML, by lines: an entry is the lines from its first one up to where the indentation
-//! ends. Lists and mappings in brackets are edited between the brackets.
+//! Edits YAML line by line: an entry extends from its first line to the end of its indentation.
+//! Lists and mappings in brackets are edited in place.
 
 mod brackets;
 pub(super) mod field;
@@ -56,7 +56,7 @@ pub(super) fn insert(
             trace.empty = Some(brackets);
             return Ok((splice(text, vec![(open..close, filled)]), trace));
         }
-        // Nothing, or empty brackets: the entries go below the key.
+        // The value is empty or empty brackets: the entries are inserted below the key.
         let key_line = key.at.line - 1;
         let written = lines.text(key_line);
         let bare = if is_flow || is_word(holder) {
@@ -98,7 +98,7 @@ pub(super) fn insert(
     let after = lines.range(extent(&lines, last).end - 1).end;
     let mut block = entry_block(spot, name, content, &indent, end);
     if !text.get(..after).is_some_and(|before| before.ends_with('\n')) {
-        // The last line has no end, and keeps having none.
+        // The last line has no line break, and that stays so.
         trace.lead = end.to_owned();
         block = format!("{end}{}", block.strip_suffix(end).unwrap_or(&block));
     }
@@ -124,7 +124,7 @@ pub(super) fn remove(
         let place = lines.offset(holder.at);
         let is_only = starts.len() == 1;
         let (edited, taken) = remove_flow(text, place, lines.offset(start.at), is_only)?;
-        // As it would stand outside of brackets.
+        // The text in the form it has outside of brackets.
         let dash = if spot.shape == Shape::List { "- " } else { "" };
         return Ok((edited, format!("  {dash}{taken}{end}")));
     }
@@ -137,7 +137,7 @@ pub(super) fn remove(
     let taken = text.get(range.clone()).unwrap_or_default().to_owned();
     if starts.len() > 1 {
         let before = text.get(..range.start).unwrap_or_default();
-        // What was put in after a last line without an end.
+        // The line break that was inserted after a last line without one.
         let line_end =
             if range.end == text.len() && !taken.ends_with('\n') && !trace.lead.is_empty() {
                 before.len() - before.strip_suffix(&trace.lead).unwrap_or(before).len()
@@ -214,13 +214,13 @@ fn is_word(holder: &Node) -> bool {
     word_length(holder) > 0
 }
 
-/// The length of a null that is written out: `null` or `~`.
+/// The length of an explicit null: `null` or `~`.
 fn word_length(holder: &Node) -> usize {
     scalar_text(holder).map_or(0, str::len)
 }
 
-/// The text with each value in its place. What an alias stands for has another one, so aliases are
-/// not edited.
+/// Parses the text with positions. The expanded value of an alias has another position, so aliases
+/// are not edited.
 fn parse(text: &str) -> Result<Node, EditError> {
     document::read(text, false).map_err(syntax_error)
 }

@@ -1,4 +1,4 @@
-//! New entries as YAML.
+//! Writes new entries as YAML.
 
 use onecall_config::document::{Scalar, ScalarKind};
 use serde_json::{Map, Value, json as value_of};
@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json as value_of};
 use crate::edit::{Content, json};
 use crate::spot::{Shape, Spot};
 
-/// Lines as comments of YAML.
+/// Writes lines as YAML comments.
 fn commented(lines: &[String], indent: &str, end: &str) -> String {
     lines.iter().map(|line| format!("{indent}# {line}{end}")).collect()
 }
 
-/// An entry of a list of servers, as lines that begin with `indent`.
+/// Writes an entry of a list of servers as lines that begin with `indent`.
 fn entry_lines(name: &str, entry: &Map<String, Value>, indent: &str, end: &str) -> String {
     let mut lines = format!("{indent}- name: {}{end}", scalar(name));
     fields(entry, &format!("{indent}  "), end, &mut lines);
@@ -90,20 +90,20 @@ pub(super) fn between_brackets(
     }
 }
 
-/// A field as lines that begin with `indent`.
+/// Writes a field as lines that begin with `indent`.
 pub(super) fn field_lines(key: &str, value: &Value, indent: &str, end: &str) -> String {
     let mut lines = String::new();
     fields(&Map::from_iter([(key.to_owned(), value.clone())]), indent, end, &mut lines);
     lines
 }
 
-/// A field on one line, between brackets.
+/// Writes a field on one line, for use in brackets.
 pub(super) fn inline_field(key: &str, value: &Value, quotes: Quotes) -> String {
     let key = if quotes == Quotes::All { quoted(key) } else { scalar(key) };
     format!("{key}: {}", flow_value(value, quotes))
 }
 
-/// A value on one line.
+/// Writes a value on one line.
 pub(super) fn flow_value(value: &Value, quotes: Quotes) -> String {
     match quotes {
         Quotes::Needed => flow(value),
@@ -132,12 +132,12 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// A text, quoted unless it can only be read as it is.
+/// Writes a text, with quotes unless it is unambiguous without them.
 fn scalar(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./-@".contains(c);
     let begins_well = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '.');
     let is_text = Scalar::plain(text).kind == ScalarKind::Text;
-    // Other readers know more words than ours.
+    // Other parsers interpret more words as booleans.
     let is_word =
         matches!(text.to_ascii_lowercase().as_str(), "yes" | "no" | "on" | "off" | "y" | "n");
     match begins_well && text.chars().all(is_plain) && is_text && !is_word {
@@ -146,7 +146,7 @@ fn scalar(text: &str) -> String {
     }
 }
 
-/// JSON's quotes are YAML's as well, except for a few characters.
+/// Quotes a text. JSON's quotes are valid in YAML as well; a few more characters must be escaped.
 fn quoted(text: &str) -> String {
     let mut quoted = String::new();
     for character in Value::from(text).to_string().chars() {

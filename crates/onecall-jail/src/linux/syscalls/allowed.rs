@@ -1,7 +1,6 @@
-//! What an interpreter needs once it is warm: memory, threads, time, and the
-//! descriptors it has. Everything else is answered by `EPERM`: new processes and
-//! programs (`execve`, `fork`), identities, clocks, queues, and what kernels to come
-//! will add.
+//! The allowlist: what an interpreter needs once it is running, which is memory, threads, time, and
+//! its open descriptors. All other calls get `EPERM`: new processes and programs (`execve`,
+//! `fork`), identities, clocks, queues, and calls that future kernels will add.
 
 use std::io;
 
@@ -11,9 +10,9 @@ use seccompiler::SeccompRule;
 use super::conditions::{equal, masked, null, one_of, rule};
 use super::{Code, Files, Filter, Rules};
 
-/// Allowed whatever the arguments.
+/// Allowed with any arguments.
 const CALLS: &[i64] = &[
-    // Descriptors the process has; with conditions below for its socket.
+    // Descriptors that the process has; the conditions for its socket are below.
     SYS_read,
     SYS_write,
     SYS_readv,
@@ -39,7 +38,7 @@ const CALLS: &[i64] = &[
     SYS_epoll_ctl,
     SYS_epoll_pwait,
     SYS_epoll_pwait2,
-    // Memory; with conditions below where it could become executable.
+    // Memory; the conditions against executable memory are below.
     SYS_munmap,
     SYS_mremap,
     SYS_madvise,
@@ -54,7 +53,7 @@ const CALLS: &[i64] = &[
     SYS_membarrier,
     SYS_exit,
     SYS_exit_group,
-    // Handling signals; sending has conditions below.
+    // Handling signals; the conditions for sending are below.
     SYS_rt_sigaction,
     SYS_rt_sigprocmask,
     SYS_rt_sigreturn,
@@ -63,7 +62,7 @@ const CALLS: &[i64] = &[
     SYS_rt_sigtimedwait,
     SYS_sigaltstack,
     SYS_restart_syscall,
-    // Time. The process's own timers only ever signal itself.
+    // Time. The process's own timers only signal itself.
     SYS_nanosleep,
     SYS_gettimeofday,
     SYS_getitimer,
@@ -71,11 +70,11 @@ const CALLS: &[i64] = &[
     SYS_times,
     SYS_getrusage,
     SYS_getrandom,
-    // Where it is: in an empty root, or where its workspace is.
+    // The current directory: an empty root, or the workspace.
     SYS_getcwd,
 ];
 
-/// The same by older names, which aarch64 never had.
+/// The older variants of allowed calls, which aarch64 does not have.
 #[cfg(target_arch = "x86_64")]
 const OLDER_CALLS: &[i64] = &[
     SYS_poll,
@@ -103,7 +102,7 @@ pub(super) fn rules(files: Files, code: Code) -> io::Result<Rules> {
     Ok(rules)
 }
 
-/// Memory is either written or executed, and what is executed comes from a file.
+/// Memory is either writable or executable, and executable memory comes from a file.
 fn mappings(code: Code) -> io::Result<Vec<SeccompRule>> {
     let data = rule(vec![masked(2, flags(PROT_EXEC), 0)?])?;
     match code {
@@ -123,52 +122,52 @@ fn conditional() -> io::Result<[(i64, Vec<SeccompRule>); 16]> {
     let not_negative = |argument| masked(argument, SIGN, 0);
     Ok([
         (SYS_mprotect, vec![masked(2, flags(PROT_EXEC), 0)?]),
-        // Sockets are connected, so addresses are of no use. Urgent bytes are of none either, and
-        // in the kernel they have let programs out of other sandboxes.
+        // Sockets are connected, so addresses are not needed. Urgent data is not needed either, and
+        // its implementation in the kernel has allowed escapes from other sandboxes.
         (SYS_sendto, vec![to_its_peer()?]),
         (SYS_recvfrom, vec![masked(3, flags(MSG_OOB), 0)?]),
         (SYS_sendmsg, vec![masked(2, flags(MSG_OOB), 0)?]),
         (SYS_recvmsg, vec![masked(2, flags(MSG_OOB), 0)?]),
         (SYS_clone, vec![masked(0, flags(THREAD | ELSEWHERE), flags(THREAD))?]),
-        // `abort` and timers of threads; nobody else is there to be signalled.
+        // `abort` and timers of threads; the process can only signal itself.
         (SYS_kill, vec![equal(0, own_process)?]),
         (SYS_tgkill, vec![equal(0, own_process)?]),
-        // Not the clocks that count the processor time of another process: they have negative
-        // numbers, and asking for one says whether the process exists.
+        // Excludes the clocks for the processor time of other processes: they have negative
+        // numbers, and a query shows whether the process exists.
         (SYS_clock_gettime, vec![not_negative(0)?]),
         (SYS_clock_getres, vec![not_negative(0)?]),
         (SYS_clock_nanosleep, vec![not_negative(0)?]),
-        // What Python and Rust ask about the one socket. Above all not who is at its other end.
+        // The options of the socket that Python and Rust query; not who is at its other end.
         (SYS_getsockopt, one_of(2, &[SO_TYPE, SO_ERROR, SO_DOMAIN, SO_PROTOCOL].map(flags))?),
-        // Of itself only. A limit can be lowered, as ours are when the program is
-        // known, but not raised again.
+        // Only for the process itself. A limit can be lowered, as the sandbox does when the program
+        // is known, but not raised again.
         (SYS_prlimit64, vec![equal(0, 0)?]),
-        // Threads have names; the last is asked for again with every filter.
+        // Names of threads; the last one is repeated with every filter.
         (
             SYS_prctl,
             one_of(0, &[flags(PR_SET_NAME), flags(PR_GET_NAME), flags(PR_SET_NO_NEW_PRIVS)])?,
         ),
-        // Not F_SETOWN, which has the kernel signal any process, nor F_SETPIPE_SZ,
-        // which is memory outside the address space.
+        // Excludes F_SETOWN, which makes the kernel signal any process, and F_SETPIPE_SZ, which
+        // allocates memory outside of the address space.
         (SYS_fcntl, one_of(1, &DESCRIPTOR_COMMANDS.map(flags))?),
-        // How Rust makes a descriptor non-blocking, and how much there is to read.
-        // Above all not TIOCSTI, which types into the user's terminal.
+        // How Rust makes a descriptor non-blocking, and how much there is to read. Excludes
+        // TIOCSTI, which types into the user's terminal.
         (SYS_ioctl, one_of(1, &[FIONBIO, FIONREAD, FIOCLEX, FIONCLEX])?),
     ])
 }
 
-/// How a socket is written to without an address and urgent bytes.
+/// The condition for writing to a socket without an address and without urgent data.
 fn to_its_peer() -> io::Result<SeccompRule> {
     rule(vec![masked(3, flags(MSG_OOB), 0)?, null(4)?])
 }
 
-/// The bit that makes an `int` negative.
+/// The sign bit of an `int`.
 const SIGN: u64 = 1 << 31;
 
-/// What makes a new task a thread of this process.
+/// The flags that make a new task a thread of this process.
 const THREAD: c_int = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND;
 
-/// What would put it somewhere else, or have another process trace it.
+/// The flags that would put it into other namespaces, or have another process trace it.
 const ELSEWHERE: c_int = CLONE_NEWUSER
     | CLONE_NEWPID
     | CLONE_NEWNET

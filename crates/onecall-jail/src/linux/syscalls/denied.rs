@@ -1,12 +1,12 @@
-//! Calls an ordinary program makes and is refused as it would be by file modes: with
+//! Calls that ordinary programs make and that are rejected like a missing file permission: with
 //! "permission denied", which Python raises as `PermissionError`.
 //!
-//! Where paths are given to a program, the allowlist has some of these, and they are
-//! not denied then.
+//! If a program was given paths, the allowlist contains some of these calls, and they are not
+//! denied then.
 
 use libc::*;
 
-/// Answered by `EACCES`.
+/// Calls that get `EACCES`.
 pub(super) const CALLS: &[i64] = &[
     // Files by path.
     SYS_openat,
@@ -29,7 +29,7 @@ pub(super) const CALLS: &[i64] = &[
     SYS_fchdir,
     SYS_getdents64,
     SYS_inotify_add_watch,
-    // The same by older names, which aarch64 never had.
+    // The older variants of these calls, which aarch64 does not have.
     #[cfg(target_arch = "x86_64")]
     SYS_open,
     #[cfg(target_arch = "x86_64")]
@@ -67,7 +67,7 @@ pub(super) const CALLS: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     SYS_utimes,
     SYS_renameat,
-    // Sockets. A pair, too: one for datagrams can send to any address.
+    // Sockets. Pairs as well: a datagram socket of a pair can send to any address.
     SYS_socket,
     SYS_socketpair,
     SYS_connect,

@@ -1,8 +1,9 @@
-//! Calls that no program makes by accident: whoever tries is breaking out, and ends.
+//! Calls that no program makes by accident: a process that makes one is trying to escape, and is
+//! killed.
 
 use libc::*;
 
-/// Answered by killing the process.
+/// Calls that kill the process.
 pub(super) const CALLS: &[i64] = &[
     // Other processes: their memory, their descriptors, their control flow.
     SYS_ptrace,
@@ -11,8 +12,8 @@ pub(super) const CALLS: &[i64] = &[
     SYS_process_madvise,
     SYS_pidfd_getfd,
     SYS_kcmp,
-    // New namespaces give capabilities over a part of the kernel that was rarely
-    // reachable without privileges, and much of it has been exploited.
+    // New namespaces give capabilities over a part of the kernel that is rarely reachable without
+    // privileges, and much of it has been exploited.
     SYS_unshare,
     SYS_setns,
     // The mount table.
@@ -26,7 +27,7 @@ pub(super) const CALLS: &[i64] = &[
     SYS_fsconfig,
     SYS_fsmount,
     SYS_fspick,
-    // Opens a file without walking a path, past every check of directories.
+    // It opens a file without a path, past every check of directories.
     SYS_open_by_handle_at,
     // Code in the kernel.
     SYS_bpf,
@@ -35,8 +36,8 @@ pub(super) const CALLS: &[i64] = &[
     SYS_delete_module,
     SYS_kexec_load,
     SYS_kexec_file_load,
-    // Large interfaces with a long list of exploits. io_uring would also make
-    // calls that no filter sees.
+    // Large interfaces with a long list of exploits. io_uring would also make calls that no filter
+    // sees.
     SYS_io_uring_setup,
     SYS_io_uring_enter,
     SYS_io_uring_register,
@@ -45,7 +46,7 @@ pub(super) const CALLS: &[i64] = &[
     SYS_add_key,
     SYS_request_key,
     SYS_keyctl,
-    // The filters are complete. This must stay here: the allowlist has it, because
+    // The filters are complete. This entry is necessary: the allowlist contains the call, because
     // this list is installed after it.
     SYS_seccomp,
     // The machine as a whole.

@@ -1,6 +1,6 @@
-//! What a program may ask about files, depending on what it was given.
+//! The file operations that a program may request, depending on the paths it was given.
 //!
-//! Which files is landlock's to say; a filter cannot read a path.
+//! Landlock decides which files can be accessed; a filter cannot read a path.
 
 use std::io;
 
@@ -26,8 +26,8 @@ const READING: &[i64] = &[
     SYS_readlink,
 ];
 
-/// Not links, which could lead the host's user astray, nor modes, owners and times,
-/// which landlock does not guard: the readable files would be theirs to change.
+/// Excludes links, which could mislead the user of the host, and modes, owners and times, which
+/// landlock does not protect: a program could change them even for files that it may only read.
 const WRITING: &[i64] = &[
     SYS_openat,
     SYS_mkdirat,
@@ -48,27 +48,27 @@ const WRITING: &[i64] = &[
     SYS_rename,
 ];
 
-/// For a program that has nothing to change but files of its own.
+/// Calls for a program that can only change its own files.
 const OWNING: &[i64] = &[
     SYS_fchmod,
     SYS_fchmodat,
     SYS_utimensat,
     SYS_truncate,
-    // Asked when a file is copied with its times.
+    // Queried when a file is copied with its times.
     SYS_listxattr,
     SYS_llistxattr,
     #[cfg(target_arch = "x86_64")]
     SYS_chmod,
 ];
 
-/// Opening for writing, and opening without reading, which landlock does not guard.
+/// Flags for opening to write, and for opening without reading, which landlock does not protect.
 const NOT_READING: u64 = (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | O_PATH).cast_unsigned() as u64;
 
-/// Calls that take a descriptor or a path, which a filter cannot tell apart: even with
-/// `AT_EMPTY_PATH`, a path that is there is followed. `fstat` takes descriptors only.
+/// Calls that take a descriptor or a path, which a filter cannot distinguish: even with
+/// `AT_EMPTY_PATH`, a path that is given is followed. `fstat` takes descriptors only.
 const ASKING: &[i64] = &[SYS_newfstatat, SYS_statx];
 
-/// The part of what is denied that depends on the files there are.
+/// The denied calls that depend on the permitted file operations.
 pub(super) fn denied(files: Files) -> Rules {
     match files {
         Files::None => unconditional(ASKING),
@@ -76,7 +76,7 @@ pub(super) fn denied(files: Files) -> Rules {
     }
 }
 
-/// The part of the allowlist that has to do with files.
+/// The part of the allowlist for files.
 pub(super) fn rules(files: Files) -> io::Result<Rules> {
     let mut rules = Rules::new();
     match files {
