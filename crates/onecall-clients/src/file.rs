@@ -4,8 +4,8 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use onecall_core::Timestamp;
 use thiserror::Error;
 
 /// The largest file that is read; some clients keep a history in their configuration.
@@ -149,7 +149,7 @@ impl TextFile {
     /// If the copy cannot be written.
     pub fn back_up(&self) -> Result<Option<PathBuf>, FileError> {
         let Some(text) = &self.text else { return Ok(None) };
-        let stamp = time_stamp(SystemTime::now());
+        let stamp = Timestamp::now().in_file_names();
         for turn in 0.. {
             let suffix = if turn == 0 { String::new() } else { format!("-{turn}") };
             let mut name = self.target.clone().into_os_string();
@@ -293,42 +293,4 @@ fn keep_rights(file: &File, metadata: &Metadata) -> io::Result<()> {
         }
     }
     file.set_permissions(metadata.permissions())
-}
-
-/// The date and time in UTC, as part of a file name.
-fn time_stamp(time: SystemTime) -> String {
-    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March here, so that a leap day is the last day of its year.
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let day = days % 146_097;
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let date = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + u64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
-    format!("{year:04}{month:02}{date:02}-{hour:02}{minute:02}{second:02}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn time_stamps() {
-        let rows = [
-            (0, "19700101-000000"),
-            (951_782_399, "20000228-235959"),
-            (951_782_400, "20000229-000000"),
-            (1_709_251_199, "20240229-235959"),
-            (1_794_766_292, "20261115-181132"),
-        ];
-        for (seconds, expected) in rows {
-            assert_eq!(time_stamp(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
-        }
-    }
 }

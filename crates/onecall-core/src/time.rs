@@ -44,6 +44,12 @@ impl Timestamp {
         self.calendar().strftime("%Y-%m-%d").to_string()
     }
 
+    /// The date and time in UTC as part of a file name, such as `20260509-072933`.
+    #[must_use]
+    pub fn in_file_names(self) -> String {
+        self.calendar().strftime("%Y%m%d-%H%M%S").to_string()
+    }
+
     /// The time as the calendar library has it. A time outside of its range becomes the first or
     /// last one.
     fn calendar(self) -> jiff::Timestamp {
@@ -93,6 +99,7 @@ mod tests {
         }
         assert_eq!(Timestamp(i64::MAX).day(), "9999-12-30");
         assert_eq!(Timestamp(i64::MIN).day(), "-9999-01-02");
+        assert_eq!(Timestamp(1_794_766_292_000).in_file_names(), "20261115-181132");
         let precise = Timestamp(951_827_696_042).with_milliseconds();
         assert_eq!(precise, "2000-02-29T12:34:56.042Z");
     }
