@@ -450,9 +450,9 @@ fn ended(
     }
 }
 
-/// Escapes invisible characters in a traceback, which may contain text from a server. If it is longer
-/// than the limit, its middle is cut out: the beginning says where the program was, the end what
-/// happened.
+/// Escapes invisible characters in a traceback, which may contain text from a server. If it is
+/// longer than the limit, its middle is cut out: the beginning says where the program was, the end
+/// what happened.
 fn shorten(failure: Failure, limit: usize) -> Failure {
     let Failure::Raised { traceback, error } = failure else { return failure };
     let traceback = visible(&traceback).into_owned();
