@@ -6,7 +6,7 @@
 use rustpython_vm::builtins::{PyModule, PyModuleDef, PyModuleSlots};
 use rustpython_vm::{AsObject, Context, PyObject, PyRef, PyResult, VirtualMachine};
 
-/// Defines the module. Added to the interpreter, it takes the place of the one that is built in.
+/// Defines the module. It replaces the built-in one when it is added to the interpreter.
 pub(super) fn module_def(context: &Context) -> &'static PyModuleDef {
     Box::leak(Box::new(PyModuleDef {
         name: context.intern_str("_ctypes"),
