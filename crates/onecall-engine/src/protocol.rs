@@ -25,7 +25,7 @@ pub(crate) enum FromWorker<'a> {
     Call { id: u64, name: &'a str, arguments: &'a str, freshness: Freshness },
     /// The program of a plan calls a node of the plan.
     CallNode { id: u64, node: u32, arguments: &'a str },
-    /// The program asks something else: a [`ProgramQuestion`](onecall_core::ProgramQuestion) as JSON.
+    /// The program asks a question: a [`ProgramQuestion`](onecall_core::ProgramQuestion) as JSON.
     Ask { id: u64, question: &'a str },
     /// The program no longer waits for the answer to a call or question.
     CancelCall { id: u64 },

@@ -115,8 +115,8 @@ fn quoted(names: &[CallableName]) -> String {
 }
 
 impl Gateway {
-    /// Starts a gateway and returns at once; its servers start as `start` says. Must be called inside
-    /// a tokio runtime.
+    /// Starts a gateway and returns at once; its servers start as `start` says. Must be called
+    /// inside a tokio runtime.
     pub fn start(
         config: Config,
         start: ServerStart,

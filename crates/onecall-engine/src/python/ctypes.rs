@@ -1,7 +1,7 @@
 //! The interpreter's `_ctypes`, replaced by a module that cannot be imported.
 //!
-//! There is no libffi behind it (`absent_ffi.c`), and it reads and writes any address of the worker.
-//! A program that imports `ctypes` gets the error that a Python built without libffi gives.
+//! This binary has no libffi (`absent_ffi.c`), and `ctypes` could read and write any address of the
+//! worker. A program that imports it gets the same error as with a Python built without libffi.
 
 use rustpython_vm::builtins::{PyModule, PyModuleDef, PyModuleSlots};
 use rustpython_vm::{AsObject, Context, PyObject, PyRef, PyResult, VirtualMachine};
