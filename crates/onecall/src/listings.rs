@@ -23,8 +23,8 @@ pub(crate) fn keep(bridge: &Bridge, config: &Config) {
     }
 }
 
-/// Removes the stored listings of servers with these names. A failure is harmless: without them,
-/// these listings are not found either.
+/// Removes the stored listings of servers with these names. Does nothing if the store cannot be
+/// used: a listing is found only through a server in the configuration, so that does no harm.
 pub(crate) fn forget<'a>(servers: impl IntoIterator<Item = &'a str>, global: &Global) {
     let Some(config) = config(global) else { return };
     let file = config.store.file(&Surroundings::of_process().directories);
