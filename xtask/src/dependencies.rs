@@ -20,7 +20,7 @@ pub struct Package {
     pub name: String,
     pub version: String,
     pub description: String,
-    /// Its licence as an SPDX expression, if its manifest has one.
+    /// The licence as an SPDX expression, if the package's manifest has one.
     pub license: Option<String>,
     /// The licence file that its manifest names.
     pub license_file: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub struct Package {
 }
 
 impl Package {
-    /// Its name and version.
+    /// The name and version of the package.
     pub fn id(&self) -> String {
         format!("{} {}", self.name, self.version)
     }

@@ -45,7 +45,7 @@ pub enum EngineError {
     /// The process died before it could take a program.
     #[error("its worker died while starting: {reason}")]
     Died {
-        /// What is known about its death.
+        /// What is known about the death of the process.
         reason: String,
     },
     /// The process started but did not become ready in time.

@@ -19,7 +19,7 @@ use crate::zygote::ZygoteCommand;
 /// An engine that programs can run on.
 #[derive(Debug)]
 pub struct RegisteredEngine {
-    /// Its entry in the registry.
+    /// The engine's entry in the registry.
     pub spec: &'static EngineSpec,
     settings: Arc<EngineSettings>,
     /// The quota of the workspace, if programs can write to it.

@@ -33,13 +33,13 @@ pub(crate) fn is_named(code: &str) -> bool {
 /// How the programs of an engine get a scratch folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Provision {
-    /// They get none.
+    /// Programs get none.
     Never,
-    /// The gateway opens files in it for them.
+    /// The gateway opens files in it for the programs.
     Opened,
-    /// It is in the root of their zygote, which serves only one program or session.
+    /// The folder is in the root of the programs' zygote, which serves only one program or session.
     Mounted(Scratch),
-    /// They need a separate zygote that has one; this zygote has none.
+    /// Programs need a separate zygote that has one; this zygote has none.
     Elsewhere,
 }
 

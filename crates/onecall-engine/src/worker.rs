@@ -77,7 +77,7 @@ pub(crate) struct Run<'a> {
     pub(crate) program: &'a Program,
     pub(crate) limits: &'a Limits,
     pub(crate) host: &'a dyn ProgramHost,
-    /// Its place among the running programs.
+    /// The program's place among the running programs.
     pub(crate) place: &'a Place,
 }
 
@@ -217,7 +217,7 @@ pub(crate) enum StartError {
     /// The process has ended.
     #[error("{reason}")]
     Died {
-        /// How it ended.
+        /// How the process ended.
         reason: String,
     },
     /// The worker's own code has failed.

@@ -48,7 +48,7 @@ const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) struct ZygoteCommand {
     /// The executable.
     pub(crate) program: PathBuf,
-    /// Its arguments, which select the zygote's main function.
+    /// The arguments, which select the zygote's main function.
     pub(crate) args: Vec<String>,
 }
 

@@ -15,25 +15,25 @@ use crate::web::{encoded, fields};
 /// How an authorization server misbehaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misbehaviour {
-    /// It redirects the browser in the name of another issuer.
+    /// The server redirects the browser in the name of another issuer.
     WrongIssuer,
-    /// It redirects the browser without its issuer, although its metadata promise one.
+    /// The server redirects the browser without its issuer, although its metadata promise one.
     NoIssuer,
-    /// It redirects the browser with a refusal.
+    /// The server redirects the browser with a refusal.
     Denied,
-    /// Its metadata do not mention S256.
+    /// The server's metadata do not mention S256.
     NoS256,
-    /// Its metadata are those of another issuer.
+    /// The server's metadata are those of another issuer.
     ForeignMetadata,
-    /// Its metadata name a token endpoint on another host that is not encrypted.
+    /// The server's metadata name a token endpoint on another host that is not encrypted.
     InsecureEndpoint,
-    /// It has no metadata.
+    /// The server has no metadata.
     NoMetadata,
-    /// It does not register clients.
+    /// The server does not register clients.
     NoRegistration,
-    /// It gives no token for a code, and repeats the code in its error.
+    /// The server gives no token for a code, and repeats the code in its error.
     TokenError,
-    /// It refuses to renew tokens, for now.
+    /// The server refuses to renew tokens, for now.
     RefreshFails,
 }
 

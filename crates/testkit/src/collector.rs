@@ -23,15 +23,15 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How a collector answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manners {
-    /// It accepts everything.
+    /// The collector accepts everything.
     Polite,
-    /// It refuses with this status.
+    /// The collector refuses every request with this status.
     Refusing(u16),
-    /// It does not answer.
+    /// The collector does not answer.
     Silent,
-    /// It answers with something that is not HTTP.
+    /// The collector answers with something that is not HTTP.
     Babbling,
-    /// It accepts everything and answers with something that is not protobuf.
+    /// The collector accepts everything and answers with something that is not protobuf.
     Confused,
 }
 
@@ -41,7 +41,7 @@ pub struct Collector {
     batches: Arc<Mutex<Vec<Batch>>>,
 }
 
-/// One request.
+/// One request to the collector.
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// The path of the request.
@@ -59,25 +59,25 @@ pub struct ReceivedSpan {
     pub name: String,
     /// `internal`, `server`, `client` …
     pub kind: String,
-    /// The id of its trace, in hexadecimal digits.
+    /// The id of the span's trace, in hexadecimal digits.
     pub trace: String,
-    /// Its own id, in hexadecimal digits.
+    /// The id of the span, in hexadecimal digits.
     pub id: String,
-    /// The id of its parent; empty if it has none.
+    /// The id of the span's parent; empty if it has none.
     pub parent: String,
-    /// Its `tracestate`.
+    /// The `tracestate` of the span.
     pub state: String,
-    /// Its attributes as text.
+    /// The attributes of the span as text.
     pub attributes: BTreeMap<String, String>,
-    /// Whether its status is an error.
+    /// Whether the status of the span is an error.
     pub failed: bool,
-    /// When it began, in nanoseconds.
+    /// When the span began, in nanoseconds.
     pub start: u64,
-    /// When it ended, in nanoseconds.
+    /// When the span ended, in nanoseconds.
     pub end: u64,
-    /// How many events it has.
+    /// How many events the span has.
     pub events: usize,
-    /// The resource attributes of the process that sent it.
+    /// The resource attributes of the process that sent the span.
     pub resource: BTreeMap<String, String>,
 }
 

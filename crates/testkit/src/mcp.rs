@@ -13,7 +13,7 @@ pub const PROTOCOL: &str = "2025-11-25";
 /// The answer of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolAnswer {
-    /// Its text blocks, joined with newlines.
+    /// The text blocks of the answer, joined with newlines.
     pub text: String,
     /// Whether the tool reports an error.
     pub is_error: bool,

@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 /// One process as `/proc` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its id.
+    /// The process id.
     pub pid: u32,
-    /// Its parent's id; 1 (or a subreaper's) when it is an orphan.
+    /// The parent's process id; 1 (or a subreaper's) if the process is an orphan.
     pub parent: u32,
-    /// Its process group.
+    /// The process group.
     pub group: u32,
-    /// Its session.
+    /// The session.
     pub session: u32,
-    /// The letter of its state: `R`, `S`, `Z` for a zombie, ….
+    /// The letter of the state: `R`, `S`, `Z` for a zombie, ….
     pub state: char,
-    /// Its command line, joined with spaces.
+    /// The command line, joined with spaces.
     pub command: String,
 }
 

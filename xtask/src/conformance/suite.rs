@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 const CLIENT_COMMAND: &str = "conformance-client";
 
-/// What is run.
+/// The part of the suite that is run.
 pub enum Leg<'a> {
     /// All server scenarios.
     Server { url: &'a str },

@@ -38,7 +38,7 @@ impl Numbers {
     }
 }
 
-/// What the next program is.
+/// What a client does next.
 enum Turn {
     Program(Program),
     Leave,

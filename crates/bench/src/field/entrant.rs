@@ -11,14 +11,14 @@ use crate::subject::Subject;
 /// One column of the table.
 pub struct Entrant {
     pub name: &'static str,
-    /// What it is, for readers of the table.
+    /// A description for readers of the table.
     pub about: String,
     /// The dialect of its programs; `None` for the limit, which runs no programs.
     pub dialect: Option<Dialect>,
     pub kind: Kind,
 }
 
-/// What is started.
+/// What is started for an entrant.
 pub enum Kind {
     Limit,
     /// onecall with this engine.

@@ -23,7 +23,7 @@ const PATIENCE_WITH_EACH: Duration = Duration::from_millis(100);
 /// How many calls a bare client makes before it reads an answer.
 const UNREAD: u32 = 200;
 
-/// What does the work.
+/// What does the jobs of an entrant.
 pub enum Seat {
     /// A client that calls the server directly, without a program.
     Bare(Box<BareClient>),

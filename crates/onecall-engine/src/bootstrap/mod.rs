@@ -6,7 +6,8 @@
 /// A module of the bootstrap.
 pub(crate) struct Module {
     pub(crate) name: &'static str,
-    /// Its file name in tracebacks; frames whose file begins with `<onecall>` are not shown.
+    /// The module's file name in tracebacks; frames whose file begins with `<onecall>` are not
+    /// shown.
     pub(crate) file: &'static str,
     pub(crate) source: &'static str,
 }

@@ -56,7 +56,7 @@ impl Installation {
         Self { executable, environment, prefixes }
     }
 
-    /// Its own files: the executable and the folders of modules and libraries.
+    /// The installation's own files: the executable and the folders of modules and libraries.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let real = fs::canonicalize(&self.executable).ok();
         let below = |prefix: &PathBuf| BELOW_PREFIX.map(|part| prefix.join(part));

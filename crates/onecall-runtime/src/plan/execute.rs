@@ -65,7 +65,8 @@ struct Progress {
     missing: usize,
     /// The nodes that need its result.
     needed_by: Vec<usize>,
-    /// Its result and the bytes that it takes, until the last node that needs it has used it.
+    /// The node's result and the bytes that it takes, until the last node that needs it has used
+    /// it.
     result: Option<(PlainData, usize)>,
 }
 

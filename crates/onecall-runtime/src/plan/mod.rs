@@ -35,7 +35,7 @@ pub struct Plan {
 /// One call of a plan.
 #[derive(Clone, Debug)]
 struct Node {
-    /// Its path in the request.
+    /// The node's path in the request.
     path: String,
     spec: Arc<ToolSpec>,
     identifier: Option<String>,
@@ -121,7 +121,7 @@ pub enum PlanFailure {
 pub struct Problem {
     /// Where the problem is in the request.
     pub path: String,
-    /// What is wrong there.
+    /// The message that says what is wrong at `path`.
     pub message: String,
 }
 

@@ -27,9 +27,9 @@ const PRUNE_EVERY: u64 = 100;
 /// Where the tools of a run come from; their definitions are measured for the savings.
 #[derive(Clone)]
 pub(crate) enum Origin {
-    /// Ask this directory when the record is made.
+    /// The tools of this directory, which is asked when the record is made.
     Shared(Arc<dyn Directory>),
-    /// These tools.
+    /// The tools in this list.
     Listed(Vec<Arc<ToolSpec>>),
     /// The run ended before its tools were known.
     Unknown,

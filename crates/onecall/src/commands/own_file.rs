@@ -92,7 +92,7 @@ impl OwnFile {
         self.file.path()
     }
 
-    /// Its path as one word of a shell command.
+    /// The path of the file as one word of a shell command.
     pub(crate) fn shell_word(&self) -> String {
         shell_word(&self.path().to_string_lossy()).into_owned()
     }

@@ -30,7 +30,7 @@ const CODE_LISTS: [&str; 6] =
 
 /// A command that is started.
 struct Started<'c> {
-    /// Its name in a sentence.
+    /// The name of the command in a sentence.
     name: String,
     /// A path if it contains a slash, otherwise a name that is looked up on `PATH`.
     program: &'c Path,

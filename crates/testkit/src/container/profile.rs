@@ -41,10 +41,10 @@ pub struct Rule {
 /// How a call is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
-    /// The kernel executes it.
+    /// The kernel executes the call.
     #[serde(rename = "SCMP_ACT_ALLOW")]
     Allow,
-    /// It fails with an error.
+    /// The call fails with an error.
     #[serde(rename = "SCMP_ACT_ERRNO")]
     Refuse,
 }

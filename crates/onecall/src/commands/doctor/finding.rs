@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
-    /// It works.
+    /// The part works.
     Green,
-    /// It works, with a reservation.
+    /// The part works, with a reservation.
     Yellow,
-    /// It is broken.
+    /// The part is broken.
     Red,
 }
 
