@@ -13,8 +13,8 @@ use thiserror::Error;
 /// Timeout for connecting to a server that a plan defines.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The paths that are tried if only host and port of a server are given: streamable HTTP first,
-/// then HTTP with server-sent events.
+/// The paths that are tried if only host and port of a server are given: one for streamable HTTP,
+/// and one for HTTP with server-sent events.
 const HTTP_PATH: &str = "/mcp";
 const SSE_PATH: &str = "/sse";
 

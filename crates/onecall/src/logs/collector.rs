@@ -38,7 +38,7 @@ struct Logs {
     queue: Mutex<Option<SyncSender<Entry>>>,
     /// The other end of the queue, until the thread starts; lines wait in the queue until then.
     waiting: Mutex<Option<Receiver<Entry>>>,
-    /// Closed when the thread has written everything.
+    /// Receives a message when the thread has written everything.
     finished: Mutex<Option<Receiver<()>>>,
 }
 
