@@ -1,5 +1,5 @@
-//! Runs the conformance suite of MCP against both sides of onecall: the server `onecall serve
-//! --http`, and the client behind `onecall run`.
+//! Runs the conformance suite of MCP against both sides of onecall: the server behind
+//! `onecall serve --http`, and the client behind `onecall run`.
 
 mod client;
 mod install;
