@@ -12,7 +12,7 @@ use tokio::net::UnixStream;
 
 use crate::protocol::{FromWorker, ProtocolError, ToWorker, announced_length, frame_length};
 
-/// Bytes that are read at a time.
+/// The least free room in the buffer for one read.
 const READ_SIZE: usize = 64 * 1024;
 
 /// If this many bytes are unwritten, the worker is too slow to be sent more.

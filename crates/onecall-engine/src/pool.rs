@@ -65,13 +65,13 @@ pub enum EngineError {
     /// The configuration requires a sandbox, and this operating system has none.
     #[error(transparent)]
     NoSandbox(#[from] JailError),
-    /// The requested engine does not run the language.
+    /// No engine runs the language, or the requested one does not.
     #[error(transparent)]
     Mismatch(#[from] EngineMismatch),
     /// No usable interpreter was found.
     #[error("{reason}")]
     NoInterpreter {
-        /// Which interpreters were tried, and what is wrong with them.
+        /// The first interpreter that was tried, and why it cannot be used.
         reason: String,
     },
 }

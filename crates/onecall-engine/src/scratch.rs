@@ -98,7 +98,7 @@ impl Engine {
 pub(crate) enum Granted {
     /// A scratch folder.
     Folder(Scratch),
-    /// Nothing, because its source does not mention the folder.
+    /// Nothing, because its source does not mention the folder, or its engine provides none.
     Nothing,
     /// Nothing, although its source mentions the folder, for this reason.
     Refused(ScratchError),

@@ -37,7 +37,7 @@ use crate::zygote::{WorkerExit, Zygote, signal_name};
 /// processor takes longer than the answer of a fast server.
 const SPIN: Duration = Duration::from_micros(100);
 
-/// How often a program that has not begun is restarted because its zygote died.
+/// How often a program is started at most, if its zygote dies before the program has sent anything.
 const MAX_ATTEMPTS: u32 = 3;
 
 /// The processor time of all programs of one session.

@@ -21,7 +21,7 @@ const GLANCE: Duration = Duration::from_millis(1);
 /// what a program has filled.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The inverse of the share of time that measuring may take.
+/// How many times as long as a measurement the pause after it lasts at least.
 const LOOKING: u32 = 10;
 
 /// The smallest size of a file or folder on disk.

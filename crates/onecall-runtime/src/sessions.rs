@@ -33,7 +33,7 @@ enum Key {
 }
 
 impl Key {
-    /// The session's name in messages to the client.
+    /// The session's name or handle, for messages to the client.
     fn as_str(&self) -> &str {
         match self {
             Self::Name(_, name) => name,

@@ -78,7 +78,7 @@ pub fn run_probe(plan: &str) -> ExitCode {
     u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// Writes an error to stderr, which the gateway logs.
+/// Writes an error to stderr, which the gateway reads.
 fn complain(error: &io::Error) {
     _ = writeln!(io::stderr(), "{error}");
 }

@@ -1,5 +1,5 @@
-//! Answers a program's questions about tools: `tools.list`, `tools.search` and similar functions.
-//! None of them counts as a tool call.
+//! Answers a program's questions about tools: attributes of `tools`, `tools.search`, and the tools
+//! of a server. None of them counts as a tool call.
 
 use std::collections::{BTreeMap, BTreeSet};
 

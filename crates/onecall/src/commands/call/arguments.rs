@@ -38,8 +38,8 @@ pub(super) fn read(words: &[String], schema: &Value) -> anyhow::Result<Map<Strin
     Ok(arguments)
 }
 
-/// `text` converted to a type that `schema` accepts. It becomes a string if the schema accepts one,
-/// unless another type is the only match.
+/// `text` converted to a type that `schema` accepts: an array if it accepts one, otherwise a string
+/// if it accepts one, otherwise the JSON value that the text contains.
 fn typed(key: &str, text: &str, schema: &Value) -> anyhow::Result<Value> {
     let json = || serde_json::from_str::<Value>(text).ok();
     if takes(schema, "array") {
