@@ -437,7 +437,7 @@ fn cache(
     Some(Arc::new(cache.with_metrics(Arc::clone(metrics))))
 }
 
-/// Creates the store of learned result types, if the configuration enables it.
+/// Creates the collection of learned result types, if the configuration enables it.
 fn learned(config: &Config, store: Option<&Arc<StoreWriter>>) -> Option<Arc<Learned>> {
     if config.output_types == OutputTypes::Declared {
         return None;

@@ -186,7 +186,7 @@ impl Gateway {
         self.bridge.catalog_of(|server| servers.contains(server)).await;
     }
 
-    /// The servers whose tools have changed since `known` was read.
+    /// The servers whose tools differ from the stored listings in `known`.
     #[must_use]
     pub fn changed_since(&self, known: &LastSeen) -> Vec<ServerName> {
         let mut changed = Vec::new();

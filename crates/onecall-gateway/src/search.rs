@@ -81,7 +81,7 @@ pub enum NoSuchServer {
     },
 }
 
-/// How many servers an error message lists at most.
+/// If there are more servers than this, an error message lists none of them.
 const MOST_LISTED: usize = 20;
 
 fn told(nearest: Option<&str>, known: &[String]) -> String {

@@ -178,7 +178,7 @@ fn hold(path: &Path) -> io::Result<File> {
     Ok(folder)
 }
 
-/// Removes a folder that no process has locked.
+/// Removes a folder of this user that no process has locked.
 fn remove_if_left_behind(path: &Path) -> io::Result<()> {
     let is_ours = fs::symlink_metadata(path)?;
     if !is_ours.is_dir() || is_ours.uid() != rustix::process::geteuid().as_raw() {

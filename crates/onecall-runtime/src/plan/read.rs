@@ -235,8 +235,8 @@ impl Reader {
         }
     }
 
-    /// The text under `key`, which must not be empty. A wrong value is always reported, a missing one
-    /// only if the key is required.
+    /// The text under `key`, which must not be empty. A wrong value is always reported, a missing
+    /// one only if the key is required.
     fn text(&mut self, node: &Map<String, Value>, path: &str, key: &str) -> Option<String> {
         match node.get(key) {
             Some(Value::String(text)) if !text.trim().is_empty() => Some(text.clone()),

@@ -31,7 +31,7 @@ pub(crate) enum Origin {
     Shared(Arc<dyn Directory>),
     /// The tools in this list.
     Listed(Vec<Arc<ToolSpec>>),
-    /// The run ended before its tools were known.
+    /// The tools are not known: the run was cancelled, or it is a single call.
     Unknown,
 }
 
@@ -47,7 +47,7 @@ impl Origin {
 
 /// The settings of a [`Recorder`].
 pub struct RecordSettings {
-    /// How much of a run is recorded; nothing is without it.
+    /// How much of a run is recorded; `None` records nothing.
     pub detail: Option<RunDetail>,
     /// How long runs are kept.
     pub retention: Retention,
@@ -137,7 +137,7 @@ impl Recorder {
     /// Queues a run to be recorded. Returns its sizes if savings are reported to agents.
     pub(super) fn submit(&self, run: Finished) -> Option<TextSizes> {
         let sizes = self.tells.then(|| self.state.text_sizes(&run, &run.origin.tools()));
-        // After `close` there is no queue.
+        // Without a store, or after `close`, there is no queue.
         if let Some(queue) = lock(&self.queue).as_ref()
             && queue.try_send(run).is_err()
             && self.state.lost.fetch_add(1, Ordering::Relaxed) == 0
@@ -154,8 +154,8 @@ impl Recorder {
         underway.push(Arc::downgrade(run));
     }
 
-    /// Closes the queue and waits at most `patience` until all runs are recorded. Runs that have
-    /// not ended by then are recorded as they are.
+    /// Queues the runs that are still under way as cancelled, closes the queue, and waits at most
+    /// `patience` until all runs are recorded.
     pub fn close(&self, patience: Duration) {
         let underway = std::mem::take(&mut *lock(&self.underway));
         for run in underway.iter().filter_map(Weak::upgrade) {

@@ -23,7 +23,8 @@ use crate::StoreWriter;
 /// How long a call waits for the store.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How many hits are counted in memory before they are written to the store.
+/// How many answers may have hits that are counted only in memory, before they are written to the
+/// store.
 const UNWRITTEN: usize = 64;
 
 /// How long the mark of a change is kept: longer than any call takes.
