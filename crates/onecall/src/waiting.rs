@@ -12,13 +12,13 @@ use crate::commands::note;
 use crate::logs;
 use crate::terminal::{exit_interrupted, is_quiet, spinner};
 
-/// How long a command waits before it shows this.
+/// How long a command may take before the servers that it waits for are shown.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// How often the line is updated.
 const PACE: Duration = Duration::from_millis(100);
 
-/// How many servers are named.
+/// How many servers in each state are named.
 const NAMES: usize = 3;
 
 /// Runs `work`, and meanwhile shows which servers are still connecting. On a terminal, Ctrl-C ends

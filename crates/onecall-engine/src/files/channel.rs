@@ -17,8 +17,8 @@ use tokio::net::UnixStream;
 use super::frames::{Answer, MAX_ANSWER, MAX_REQUEST, Malformed, Request};
 use crate::system;
 
-/// The send buffer for answers that a worker has not read; a correct worker has at most one of
-/// them. The kernel limits the descriptors in transit for all programs together.
+/// The size of the send buffer for answers that a worker has not read; a correct worker has at most
+/// one of them. The kernel limits the descriptors in transit for all programs together.
 const UNREAD: usize = MAX_ANSWER;
 
 /// The gateway's end of the socket.
@@ -36,7 +36,7 @@ impl Channel {
         Ok((Self(UnixStream::from_std(ours)?), theirs))
     }
 
-    /// The next packet; `None` if the worker has closed its end.
+    /// The next packet; `None` if the worker has closed its end or the socket has failed.
     pub(crate) async fn receive(&self) -> Result<Option<Vec<u8>>, Malformed> {
         let mut packet = vec![0; MAX_REQUEST];
         // `recv` takes no descriptors, so the kernel drops those that a worker attaches.

@@ -263,8 +263,8 @@ fn packet<const N: usize>(kind: u8, numbers: &[[u8; N]], places: &[Place<'_>]) -
     packet
 }
 
-/// Appends bytes with their length. Longer than any valid path, they are cut, and the receiver
-/// refuses them as too long.
+/// Appends bytes with their length. Bytes that exceed a 16-bit length are cut; they are still
+/// longer than any valid path, so the receiver refuses them.
 fn put_bytes(packet: &mut Vec<u8>, bytes: &[u8]) {
     let length = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
     packet.extend(length.to_le_bytes());

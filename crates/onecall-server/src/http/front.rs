@@ -114,7 +114,8 @@ impl Front {
         (response, share)
     }
 
-    /// A refusal that follows from path and headers alone, if there is one.
+    /// The response that follows from path and headers alone, if there is one: a refusal, or the
+    /// answer to a preflight request.
     fn refusal(&self, request: &Request<Incoming>) -> Option<Response<Content>> {
         if !matches!(request.uri().path(), MCP | METRICS) {
             return Some(text(StatusCode::NOT_FOUND, "Not Found: MCP is served at /mcp\n"));

@@ -66,9 +66,11 @@ pub struct HttpSettings {
     pub address: SocketAddr,
     /// The token that every request must contain; `None` requires none.
     pub token: Option<Token>,
-    /// Accepted values of the `Host` header, in addition to the names of this machine.
+    /// Accepted values of the `Host` header, in addition to `localhost`, the loopback addresses and
+    /// the address that a request arrived at.
     pub hosts: Vec<AllowedHost>,
-    /// Accepted values of the `Origin` header, in addition to the server's own origin.
+    /// Accepted values of the `Origin` header, in addition to `http://localhost` and the loopback
+    /// addresses at the server's own port.
     pub origins: Vec<AllowedOrigin>,
 }
 

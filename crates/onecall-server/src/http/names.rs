@@ -1,6 +1,6 @@
-//! Checks the `Host` and `Origin` headers against DNS rebinding and cross-site requests. A page
-//! that a browser was lured to can send requests to this machine, but the browser's headers contain
-//! the host name it has connected to and the origin of the page.
+//! Checks the `Host` and `Origin` headers against DNS rebinding and cross-site requests. A foreign
+//! web page can make a browser send requests to this machine, but their headers contain the host
+//! name that the browser has connected to and the origin of the page.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;

@@ -11,7 +11,8 @@ use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 use tokio::sync::Notify;
 
-/// The largest number of sessions. Beyond that, the least recently used one is closed.
+/// The largest number of sessions. Beyond that, the least recently used one that is not in use is
+/// closed.
 const MAX_SESSIONS: usize = 1_000;
 
 /// A session that is unused for this long is closed; its client will open another.
@@ -20,8 +21,9 @@ const IDLE: Duration = Duration::from_secs(30 * 60);
 /// The reconnection time that clients are given for event streams.
 pub(super) const RETRY: Duration = Duration::from_secs(1);
 
-/// How long an answer is kept for a client that lost its connection and can resume its stream. A
-/// lost connection is not a cancellation, but a program whose answer is not fetched is ended.
+/// How long a request runs on after its client lost the connection, if the client can resume the
+/// stream. A lost connection is not a cancellation, but a program whose answer is not fetched is
+/// ended.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The number of sessions is at its limit, and all are in use.

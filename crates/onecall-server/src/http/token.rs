@@ -41,7 +41,7 @@ pub enum InvalidToken {
         "a token of {length} characters can be guessed: it needs at least {MIN_LENGTH}; {ADVICE}"
     )]
     TooShort {
-        /// The number of its characters.
+        /// The number of characters in the text.
         length: usize,
     },
     /// The text has too few different characters.

@@ -19,7 +19,8 @@ pub(super) const UNREAD_TIME: Duration = Duration::from_secs(30);
 /// How long a client may leave its answer unread while other answers wait for room.
 const SHORT_OF_ROOM: Duration = Duration::from_secs(2);
 
-/// How many bytes a client has to read in that time, unless fewer are left.
+/// How many bytes a client has to read within `UNREAD_TIME` or `SHORT_OF_ROOM`, unless fewer are
+/// left.
 const STEP: usize = 64 * 1024;
 
 /// How often a client that does not read is checked.
@@ -35,7 +36,7 @@ pub(super) struct Socket {
 /// The state of a client that has not read everything.
 struct Stalled {
     since: Instant,
-    /// The bytes it has read since then.
+    /// The bytes that the client has read since then.
     read: usize,
     round: Pin<Box<Sleep>>,
 }
