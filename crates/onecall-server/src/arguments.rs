@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::error::ArgumentError;
 use crate::findings::SearchDetail;
 
-/// How many tools a search returns by default, and below it the maximum.
+/// How many tools a search returns by default (`FOUND`) and at most (`MOST_FOUND`).
 const FOUND: usize = 10;
 const MOST_FOUND: usize = 100;
 

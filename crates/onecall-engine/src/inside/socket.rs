@@ -1,6 +1,6 @@
 //! The worker's end of its socket.
 //!
-//! Outgoing frames are buffered. They are sent when the program waits, when there are many of them,
+//! Outgoing frames are buffered. They are sent when the program waits, when there is much output,
 //! or after a short interval. Threads of a program may print while another one waits.
 
 use std::io::{self, Write};
@@ -169,8 +169,8 @@ impl Socket {
         self.wakeup.wake()
     }
 
-    /// The result of `handle` for the next frame; `None` if `deadline` passes or another thread
-    /// interrupts the wait.
+    /// The result of `handle` for the next frame; `None` if `deadline` passes, or another thread or
+    /// a signal interrupts the wait.
     pub(crate) fn receive<T>(
         &self,
         deadline: Option<Instant>,
@@ -187,7 +187,7 @@ impl Socket {
             match wait(&mut || self.read_more(&mut incoming.buffer, deadline))? {
                 Waited::More => {}
                 Waited::Woken => return Ok(None),
-                // The gateway is gone, so there is no one to report to.
+                // The gateway is gone, so no process would receive a result.
                 Waited::Closed => std::process::exit(0),
             }
         }

@@ -45,7 +45,7 @@ pub(super) struct FreeName {
     pub(super) is_asked_for: bool,
 }
 
-/// One imported name; `name` is `None` if the whole module is imported.
+/// One imported name; `name` is `None` if the whole module or its default export is imported.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Import {
     pub(super) module: String,

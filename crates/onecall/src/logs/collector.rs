@@ -82,9 +82,9 @@ impl Logs {
     }
 }
 
-/// Writes everything that is logged, including earlier lines, to files as `config` says. Must be
-/// called before servers of `config` start, also when it replaces another configuration: its
-/// secrets are removed from every line.
+/// Writes the collected lines, including earlier ones, to files as `config` says. Must be called
+/// before servers of `config` start, also when it replaces another configuration: its secrets are
+/// removed from every line.
 pub(crate) fn keep(config: &Config) {
     LOGS.shared.follow(config);
     if let Some(folder) = LogFolder::of_user().filter(|_| LOGS.shared.is_on()) {
@@ -105,8 +105,8 @@ pub(crate) fn finish() {
     }
 }
 
-/// The log layer that collects lines for the files: warnings and errors, and everything about
-/// servers.
+/// The log layer that collects lines for the files: warnings and errors, and events about servers
+/// at level INFO or above.
 pub(crate) struct Collector;
 
 impl Collector {

@@ -10,7 +10,8 @@ use rustix::process::{Resource, getrlimit};
 
 use super::folder::{LogFolder, older};
 
-/// A file is rotated before it grows larger. With the older file, a server takes twice as much.
+/// The largest size of a log file, which is rotated before it grows larger. With the older file, a
+/// server takes twice as much.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Appends complete lines to a log file in one write, so that lines of other processes do not mix

@@ -325,7 +325,8 @@ impl Folder {
         self.beneath(path, flags | OFlags::PATH)
     }
 
-    /// Opens a path beneath the folder. All access goes through this function.
+    /// Opens a path beneath the folder. Every path of a program is resolved here, except for the
+    /// last name of an entry that is created, removed or renamed.
     fn beneath(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let flags = flags | OFlags::CLOEXEC;

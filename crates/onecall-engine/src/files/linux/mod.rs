@@ -1,8 +1,8 @@
 //! Answers the file requests of workers.
 //!
 //! A worker runs untrusted code, so a request may contain anything. Each request is answered before
-//! the next one is read, none waits for anything but the disk, and one that cannot be decoded ends
-//! the worker.
+//! the next one is read and waits only for its turn and the disk; one that violates the protocol
+//! ends the worker.
 
 mod folder;
 
