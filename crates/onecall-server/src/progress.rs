@@ -28,7 +28,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// Tokens of a server's progress message that are passed on.
 const MESSAGE_TOKENS: usize = 150;
 
-/// How many questions may wait for a client that is busy with others.
+/// How many questions are put to a client at once, and how many more may wait.
 const MAX_WAITING: usize = 16;
 
 /// Observes a program for the client that [`run_with_client`] exchanges messages with.
@@ -49,7 +49,7 @@ pub(crate) struct ClientChannel {
 
 #[derive(Clone, Default)]
 struct News {
-    /// How many notifications there were. This is the `progress` value of the protocol, which must
+    /// How many changes there were. This is the `progress` value of the protocol, which must
     /// increase each time.
     count: u32,
     calls: u32,
@@ -99,7 +99,8 @@ impl Progress {
         Self::telling(Told::InWords, client, unread, context)
     }
 
-    /// Observes a direct call of an exposed tool: reports of the server are passed on unchanged.
+    /// Observes a direct call of an exposed tool: reports of the server are passed on, with long
+    /// messages cut.
     pub(crate) fn passed_on(
         client: ClientId,
         unread: &Arc<Unread>,

@@ -22,11 +22,12 @@ use crate::bootstrap::{MODULES, Module};
 use crate::cell::Plan;
 use crate::inside::cell;
 
-/// Runs before the bootstrap, whose modules keep references to file functions.
+/// The module that replaces file functions. It runs before the bootstrap, whose modules keep
+/// references to file functions.
 const FILES: Module =
     Module { name: "_onecall_files", file: "<onecall>/files.py", source: include_str!("files.py") };
 
-/// Run after the bootstrap: they fix modules of this interpreter.
+/// The modules that fix parts of this interpreter's library. They run after the bootstrap.
 const REPAIRS: [Module; 2] = [
     Module { name: "_onecall_zones", file: "<onecall>/zones.py", source: include_str!("zones.py") },
     Module { name: "_onecall_xml", file: "<onecall>/xml.py", source: include_str!("xml.py") },

@@ -11,7 +11,8 @@ use rustpython_vm::{PyRef, VirtualMachine};
 /// How many different keys are shared.
 const MOST_KEYS: usize = 256;
 
-/// How many values are remembered, and below it the longest of them.
+/// How many values are remembered (`VALUES`), and the length in bytes of the longest one
+/// (`LONGEST_VALUE`).
 const VALUES: usize = 512;
 const LONGEST_VALUE: usize = 32;
 

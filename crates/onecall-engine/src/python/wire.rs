@@ -402,7 +402,7 @@ mod native {
         socket(vm)?.wake().map_err(|error| io_error(&error, vm))
     }
 
-    /// Prints text; characters that are not valid Unicode are escaped.
+    /// Prints text; characters that are not valid Unicode are replaced.
     #[pyfunction]
     fn print(text: PyStrRef, to_stderr: bool, vm: &VirtualMachine) -> PyResult<()> {
         let written = match text.to_str() {

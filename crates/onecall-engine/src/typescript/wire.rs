@@ -149,7 +149,7 @@ fn receive<T>(
     socket()?.receive(deadline, here, handle)
 }
 
-/// The next answer; `None` if `deadline` passes.
+/// The next answer; `None` if `deadline` passes or the wait is interrupted.
 pub(super) fn next_answer(deadline: Option<Instant>) -> io::Result<Option<Answered>> {
     if let Some(answered) = UNCLAIMED.with_borrow_mut(VecDeque::pop_front) {
         return Ok(Some(answered));

@@ -3,7 +3,7 @@
 //! The gateway sends requests on stdin: `F` and an id, with a socket attached, asks for a worker on
 //! that socket; `K` and an id kills a worker. When a worker ends, the zygote sends `X`, its id and
 //! its wait status; if a worker cannot be forked, it sends `N`, the id and the error number. Only
-//! this process reaps and kills its children, so a reused process id can never be hit.
+//! this process reaps and kills its children, so a signal never hits a reused process id.
 
 use std::io::{self, IoSliceMut, Write};
 use std::mem::MaybeUninit;
