@@ -1,6 +1,6 @@
 //! Definitions and results of exposed tools, which clients call directly. Definitions are read by a
 //! model, so invisible characters in them are escaped and long texts are cut; results are passed on
-//! unchanged.
+//! unchanged, except for content blocks of unknown types.
 
 use onecall_catalog::{DESCRIPTION_TOKENS, ShownSchema};
 use onecall_core::text::readable;

@@ -23,7 +23,7 @@ const DEFINITIONS_ROOM: usize = 12_000;
 /// How many servers are listed if no tool was found, or if some servers are not connected.
 const SERVERS_LISTED: usize = 12;
 
-/// The limits for a list of names: how many, and below it how many tokens.
+/// The limits for a list of names: how many names, and how many tokens they may have together.
 const NAMES_LISTED: usize = 5_000;
 const NAMES_TOKENS: usize = 150_000;
 

@@ -17,7 +17,7 @@ for i in range(1000):
 print(total)";
 const PRINTED: &str = "8000";
 
-/// The same calls to a server that takes a moment to answer, as most do.
+/// How many calls `SLOW_PROGRAM` makes to a server that takes a moment to answer, as most do.
 const SLOW_CALLS: u32 = 100;
 const SLOW_PROGRAM: &str = "\
 for i in range(100):

@@ -37,7 +37,7 @@ pub(super) struct Lent<'js> {
 }
 
 /// Parses one JSON document; `NaN`, `Infinity` and `-Infinity` are accepted as numbers. `None` if
-/// the text is not JSON.
+/// the text is not JSON or is nested too deeply.
 pub(super) fn parse<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Option<Value<'js>> {
     let first = text.trim_ascii_start().bytes().next()?;
     if !matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I')
