@@ -1,5 +1,5 @@
-//! Notes what a binary was built from, for `onecall --version` and `onecall doctor`, and has it need
-//! no library but glibc.
+//! Records what a binary was built from, for `onecall --version` and `onecall doctor`, and links it
+//! so that it needs no library but glibc.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let variable = |name: &str| env::var(name).unwrap_or_default();
     let (profile, target) = (variable("PROFILE"), variable("TARGET"));
-    // A debug build is made too often to ask each time.
+    // Debug builds are too frequent to run git each time.
     let commit = if profile == "release" { commit() } else { None };
     let mut details = vec![profile.clone(), target.clone()];
     details.extend(commit.as_ref().map(|commit| format!("commit {commit}")));
@@ -28,12 +28,12 @@ fn main() {
     }
 }
 
-/// The library that unwinds stacks, for linking it statically. Images with glibc alone lack
-/// `libgcc_s.so.1`, which Rust's own libraries ask for; it is not needed where this comes before it.
+/// The static library for unwinding stacks. Images that contain only glibc lack `libgcc_s.so.1`,
+/// which Rust's own libraries require; it is not needed if this library is linked before it.
 fn unwinder() -> Option<PathBuf> {
     let compiler = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output().ok()?;
     let path = String::from_utf8(compiler.stdout).ok()?;
-    // A name without a path is one that the compiler does not know.
+    // If the compiler does not know the library, it prints a name without a path.
     let path = Path::new(path.trim());
     (path.is_absolute() && path.exists()).then(|| path.to_path_buf())
 }

@@ -1,15 +1,14 @@
-//! Tests the Python client against the binary that was built: from its folder, and as
-//! `pip install` makes it.
+//! Tests the Python client with the binary that was built: from its folder, and installed by pip.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use testkit::cargo::{self, output, root, state};
 
-/// What the client needs.
+/// The check for a Python version that the client supports.
 const IS_RECENT: &str = "import sys; sys.exit(sys.version_info < (3, 9))";
 
-/// Runs its tests, where there is a Python to run them.
+/// Runs the client's tests, if there is a Python for them.
 pub fn test() -> Result<(), String> {
     if !succeeds(Command::new("python3").args(["-c", IS_RECENT])) {
         eprintln!("skipped: no python3 from 3.9 on here, so no test of the Python client");
@@ -34,7 +33,7 @@ pub fn test() -> Result<(), String> {
 
 fn run_tests(python: &Path) -> Result<(), String> {
     let mut tests = Command::new(python);
-    // Warnings are errors: a descriptor that is left open is one.
+    // Warnings are errors, for example a descriptor that is left open.
     tests.args(["-B", "-X", "dev", "-W", "error", "-m", "unittest", "discover"]);
     tests.arg(root().join("clients/python/tests"));
     tests.env("ONECALL_BIN", output("debug").join("onecall")).env("XDG_STATE_HOME", state());

@@ -1,8 +1,8 @@
-//! Runs every attack once more in emulations of a container, which takes minutes.
+//! Runs every attack again in emulations of a container, which takes minutes.
 
 use testkit::cargo::{self, cargo};
 
-/// Arguments go to the test binary, as with `cargo test -- ARGS`.
+/// Runs the tests; arguments are passed to the test binary, as with `cargo test -- ARGS`.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     cargo::build_binaries()?;
     let mut test = cargo("test");

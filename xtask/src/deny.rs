@@ -1,15 +1,15 @@
 //! `cargo xtask deny`: checks the dependencies against `deny.toml` with cargo-deny: licences, bans,
-//! sources, and known vulnerabilities where their database can be had.
+//! sources, and known vulnerabilities if their database is available.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use testkit::cargo::{self, output, root};
 
-/// What is installed, once, below the folder of what cargo builds.
+/// The version that is installed, once, below cargo's output folder.
 const VERSION: &str = "0.20.2";
 
-/// It runs for seconds, so that building it may be cheap.
+/// It runs for seconds only, so it is built with little optimisation.
 const BUILD: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -18,8 +18,8 @@ const BUILD: [(&str, &str); 3] = [
 
 const USAGE: &str = "usage: cargo xtask deny [--require-advisories]";
 
-/// Checks everything; advisories are skipped, and that is said, where their database cannot be
-/// fetched, unless the argument requires them.
+/// Checks everything. If the database of advisories cannot be fetched, they are skipped with a
+/// message, unless the argument requires them.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let is_required = match arguments.as_slice() {
@@ -49,7 +49,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// Gets the latest advisories.
+/// Fetches the latest advisories.
 fn fetch(deny: &PathBuf) -> Result<(), String> {
     let fetched = Command::new(deny).current_dir(root()).args(["fetch", "db"]).output();
     let fetched = fetched.map_err(|error| error.to_string())?;
@@ -75,7 +75,7 @@ fn install() -> Result<PathBuf, String> {
     install.args(["install", "--locked", "--force", "--quiet", "cargo-deny", "--version", VERSION]);
     install.arg("--root").arg(&folder).env("CARGO_TARGET_DIR", folder.join("build")).envs(BUILD);
     cargo::run(install)?;
-    // What was built on the way is worth nothing any more.
+    // The intermediate build files are not needed any more.
     _ = std::fs::remove_dir_all(folder.join("build"));
     Ok(deny)
 }

@@ -1,4 +1,4 @@
-//! The packages that are in the binary, as cargo resolves them for the platforms that are released.
+//! The packages in the binary, as cargo resolves them for the released platforms.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use testkit::cargo::root;
 /// The package whose dependencies are shipped.
 const BINARY: &str = "onecall";
 
-/// The platforms that are released; their dependencies differ a little.
+/// The released platforms; their dependencies differ slightly.
 pub const PLATFORMS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 
 /// A package in the binary.
@@ -20,31 +20,31 @@ pub struct Package {
     pub name: String,
     pub version: String,
     pub description: String,
-    /// Its licence as an SPDX expression, if its manifest has one.
+    /// The licence as an SPDX expression, if the package's manifest has one.
     pub license: Option<String>,
-    /// The file that its manifest names instead, or besides.
+    /// The licence file that its manifest names.
     pub license_file: Option<PathBuf>,
     pub authors: Vec<String>,
     pub repository: Option<String>,
-    /// Where its source is on this machine.
+    /// The folder of its source on this machine.
     pub folder: PathBuf,
-    /// Whether it is of this repository.
+    /// Whether it belongs to this repository.
     pub is_ours: bool,
     /// The SHA-256 of its archive at crates.io.
     pub checksum: Option<String>,
-    /// The packages that it uses, as [`Package::id`] names them.
+    /// The packages that it uses, by their [`Package::id`].
     pub uses: BTreeSet<String>,
 }
 
 impl Package {
-    /// Its name and version.
+    /// The name and version of the package.
     pub fn id(&self) -> String {
         format!("{} {}", self.name, self.version)
     }
 }
 
-/// Every package that code in the binary comes from, by [`Package::id`]. What only builds or tests
-/// it is not in there.
+/// Every package whose code is in the binary, by [`Package::id`]. Packages that are only used for
+/// building or testing are not included.
 pub fn shipped() -> Result<BTreeMap<String, Package>, String> {
     let checksums = checksums(&read(&root().join("Cargo.lock"))?);
     let mut shipped: BTreeMap<String, Package> = BTreeMap::new();
@@ -58,7 +58,7 @@ pub fn shipped() -> Result<BTreeMap<String, Package>, String> {
     Ok(shipped)
 }
 
-/// What cargo says of the workspace on a platform.
+/// The metadata that cargo prints for the workspace on a platform.
 fn metadata(platform: &str) -> Result<Value, String> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).args(["metadata", "--locked", "--format-version", "1"]);
@@ -71,7 +71,7 @@ fn metadata(platform: &str) -> Result<Value, String> {
     serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// The packages that code of the package `name` needs when it runs, itself included.
+/// The packages that the package `name` needs at run time, including itself.
 fn reachable(metadata: &Value, name: &str) -> Result<Vec<Package>, String> {
     let by_id = |list: &'_ Value| -> BTreeMap<String, Value> {
         list.as_array().into_iter().flatten().map(|it| (text(&it["id"]), it.clone())).collect()
@@ -98,7 +98,7 @@ fn reachable(metadata: &Value, name: &str) -> Result<Vec<Package>, String> {
     Ok(found)
 }
 
-/// The ids of what a node of the resolved graph depends on when it runs.
+/// The ids of the run-time dependencies of a node in the resolved graph.
 fn used_by(node: &Value) -> Vec<String> {
     let runs_with = |dependency: &&Value| {
         let mut kinds = dependency["dep_kinds"].as_array().into_iter().flatten();
@@ -143,7 +143,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The text of a file; a failure names it.
+/// The text of a file; the error names the file.
 pub fn read(path: &Path) -> Result<String, String> {
     let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -1,4 +1,4 @@
-//! What the interop suite runs: published MCP servers and clients.
+//! Installs and runs the interop suite: published MCP servers and clients.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use testkit::packages::{NODE, node, npm, venv};
 
 use crate::test;
 
-/// What the Inspector needs.
+/// The version of Node.js that the Inspector needs.
 const NODE_OF_INSPECTOR: node::Version = (22, 19);
 
-/// Variables that tell the tests where something is.
+/// Variables that tell the tests where something is installed.
 type Places = Vec<(&'static str, PathBuf)>;
 
-/// What can be installed without the others: what it is for, and how it is made.
+/// One independent installation: its name, and the function that does it.
 type Installation = (&'static str, fn() -> Result<Places, String>);
 
 const INSTALLATIONS: [Installation; 8] = [
@@ -27,7 +27,7 @@ const INSTALLATIONS: [Installation; 8] = [
     ("generated Python", || environment("ONECALL_INTEROP_TYPING", "typing")),
 ];
 
-/// Installs what is not there yet, says what cannot be, and returns where the rest is.
+/// Installs what is missing, reports what cannot be installed, and returns where the rest is.
 pub fn install() -> Places {
     let mut ready = Places::new();
     for (what, install) in INSTALLATIONS {
@@ -64,7 +64,7 @@ fn environment(variable: &'static str, name: &str) -> Result<Places, String> {
     Ok(vec![(variable, venv::install(name)?)])
 }
 
-/// Runs the suite alone; arguments go to the test binary.
+/// Runs only this suite; arguments are passed to the test binary.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     cargo::build_binaries()?;
     test::run_modules(&["interop::", "first_path::"], arguments, &install())

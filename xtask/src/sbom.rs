@@ -1,5 +1,5 @@
-//! `cargo xtask sbom`: writes what is in the binary as a CycloneDX bill of materials, which scanners
-//! compare with lists of known vulnerabilities.
+//! `cargo xtask sbom`: writes the contents of the binary as a CycloneDX bill of materials, which
+//! scanners compare with lists of known vulnerabilities.
 
 use std::fs;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::dependencies::{Package, read, shipped};
 
 const USAGE: &str = "usage: cargo xtask sbom FILE";
 
-/// Writes the bill to the file that the argument names.
+/// Writes the bill to the file in the argument.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let [file] = arguments else { return Err(USAGE.to_owned()) };
     let text = serde_json::to_string_pretty(&bill()?).map_err(|error| error.to_string())?;
@@ -25,7 +25,7 @@ struct Inside {
     licence: &'static str,
     repository: &'static str,
     header: &'static str,
-    /// The macros in the header that hold the version: all of it, or its parts.
+    /// The macros in the header that contain the version: as a whole, or in parts.
     macros: &'static [&'static str],
 }
 
@@ -98,7 +98,7 @@ fn purl(package: &Package) -> String {
 
 fn component(package: &Package, kind: &str) -> Value {
     let licences = match (&package.license, &package.license_file) {
-        // A slash is how older manifests write a choice.
+        // Older manifests write a choice with a slash.
         (Some(expression), _) => json!([{ "expression": expression.replace('/', " OR ") }]),
         (None, Some(file)) => {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -144,7 +144,7 @@ impl Inside {
     }
 }
 
-/// The version that macros of a C header hold.
+/// The version in the macros of a C header.
 fn version(header: &str, macros: &[&str]) -> Option<String> {
     let value = |name: &&str| {
         let mut lines = header.lines().map(str::split_whitespace);
@@ -153,13 +153,13 @@ fn version(header: &str, macros: &[&str]) -> Option<String> {
     };
     let parts = macros.iter().map(value).collect::<Option<Vec<_>>>()?.join(".");
     match parts.parse::<u32>() {
-        // One number with two digits for each part but the first.
+        // One number, with two digits for each part but the first.
         Ok(number) => Some(format!("{}.{}.{}", number / 10_000, number / 100 % 100, number % 100)),
         Err(_) => Some(parts),
     }
 }
 
-/// When what is built was committed, so that the same source gives the same bill.
+/// The time of the commit, so that the same source gives the same bill.
 fn time_of_commit() -> Option<String> {
     let mut git = Command::new("git");
     let output = git.current_dir(root()).args(["log", "-1", "--format=%cI"]).output().ok()?;

@@ -1,4 +1,4 @@
-//! Compares programs on onecall with what a plain in-process server answers to them; see
+//! Compares the results of programs on onecall with those on a plain in-process server; see
 //! `tests/side-by-side`.
 
 use std::process::Command;
@@ -15,7 +15,7 @@ Usage: cargo xtask side-by-side [--record [THEME]...]
             onecall's to those that say why that is better; read what changes before you commit it
 ";
 
-/// Runs the comparison alone.
+/// Runs only the comparison.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let (record, themes) = match arguments.split_first() {
         None => (false, arguments),

@@ -10,13 +10,13 @@ use crate::conformance;
 use crate::dist;
 use crate::interop;
 
-/// Tests of behaviour that is the same on every engine, run on the system's Python too.
+/// Tests of behaviour that is the same on every engine; they also run on the system's Python.
 const ON_EVERY_ENGINE: &str = "on_every_engine::";
 
-/// What programs of the suite import of a third party.
+/// The third-party packages that programs of the suite import.
 const PACKAGES: [&str; 2] = ["numpy", "pandas"];
 
-/// Arguments go to the test binaries, as with `cargo test -- ARGS`.
+/// Runs all tests; arguments are passed to the test binaries, as with `cargo test -- ARGS`.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let has_python = has_recent_python();
     if !has_python {
@@ -47,7 +47,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 /// Runs the tests in these modules of `crates/onecall/tests/it`, each written as `module::`.
-/// Arguments go to the test binary; those that are filters choose among these tests.
+/// Arguments are passed to the test binary; filters among them select from these tests.
 pub fn run_modules(
     modules: &[&str],
     arguments: &[String],
@@ -55,7 +55,7 @@ pub fn run_modules(
 ) -> Result<(), String> {
     let tests = || {
         let mut tests = cargo("test");
-        // All of the workspace, so that dependencies keep the features they have there.
+        // The whole workspace, so that dependencies have the same features as there.
         tests.args(["--workspace", "--no-fail-fast", "--test", "it", "--"]);
         tests
     };
@@ -67,7 +67,7 @@ pub fn run_modules(
         run.args(modules);
         return cargo::run(run);
     }
-    // The test binary would run what any filter matches, in these modules or not.
+    // The test binary would run every test that matches any filter, also in other modules.
     let mut list = tests();
     list.args(["--list", "--format=terse"]).args(modules).stderr(Stdio::inherit());
     let listed = list.output().map_err(|error| format!("cargo cannot be started: {error}"))?;
@@ -85,7 +85,7 @@ pub fn run_modules(
     cargo::run(run)
 }
 
-/// The MCP conformance suite alone.
+/// Runs only the MCP conformance suite.
 pub fn conformance() -> Result<(), String> {
     cargo::build_binaries()?;
     conformance::run()
@@ -96,7 +96,7 @@ fn has_recent_python() -> bool {
     quiet("python3").args(is_recent).status().is_ok_and(|status| status.success())
 }
 
-/// A virtual environment with packages, made on the first run.
+/// A virtual environment with packages, created on the first run.
 fn packages() -> Option<PathBuf> {
     let folder = output("interop").join("python");
     let python = folder.join("bin/python");

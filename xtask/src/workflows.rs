@@ -1,4 +1,4 @@
-//! Tests of the workflows that make releases.
+//! Tests of the GitHub workflows that make releases.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use testkit::cargo::root;
 
 use crate::dependencies::read;
 
-/// Each workflow by its name, as text and as YAML reads it.
+/// Each workflow by its name, as text and as parsed YAML.
 fn workflows() -> Vec<(String, String, YamlOwned)> {
     let folder = root().join(".github/workflows");
     let entries = fs::read_dir(folder).expect("a folder of workflows");
@@ -22,7 +22,7 @@ fn workflows() -> Vec<(String, String, YamlOwned)> {
     workflows
 }
 
-/// What stands at `key` anywhere in a document.
+/// The values of `key` anywhere in a document.
 fn all<'a>(node: &'a YamlOwned, key: &str, found: &mut Vec<&'a YamlOwned>) {
     for (name, value) in node.as_mapping().into_iter().flatten() {
         if name.as_str() == Some(key) {

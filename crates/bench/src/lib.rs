@@ -1,6 +1,6 @@
-//! Measures onecall against what it is made of and against its peers, all in one
-//! run: the field first, then each part by itself beside the numbers that the design
-//! promises. Nothing is asserted.
+//! Measures onecall against its parts and against other servers, in one run: first the comparison
+//! of all entrants, then each part beside the numbers that the design promises. Nothing is
+//! asserted.
 
 #![expect(
     clippy::print_stderr,
@@ -38,16 +38,16 @@ use section::Section;
 use subject::Subject;
 use work::{WORKS, Work};
 
-/// The name of the comparison of everybody with everybody.
+/// The name of the comparison of all entrants.
 const FIELD: &str = "field";
 
-/// A run that takes longer than this hangs.
+/// The timeout for the whole run.
 const RUN_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// No part begins after this; a busy machine gets through fewer of them.
+/// No part starts after this time, so a busy machine measures fewer parts.
 const LAST_START: Duration = Duration::from_secs(900);
 
-/// Builds, measures, and prints the figures as Markdown.
+/// Builds, measures, and prints the results as Markdown.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let names: Vec<&str> = [FIELD].into_iter().chain(WORKS.iter().map(|work| work.name)).collect();
     let options = Options::parse(arguments, &names)?;
@@ -60,8 +60,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     if !options.no_build {
         build(options.profile())?;
-        // The clients are part of what is measured, so they too must be what was
-        // built: `cargo xtask` itself runs without optimisation.
+        // The clients are part of what is measured, so they must be optimised as well: `cargo
+        // xtask` itself is built without optimisation.
         let mut again = Command::new(output(options.profile().folder()).join("xtask"));
         again.args(["bench", "--no-build"]).args(arguments);
         return cargo::run(again);
@@ -105,7 +105,7 @@ fn measure_field(subject: &Subject) -> Result<Field, String> {
     Ok(field)
 }
 
-/// Each part by itself.
+/// Measures each part by itself.
 fn parts(options: &Options, subject: &Subject) -> (Vec<Section>, Vec<String>) {
     let start = Instant::now();
     let mut sections = Vec::new();
@@ -177,8 +177,8 @@ fn measure(work: &Work, subject: &Subject) -> Result<Section, String> {
     eprint!("{:<12}", work.name);
     let start = Instant::now();
     let busy_before = machine::is_busy();
-    // The clients of the testkit panic when their server dies; one dead server
-    // must not cost the other figures.
+    // The clients of the testkit panic when their server dies; that must not lose the other
+    // results.
     let measured = catch_unwind(AssertUnwindSafe(|| (work.measure)(subject)))
         .unwrap_or_else(|_| Err("a server died; see above".to_owned()));
     let end = measured.as_ref().err().map_or("measured", |error| error);
@@ -209,7 +209,7 @@ fn data(
     })
 }
 
-/// The clients wait for ever; this does not.
+/// Ends a run that hangs, because the clients have no timeout.
 fn end_a_hanging_run() {
     thread::sleep(RUN_TIMEOUT);
     eprintln!("\nno end after {RUN_TIMEOUT:?}: giving up");

@@ -1,4 +1,4 @@
-//! The machine that the figures come from.
+//! Describes the machine that the results come from.
 
 use std::fs;
 use std::thread;
@@ -18,11 +18,11 @@ pub fn describe() -> String {
     format!("Machine: {cores} cores, {model}, Linux {kernel}, load {load} at the start")
 }
 
-/// What stands beside figures that were made then.
+/// The warning beside results of a busy machine.
 pub const BUSY: &str = "The machine was busy with something else: do not trust these figures.";
 
-/// Whether something else keeps a core busy, which spoils every figure. Looks at
-/// what is running now: the load average still remembers the build before the run.
+/// Whether another process keeps a core busy, which spoils every result. This looks at what runs
+/// now: the load average still contains the build before the run.
 pub fn is_busy() -> bool {
     const WINDOW: Duration = Duration::from_millis(300);
     let before = busy_ticks();
@@ -31,7 +31,7 @@ pub fn is_busy() -> bool {
     busy_ticks().saturating_sub(before) > 12
 }
 
-/// Time that the processors spent on anything but idling and waiting, in ticks.
+/// The time that the processors spent on anything but idling and waiting, in ticks.
 fn busy_ticks() -> u64 {
     let stat = read("/proc/stat");
     let ticks: Vec<u64> = stat

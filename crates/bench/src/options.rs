@@ -1,4 +1,4 @@
-//! What can be typed after `cargo xtask bench`.
+//! The command line of `cargo xtask bench`.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ Usage: cargo xtask bench [OPTIONS]
   --no-build       measure what is already built
 ";
 
-/// How this run measures.
+/// The options of this run.
 #[derive(Debug, Default)]
 pub struct Options {
     pub quick: bool,
@@ -49,7 +49,7 @@ impl Profile {
 }
 
 impl Options {
-    /// Reads the arguments; `names` are the measurements that exist.
+    /// Parses the arguments; `names` are the existing measurements.
     pub fn parse(arguments: &[String], names: &[&str]) -> Result<Self, String> {
         let mut options = Self::default();
         let mut arguments = arguments.iter();
@@ -101,7 +101,7 @@ impl Options {
         self.growth || self.publish
     }
 
-    /// Whether this measurement was asked for.
+    /// Whether this measurement was requested.
     pub fn wants(&self, name: &str) -> bool {
         let everything = self.only.is_empty() && !self.growth;
         everything || self.only.iter().any(|only| only == name)

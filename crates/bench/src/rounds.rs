@@ -1,14 +1,14 @@
-//! Rounds in which every contender has its turn, so that a machine that slows
-//! down slows all of them down, and what can be said about their samples.
+//! Measures contenders in rounds, each once per round, so that a machine that slows down affects
+//! all of them; and the statistics of their samples.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two measurements, for what the last one left behind: workers that are
-/// forked ahead, processes that end.
+/// The pause between two measurements, so that the last one has no after-effects such as forked
+/// workers and ending processes.
 const SETTLE: Duration = Duration::from_millis(40);
 
-/// Values measured in the same way, one per round.
+/// Values that were measured in the same way, one per round.
 #[derive(Clone, Debug, Default)]
 pub struct Samples(Vec<f64>);
 
@@ -25,8 +25,8 @@ impl Samples {
         self.quantile(0.5)
     }
 
-    /// The value that this share of the samples is below, between two samples if
-    /// need be; 0 if there are none.
+    /// The value below which this share of the samples lies, interpolated between two samples if
+    /// necessary; 0 if there are none.
     pub fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -54,12 +54,12 @@ impl From<Vec<f64>> for Samples {
     }
 }
 
-/// How many times one thing is another.
+/// The ratio of two measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratio {
-    /// Of the medians.
+    /// The ratio of the medians.
     pub value: f64,
-    /// Quartiles of the ratios within each round.
+    /// The quartiles of the ratios within each round.
     pub quartiles: (f64, f64),
 }
 
@@ -69,8 +69,8 @@ impl Ratio {
         Self { value, ..Self::within_rounds(samples, baseline) }
     }
 
-    /// The same with the median of the ratios within each round: for what differs less than
-    /// rounds do.
+    /// The ratio with the median of the ratios within each round, for differences that are smaller
+    /// than those between rounds.
     pub fn within_rounds(samples: &Samples, baseline: &Samples) -> Self {
         let pairs = samples.0.iter().zip(&baseline.0);
         let by_round = Samples(pairs.map(|(sample, base)| sample / base).collect());
@@ -79,21 +79,22 @@ impl Ratio {
     }
 }
 
-/// One of several things measured in turn.
+/// One of several things that are measured in turn.
 pub struct Contender<'a> {
     pub name: &'static str,
     measure: Box<dyn FnMut() -> Result<f64, String> + 'a>,
 }
 
 impl<'a> Contender<'a> {
-    /// `measure` returns the sample of one round.
+    /// Creates a contender; `measure` returns the sample of one round.
     pub fn new(name: &'static str, measure: impl FnMut() -> Result<f64, String> + 'a) -> Self {
         Self { name, measure: Box::new(measure) }
     }
 }
 
-/// Measures every contender once a round, after one round that does not count. Every other round
-/// goes backwards: a processor that has just been busy is faster, so nobody is always second.
+/// Measures every contender once per round, after one round that does not count. Every other round
+/// runs in reverse order: a processor that has just been busy is faster, so no contender always
+/// benefits.
 pub fn interleave(
     rounds: usize,
     mut contenders: Vec<Contender<'_>>,
@@ -116,7 +117,7 @@ pub fn interleave(
     Ok(measured)
 }
 
-/// Runs `work` and says how many seconds it took.
+/// Runs `work`; returns its result and the seconds it took.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = Instant::now();
     let result = work();

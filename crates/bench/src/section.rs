@@ -1,11 +1,11 @@
-//! What one measurement found: figures, what they are held against, and which of
-//! the design's numbers they decide.
+//! The result of one measurement: figures, what they are compared with, and which of the design's
+//! promises they decide.
 
 use serde_json::{Value, json};
 
 use super::rounds::{Ratio, Samples};
 
-/// What the samples count.
+/// The unit of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Seconds,
@@ -18,11 +18,11 @@ pub struct Figure {
     pub name: String,
     pub unit: Unit,
     pub samples: Samples,
-    /// The name of the figure that this one is held against.
+    /// The name of the figure that this one is compared with.
     pub against: Option<&'static str>,
 }
 
-/// One of the numbers that the design promises.
+/// A promise of the design, and whether it is kept.
 #[derive(Debug)]
 pub struct Verdict {
     pub promise: String,
@@ -50,14 +50,14 @@ impl Section {
         self.figures.push(Figure { name: name.into(), unit, samples, against: None });
     }
 
-    /// Adds what [`super::rounds::interleave`] measured.
+    /// Adds the results of [`super::rounds::interleave`].
     pub fn add_times(&mut self, measured: Vec<(&'static str, Samples)>) {
         for (name, samples) in measured {
             self.add(name, Unit::Seconds, samples);
         }
     }
 
-    /// Holds one figure against another and returns the ratio, if both exist.
+    /// Compares one figure with another and returns the ratio, if both exist.
     pub fn compare(&mut self, name: &str, baseline: &'static str) -> Option<Ratio> {
         let ratio = Ratio::of(self.samples(name)?, self.samples(baseline)?);
         let figure = self.figures.iter_mut().find(|figure| figure.name == name)?;
@@ -137,7 +137,7 @@ impl Unit {
         }
     }
 
-    /// A value as a person reads it, with three digits that matter.
+    /// A value for a person, with three significant digits.
     pub fn show(self, value: f64) -> String {
         let (scaled, name) = match self {
             Self::Seconds if value < 1e-3 => (value * 1e6, "µs"),

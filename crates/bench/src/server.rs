@@ -1,5 +1,5 @@
-//! An MCP server under measurement, ours or a peer: one client, one write and one
-//! read a request, parsed only after the clock has stopped.
+//! An MCP server under measurement, onecall or another one: one client, one write and one read per
+//! request; answers are parsed after the time was taken.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,20 +10,21 @@ use testkit::rpc::BareClient;
 
 const SUCCESS: &str = "[Script executed successfully]\n";
 
-/// A running server; it and all its descendants are gone when this is dropped.
+/// A running server. It and all its descendants are ended when this is dropped.
 pub struct Server {
-    // Dropped in this order: the server is killed, then its family is waited for.
+    // The order of the fields matters: the server is killed first, then its descendants are
+    // awaited.
     client: BareClient,
     family: Family,
     next_id: u64,
-    /// From its start to its answer to `initialize`.
+    /// The seconds from its start to its answer to `initialize`.
     pub initialized_after: f64,
 }
 
-/// What a tool answered.
+/// The answer of a tool.
 pub struct Answer {
     pub text: String,
-    /// From the first byte of the request to the last byte of the answer.
+    /// The time from the first byte of the request to the last byte of the answer.
     pub seconds: f64,
 }
 
@@ -67,7 +68,7 @@ impl Server {
         }
     }
 
-    /// Runs the same program `count` times, one straight after the other.
+    /// Runs the same program `count` times, one directly after the other.
     pub fn run_in_a_row(&mut self, count: u32, code: &str, expected: &str) -> Result<f64, String> {
         (0..count).map(|_| self.run(code, expected)).sum()
     }
@@ -80,8 +81,8 @@ impl Server {
         Ok(seconds)
     }
 
-    /// Calls a tool `count` times, at most `under_way` of them at any moment; returns
-    /// what it answered each time, and the seconds for all.
+    /// Calls a tool `count` times, at most `under_way` of them at any moment; returns all answers
+    /// and the seconds for all of them.
     pub fn call_at_once(
         &mut self,
         count: u32,
@@ -100,7 +101,7 @@ impl Server {
         }
         while answers.len() < requests.len() {
             let line = self.client.receive_raw();
-            // What a server reports besides is no answer.
+            // Notifications of the server are not answers.
             if line.contains("\"method\":") && !line.contains("\"result\":") {
                 continue;
             }
@@ -162,7 +163,7 @@ fn parse(answer: &str) -> Result<Value, String> {
     match (message.get("error"), message.is_object()) {
         (Some(error), _) => Err(format!("answered with the error {error}")),
         (None, true) => Ok(message["result"].take()),
-        // In a server that runs programs in its own process, their output can get there.
+        // In a server that runs programs in its own process, their output can end up here.
         (None, false) => Err(format!("'{answer}' came where an answer was due")),
     }
 }
@@ -179,7 +180,7 @@ fn printed(text: &str, expected: &str) -> Result<(), String> {
     }
 }
 
-/// Processes below a server, by id.
+/// The processes below a server, by id.
 #[derive(Default)]
 struct Family(Vec<u32>);
 

@@ -1,5 +1,5 @@
-//! What is measured, and what stands beside it: the built `onecall`, the fixture
-//! server, and the Python peers that this machine has.
+//! What is measured: the built `onecall`, the fixture server, and the Python servers that this
+//! machine has.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ use testkit::rpc::BareClient;
 use super::peers::{Peer, Python};
 use super::server::Server;
 
-/// Everything a measurement needs.
+/// Everything that a measurement needs.
 pub struct Subject {
     pub onecall: PathBuf,
     pub fixture: PathBuf,
-    /// For configurations; kept after the run, so that a figure can be looked into.
+    /// The folder for configurations. It is kept after the run, so that results can be examined.
     pub folder: PathBuf,
     pub python: Result<Python, String>,
     pub sdk: Result<Peer, String>,
@@ -23,12 +23,12 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Fewer rounds if the run is to be quick.
+    /// The number of rounds; fewer if the run is to be quick.
     pub fn rounds(&self, rounds: usize) -> usize {
         if self.quick { rounds.div_ceil(3) } else { rounds }
     }
 
-    /// `onecall serve` over one fixture server with these flags.
+    /// `onecall serve` with one fixture server that has these flags.
     pub fn serve(&self, fixture_flags: &[&str]) -> Result<Command, String> {
         let name = match fixture_flags {
             [] => "plain".to_owned(),
@@ -37,7 +37,8 @@ impl Subject {
         self.serve_with(&name, json!({}), fixture_flags)
     }
 
-    /// The same with more settings; `name` tells its configuration from others.
+    /// `onecall serve` with one fixture server and more settings; `name` identifies its
+    /// configuration.
     fn serve_with(
         &self,
         name: &str,
@@ -48,12 +49,12 @@ impl Subject {
         self.serve_config(name, config)
     }
 
-    /// The entry of a fixture server.
+    /// The configuration entry of a fixture server.
     pub fn server(&self, name: &str, flags: &[&str]) -> Value {
         json!({ "name": name, "command": self.fixture, "args": flags })
     }
 
-    /// `onecall serve` with this configuration; `name` tells it from others.
+    /// `onecall serve` with this configuration; `name` identifies it.
     pub fn serve_config(&self, name: &str, mut config: Value) -> Result<Command, String> {
         if config["execution"].is_null() {
             config["execution"] = json!({
@@ -63,7 +64,7 @@ impl Subject {
         self.onecall(&["serve", "--log", "error"], name, &config)
     }
 
-    /// `onecall` with these arguments and this configuration; `name` tells it from others.
+    /// `onecall` with these arguments and this configuration; `name` identifies it.
     pub fn onecall(
         &self,
         arguments: &[&str],
@@ -79,28 +80,28 @@ impl Subject {
         Ok(command)
     }
 
-    /// A gateway whose tools are all there and whose workers wait.
+    /// A gateway that knows all its tools and whose workers are ready.
     pub fn warm_gateway(&self, fixture_flags: &[&str]) -> Result<Server, String> {
         warm(Server::start(self.serve(fixture_flags)?)?)
     }
 
-    /// The same with more settings; `name` tells its configuration from others.
+    /// A warm gateway with more settings; `name` identifies its configuration.
     pub fn warm_gateway_with(&self, name: &str, config: Value) -> Result<Server, String> {
         warm(Server::start(self.serve_with(name, config, &[])?)?)
     }
 
-    /// The same in front of the servers of this configuration, one of which is the fixture
-    /// or stands for it.
+    /// A warm gateway with the servers of this configuration, one of which is the fixture or
+    /// replaces it.
     pub fn warm_gateway_in_front_of(&self, name: &str, config: Value) -> Result<Server, String> {
         warm(Server::start(self.serve_config(name, config)?)?)
     }
 
-    /// A client that talks to a fixture server without anyone between them.
+    /// A client that is connected directly to a fixture server.
     pub fn bare(&self) -> BareClient {
         BareClient::open(Command::new(&self.fixture))
     }
 
-    /// The server on the Python SDK, if there is one.
+    /// The server on the Python SDK, if it is installed.
     pub fn sdk_server(&self) -> Option<Result<Server, String>> {
         let sdk = self.sdk.as_ref().ok()?;
         Some(Server::start(sdk.command(&self.fixture, &[])))

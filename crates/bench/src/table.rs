@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::section::{Figure, Section};
 
-/// All figures, one table per measurement, then what they decide.
+/// All figures, one table per measurement, then the promises they decide.
 pub fn render(sections: &[Section], failures: &[String]) -> String {
     let mut text = String::new();
     for section in sections {

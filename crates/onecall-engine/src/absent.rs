@@ -1,14 +1,15 @@
-//! What of the standard library the embedded Python lacks, and what to do about it.
+//! The parts of the standard library that the embedded Python lacks, and the hints for programs
+//! that need them.
 
 use std::sync::LazyLock;
 
 use onecall_core::Failure;
 
-/// The full names of modules, and of names in modules, that a CPython has and the embedded Python
-/// has not: sorted, one on each line.
+/// The full names of modules, and of names in modules, that CPython has and the embedded Python
+/// lacks: sorted, one per line.
 const LIST: &str = include_str!("python/absent.txt");
 
-/// A name that is longer is not repeated.
+/// A longer name is not repeated in a message.
 const LONGEST_NAME: usize = 100;
 
 /// Whether the embedded Python is known to lack this module, or this name of a module.
@@ -20,16 +21,16 @@ pub(crate) fn is_listed(name: &str) -> bool {
 /// Whether the system's Python could have run a program instead of the embedded one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Alternative<'a> {
-    /// Nothing was tried.
+    /// The system's Python was not tried.
     Unknown,
-    /// It lacks these modules as well, one on each line.
+    /// The system's Python lacks these modules as well, one per line.
     Lacks(&'a str),
-    /// It cannot be used, for this reason.
+    /// The system's Python cannot be used, for this reason.
     Unavailable(&'a str),
 }
 
-/// Adds to the failure of a program on the embedded Python, if something is missing there, which
-/// engine may have it.
+/// Adds a hint to the failure of a program on the embedded Python, if it failed because something
+/// is missing there: which engine may have it.
 pub(crate) fn explain(failure: Failure, alternative: Alternative<'_>) -> Failure {
     match failure {
         Failure::Raised { mut traceback, error } => {
@@ -65,13 +66,13 @@ fn is_one_of(missing: &str, modules: &str) -> bool {
     modules.lines().any(|module| module == missing || Some(module) == top)
 }
 
-/// The module, or the name of the standard library, for want of which a program failed.
+/// The module, or the name in the standard library, whose absence made a program fail.
 fn missing(kind: &str, message: &str) -> Option<String> {
     let mut quoted = message.split('\'').skip(1).step_by(2);
     let (first, second) = (quoted.next()?, quoted.next());
     let name = match (kind, second) {
         ("ModuleNotFoundError", None) if message.starts_with("No module named ") => {
-            // The native part of a module is named like the module.
+            // The native part of a module has the module's name with an underscore.
             let module = first.strip_prefix('_').filter(|name| is_listed(name));
             module.unwrap_or(first).to_owned()
         }

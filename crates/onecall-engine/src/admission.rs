@@ -1,10 +1,10 @@
-//! Which programs may run at once, over all engines: so many, and with so much memory
-//! together.
+//! Admission control: limits how many programs run at once and how much memory they have together,
+//! over all engines.
 //!
-//! A program takes its memory limit from the total when it begins and gives it back at its
-//! end. Those that do not fit wait in the order in which they came, so a large one is not kept
-//! waiting by small ones that came later. A worker that is kept for a session keeps its memory.
-//! It is ended when it idles and the first program in the queue needs that memory.
+//! A program reserves its memory limit when it begins and releases it when it ends. Programs that
+//! do not fit wait in the order of their arrival, so small programs that came later cannot delay a
+//! large one forever. The worker of a session keeps its reservation between programs; an idle one
+//! is ended when the first program in the queue needs its memory.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,19 +16,19 @@ use tokio::sync::oneshot;
 use crate::machine_memory;
 use crate::worker::Worker;
 
-/// Programs that wait; further ones are refused.
+/// How many programs may wait; further ones are refused.
 const MAX_WAITING: usize = 1_000;
 
 const MEBIBYTE: u64 = 1024 * 1024;
 
-/// What to do where too many programs run.
+/// The advice for a program that was refused because too many programs run.
 const REMEDY: &str = "nothing of it was executed; run it again later, or raise 'max_programs' and \
      'max_total_memory_mb' in execution";
 
 /// How busy the engines are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Programs that run.
+    /// Programs that are running.
     pub running: usize,
     /// Programs that wait until others end.
     pub waiting: usize,
@@ -45,12 +45,12 @@ pub(crate) struct Admission(Mutex<State>);
 #[derive(Debug)]
 struct State {
     totals: TotalLimits,
-    /// The total of memory if none is configured.
+    /// The total memory if none is configured.
     default_total: u64,
     running: usize,
     reserved: u64,
     queue: VecDeque<Waiter>,
-    /// In the order in which they became idle.
+    /// Idle workers, in the order in which they became idle.
     idle: VecDeque<Arc<IdleWorker>>,
 }
 
@@ -60,19 +60,19 @@ struct Waiter {
     admitted: oneshot::Sender<Place>,
 }
 
-/// A place among the programs that run, with the memory that was reserved for it.
+/// The right to run of one program, with the memory that is reserved for it.
 #[derive(Debug)]
 pub(crate) struct Place {
     turn: Turn,
-    /// Absent if the program's worker has its memory already.
+    /// The reservation; `None` if the worker of a session holds it already.
     pub(crate) memory: Option<Reservation>,
 }
 
-/// One of the programs that run at once; the next one begins when this is dropped.
+/// One of the programs that run at once. When it is dropped, the next one can begin.
 #[derive(Debug)]
 struct Turn(Arc<Admission>);
 
-/// Memory that no other program can get until this is dropped.
+/// Memory that is reserved until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     admission: Arc<Admission>,
@@ -86,7 +86,7 @@ pub(crate) struct KeptWorker {
     pub(crate) memory: Reservation,
 }
 
-/// The place of a kept worker. It is empty once the worker was taken for a program or ended.
+/// The slot of a kept worker. It is empty once the worker has been taken for a program or ended.
 #[derive(Debug)]
 struct IdleWorker {
     bytes: u64,
@@ -109,7 +109,7 @@ impl Admission {
         })))
     }
 
-    /// Goes on with other limits. Programs that run keep what they have.
+    /// Replaces the limits. Programs that are running keep what they have reserved.
     pub(crate) fn set_totals(self: &Arc<Self>, totals: TotalLimits) {
         self.state().totals = totals;
         self.settle();
@@ -126,8 +126,9 @@ impl Admission {
         }
     }
 
-    /// Waits until a program may run that needs `memory`, or none if its worker has it already.
-    /// While it waits, for `patience` at most, `waits` gets the number of programs before it.
+    /// Waits until a program may run that needs `memory`; `None` if its worker has a reservation
+    /// already. If it has to wait, for at most `patience`, `waits` is called with the number of
+    /// programs ahead of it.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         memory: Option<u64>,
@@ -170,10 +171,10 @@ impl Admission {
 
     /// Lets every program begin that can begin now.
     fn settle(self: &Arc<Self>) {
-        // Whatever is dropped here may call this function again, so the lock is not held.
+        // Values that are dropped here may call this function again, so the lock must not be held.
         while let Some(step) = self.next_step() {
             match step {
-                // A place that is not wanted any more is given back.
+                // If the receiver has gone away, dropping the place releases it.
                 Step::Begin(admitted, place) => drop(admitted.send(place)),
                 Step::End(worker) => drop(worker),
             }
@@ -189,17 +190,17 @@ impl Admission {
     }
 }
 
-/// One thing to do for the programs that wait.
+/// One step towards admitting the programs that wait.
 enum Step {
     /// A program can begin.
     Begin(oneshot::Sender<Place>, Place),
-    /// The memory of an idle session is needed.
+    /// An idle session has to be ended for its memory.
     End(KeptWorker),
 }
 
 impl State {
-    /// What all programs may use. A single one may always use as much as its own limit,
-    /// unless the configuration says otherwise.
+    /// The memory that all programs may use together. Without a configured total, a single program
+    /// may always use its own limit.
     fn total_for(&self, memory: u64) -> u64 {
         self.totals.memory_bytes.unwrap_or(self.default_total.max(memory))
     }
@@ -220,8 +221,8 @@ impl State {
         Place { turn: Turn(Arc::clone(admission)), memory }
     }
 
-    /// Takes out of the queue what waits no longer, and what can never begin after a change
-    /// of the limits.
+    /// Removes programs from the queue that were cancelled, or that can never begin because the
+    /// limits have changed.
     fn forget_cancelled(&mut self) {
         let mut queue = std::mem::take(&mut self.queue);
         queue.retain(|waiter| {
@@ -242,8 +243,8 @@ impl State {
         if let Some(worker) = self.end_idle(first) {
             return Some(Step::End(worker));
         }
-        // A session's program has its memory already. The first in the queue may get it when
-        // that program has ended.
+        // A session's program has its memory already, so it may begin before the first in the
+        // queue, which may get that memory later.
         let position = self.queue.iter().position(|waiter| waiter.memory == 0)?;
         self.begin(position, admission)
     }
@@ -253,20 +254,21 @@ impl State {
         Some(Step::Begin(admitted, self.admit(admission, memory)))
     }
 
-    /// The worker that has been idle for longest, if ending idle workers makes room for `memory`.
+    /// Takes the worker that has been idle for the longest time, if ending idle workers can make
+    /// room for `memory`.
     fn end_idle(&mut self, memory: u64) -> Option<KeptWorker> {
         self.idle.retain(|idle| idle.is_alive());
         let idle: u64 = self.idle.iter().map(|idle| idle.bytes).sum();
         if !self.fits(memory, self.reserved.saturating_sub(idle)) {
             return None;
         }
-        // One that was taken for a program meanwhile is not idle any more.
+        // A worker that was taken for a program in the meantime is skipped.
         std::iter::from_fn(|| self.idle.pop_front()).find_map(|idle| idle.take())
     }
 }
 
 impl Place {
-    /// Whether no other program runs.
+    /// Whether no other program is running.
     pub(crate) fn is_alone(&self) -> bool {
         self.turn.0.state().running == 1
     }
@@ -312,7 +314,7 @@ impl IdleHandle {
         self.0.is_alive()
     }
 
-    /// Takes the worker for a program, if it was not ended for its memory.
+    /// Takes the worker for a program; `None` if it was ended for its memory.
     pub(crate) fn take(&self) -> Option<KeptWorker> {
         self.0.take()
     }
@@ -360,7 +362,7 @@ impl Queued {
 impl Drop for Queued {
     fn drop(&mut self) {
         self.place.close();
-        // It may have been admitted in this very moment.
+        // The program may have been admitted at this moment; its place is released.
         drop(self.place.try_recv());
         self.admission.settle();
     }

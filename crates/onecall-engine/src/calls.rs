@@ -1,4 +1,4 @@
-//! The calls and questions of one program that are under way.
+//! The unanswered calls and questions of one program.
 
 use std::collections::HashMap;
 
@@ -12,23 +12,23 @@ use serde_json::value::RawValue;
 
 use crate::protocol::ProtocolError;
 
-/// Calls and questions of one program that the gateway holds at once, under way or waiting for
-/// their turn; the program's socket is not read while there are more.
+/// How many calls and questions of one program the gateway holds at once, running or queued. While
+/// there are more, the program's socket is not read.
 const MAX_HELD: usize = 1024;
 
-/// Bytes of arguments and questions held likewise.
+/// How many bytes of arguments and questions it holds at once.
 const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
 
-/// The id of a call or question, and how it ended.
+/// The id of a call or question, and its result.
 type Answered = (u64, Result<ToolValue, ToolError>);
 
-/// The calls and questions of one program that are not answered yet. Their ids are all different.
+/// The unanswered calls and questions of one program. Their ids are unique.
 #[derive(Default)]
 pub(crate) struct Calls<'a> {
     running: FuturesUnordered<Abortable<BoxFuture<'a, Answered>>>,
     held: HashMap<u64, Held>,
     held_bytes: usize,
-    /// The name that was called last; it is often the next one, too.
+    /// The name that was called last; the next call often has the same one.
     last_name: Option<CallableName>,
 }
 
@@ -38,12 +38,12 @@ struct Held {
 }
 
 impl<'a> Calls<'a> {
-    /// Whether another call or question may be taken from the program.
+    /// Whether another call or question may be accepted from the program.
     pub(crate) fn has_room(&self) -> bool {
         self.held.len() < MAX_HELD && self.held_bytes < MAX_HELD_BYTES
     }
 
-    /// Starts a call. What no honest worker sends is an error.
+    /// Starts a call. An error means that the worker has violated the protocol.
     pub(crate) fn start(
         &mut self,
         id: u64,
@@ -61,7 +61,7 @@ impl<'a> Calls<'a> {
         self.hold(id, bytes, host.call(call))
     }
 
-    /// Starts a call of a node. What no honest worker sends is an error.
+    /// Starts a call of a plan's node. An error means that the worker has violated the protocol.
     pub(crate) fn start_node(
         &mut self,
         id: u64,
@@ -70,13 +70,13 @@ impl<'a> Calls<'a> {
         host: &'a dyn ProgramHost,
     ) -> Result<(), ProtocolError> {
         let bytes = arguments.len();
-        // Saturation is no node of any plan.
+        // A number that does not fit becomes one that no plan has.
         let node = usize::try_from(node).unwrap_or(usize::MAX);
         let call = NodeCall { id, node, arguments: object(arguments)? };
         self.hold(id, bytes, host.call_node(call))
     }
 
-    /// Has a question answered. What no honest worker sends is an error.
+    /// Starts to answer a question. An error means that the worker has violated the protocol.
     pub(crate) fn ask(
         &mut self,
         id: u64,
@@ -117,7 +117,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Gives a call or a question up.
+    /// Cancels a call or a question.
     pub(crate) fn cancel(&mut self, id: u64) {
         if let Some(held) = self.release(id) {
             held.abort.abort();
@@ -130,7 +130,7 @@ impl<'a> Calls<'a> {
         Some(held)
     }
 
-    /// The next answer; `None` if nothing is under way.
+    /// The next answer; `None` if there are no unanswered calls.
     pub(crate) async fn next(&mut self) -> Option<Answered> {
         loop {
             if let Ok(answered) = self.running.next().await? {
@@ -141,7 +141,7 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// The arguments of a call, which are a JSON object.
+/// The arguments of a call, which must be a JSON object.
 fn object(arguments: &str) -> Result<Box<RawValue>, ProtocolError> {
     if !arguments.trim_ascii_start().starts_with('{') {
         return Err(ProtocolError::NoObject);

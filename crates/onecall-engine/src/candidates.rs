@@ -1,4 +1,4 @@
-//! The choice between the engines that a program can run on.
+//! Chooses between the engines that a program can run on.
 
 use onecall_core::{EngineChoice, EngineName, Failure};
 
@@ -22,13 +22,13 @@ impl<'a> Candidates<'a> {
         Self { first: engine, other: None }
     }
 
-    /// The engine of this name, if it is among them.
+    /// The engine of this name, if it is one of the candidates.
     pub(crate) fn named(self, engine: EngineChoice) -> Option<&'a RegisteredEngine> {
         let mut all = [Some(self.first), self.other].into_iter().flatten();
         all.find(|it| EngineChoice::Only(it.spec.name) == engine)
     }
 
-    /// Runs a program that may begin, and says on which engine.
+    /// Runs an admitted program, and returns the engine that ran it.
     pub(crate) async fn run(
         self,
         kept: &mut Option<Worker>,
@@ -40,7 +40,7 @@ impl<'a> Candidates<'a> {
             let ended = first.run(kept, run, Condition::None, output).await;
             return told(first, ended, Alternative::Unknown);
         };
-        // Each engine looks at the imports before it runs anything.
+        // Each engine checks the imports before it runs anything.
         let modules = match first.run(kept, run, Condition::AllModules, output).await {
             Ok(Ended::Lacks(modules)) => modules,
             ended => return told(first, ended, Alternative::Unknown),
@@ -62,7 +62,7 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// How a program ended on an engine, with a failure explained where a module is missing.
+/// The result of a program on an engine. A failure because of a missing module is explained.
 fn told(
     engine: &RegisteredEngine,
     ended: Result<Ended, Failure>,

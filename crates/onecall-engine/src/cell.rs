@@ -1,4 +1,5 @@
-//! How the cell of a program is to be built, told by the gateway to its zygotes.
+//! The sandbox plan: how the sandbox of a program is to be built. The gateway passes it to its
+//! zygotes.
 
 use std::path::{Path, PathBuf};
 
@@ -9,41 +10,41 @@ use serde::{Deserialize, Serialize};
 use crate::files::{self, Files};
 use crate::scratch::{Provision, Scratch};
 
-/// The one thing any program of the system's Python may read from disk: the time zones.
+/// The only files that every program on the system's Python may read: the time zones.
 const TIME_ZONES: &str = "/usr/share/zoneinfo";
 
-/// Where a program finds a file for each tool.
+/// The path at which a program finds a file for each tool.
 const TOOLS: &str = "/tools";
 
 /// A folder as a program sees it.
 #[derive(Debug)]
 pub(crate) struct Visible {
-    /// Where it is for the program.
+    /// The path that the program sees.
     pub(crate) path: String,
-    /// By which the gateway knows it.
+    /// The number by which the gateway knows the folder.
     pub(crate) number: u8,
 }
 
-/// What a zygote has to know; its one argument, as JSON.
+/// The sandbox plan of a zygote, passed to it as JSON in one argument.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Plan {
     #[serde(with = "JailMode")]
     mode: Mode,
-    /// Names of the properties that the configuration does without.
+    /// Names of the sandbox properties that the configuration does not require.
     without: Vec<String>,
-    /// The folder that programs may use.
+    /// The workspace folder.
     pub(crate) folder: Option<Folder>,
     /// The folder with a file for each tool.
     #[serde(default)]
     pub(crate) tools: Option<PathBuf>,
-    /// The memory of the scratch folder in the root of its programs, if they have one there.
+    /// The size of the scratch folder in the root of the sandbox, if there is one there.
     #[serde(default)]
     pub(crate) scratch_bytes: Option<u64>,
-    /// The interpreter to become, if it is not this binary's own.
+    /// The interpreter to execute, if it is not part of this binary.
     pub(crate) interpreter: Option<Interpreter>,
 }
 
-/// A folder for programs.
+/// A workspace folder, and whether programs may write to it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Folder {
     path: PathBuf,
@@ -54,7 +55,7 @@ pub(crate) struct Folder {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Interpreter {
     pub(crate) executable: PathBuf,
-    /// Where its modules and libraries are.
+    /// The folders of its modules and libraries.
     pub(crate) paths: Vec<PathBuf>,
 }
 
@@ -67,8 +68,8 @@ enum JailMode {
 }
 
 impl Plan {
-    /// For programs that may use `workspace`, and look into `tools` unless that is where
-    /// their workspace is.
+    /// A plan for programs that may use `workspace` and read `tools`. A workspace below `/tools`
+    /// hides the tools.
     pub(crate) fn new(
         requirement: &Requirement,
         workspace: Option<&Workspace>,
@@ -85,18 +86,18 @@ impl Plan {
         Self { mode: requirement.mode, without, folder, tools, scratch_bytes, interpreter }
     }
 
-    /// Reads the argument of a zygote.
+    /// Parses the argument of a zygote.
     pub(crate) fn parse(argument: &str) -> serde_json::Result<Self> {
         serde_json::from_str(argument)
     }
 
-    /// What has to hold of the sandbox before a program runs.
+    /// The sandbox properties that are required before a program runs.
     pub(crate) fn requirement(&self) -> Requirement {
         let without = self.without.iter().filter_map(|name| Property::named(name)).collect();
         Requirement { mode: self.mode, without }
     }
 
-    /// The folders for programs of the embedded interpreter, the one they start in first.
+    /// The folders for programs on the embedded interpreter; their working directory comes first.
     pub(crate) fn visible(&self) -> Vec<Visible> {
         let workspace = self.folder.as_ref().map(|folder| Visible {
             path: folder.path.to_string_lossy().into_owned(),
@@ -107,14 +108,14 @@ impl Plan {
         workspace.into_iter().chain(tools).collect()
     }
 
-    /// What the gateway opens for programs of the embedded interpreter. Without a sandbox,
-    /// they open files themselves.
+    /// The files that the gateway opens for programs on the embedded interpreter; `None` without a
+    /// sandbox, where programs open files themselves.
     pub(crate) fn files(&self) -> Option<Files> {
         let workspace = self.folder.as_ref().map(|folder| (folder.path.as_path(), folder.writable));
         (self.mode != Mode::Off).then(|| Files::new(workspace, self.tools.as_deref()))
     }
 
-    /// How programs that name a scratch folder come to it, given how they would otherwise.
+    /// How programs that use a scratch folder get it; `otherwise` is the engine's usual way.
     pub(crate) fn provision(&self, otherwise: Provision) -> Provision {
         let place = Path::new(Scratch::PLACE);
         let taken = self.folder.as_ref().is_some_and(|folder| place.starts_with(&folder.path));
@@ -125,8 +126,8 @@ impl Plan {
         }
     }
 
-    /// The walls. Programs of the embedded interpreters make no file call; those of another
-    /// one open its files and those of their folders themselves.
+    /// The sandbox. Programs on the embedded interpreters make no system call for files; programs
+    /// on another interpreter open its files and those of their folders themselves.
     pub(crate) fn jail(&self) -> Jail {
         let mut jail = Jail { requirement: self.requirement(), ..Jail::default() };
         let Some(interpreter) = &self.interpreter else {

@@ -1,7 +1,7 @@
 //! The gateway's end of a worker's socket.
 //!
-//! Reading and writing happen side by side, so that a worker which does not read
-//! cannot keep us from hearing it, and no frame is lost when a wait is given up.
+//! Reading and writing are independent: a worker that does not read cannot keep the gateway from
+//! reading, and no frame is lost when a wait is cancelled.
 
 use std::io;
 
@@ -12,20 +12,20 @@ use tokio::net::UnixStream;
 
 use crate::protocol::{FromWorker, ProtocolError, ToWorker, announced_length, frame_length};
 
-/// Room for one read.
+/// The least free room in the buffer for one read.
 const READ_SIZE: usize = 64 * 1024;
 
-/// With this much not yet written, the worker is too slow to be sent more.
+/// If this many bytes are unwritten, the worker is too slow to be sent more.
 const BACKED_UP: usize = 64 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: UnixStream,
     incoming: Vec<u8>,
-    /// Where the first frame that was not yet taken begins.
+    /// The offset of the first frame that has not been taken yet.
     start: usize,
     outgoing: Vec<u8>,
-    /// How much of `outgoing` has been written.
+    /// How many bytes of `outgoing` have been written.
     written: usize,
 }
 
@@ -34,7 +34,7 @@ impl Connection {
         Self { stream, incoming: Vec::new(), start: 0, outgoing: Vec::new(), written: 0 }
     }
 
-    /// Hands the next whole frame to `handle`, if there is one.
+    /// Passes the next complete frame to `handle`, if there is one.
     pub(crate) fn take_frame<T>(
         &mut self,
         handle: impl FnOnce(FromWorker<'_>) -> T,
@@ -52,20 +52,20 @@ impl Connection {
         Ok(Some(result))
     }
 
-    /// Queues a frame and writes as much as the socket takes right now.
+    /// Queues a frame and writes as much as the socket accepts right now.
     pub(crate) fn send(&mut self, frame: &ToWorker<'_>) -> Result<(), ProtocolError> {
         frame.encode(&mut self.outgoing)?;
         self.write_some();
         Ok(())
     }
 
-    /// Whether the worker leaves so much unread that it should get no more for now.
+    /// Whether so much is unwritten that the worker should get no more for now.
     pub(crate) fn is_backed_up(&self) -> bool {
         self.outgoing.len() - self.written > BACKED_UP
     }
 
-    /// Whether the worker is gone and all that it has sent was read, as the kernel knows it:
-    /// the runtime may learn of it a moment later.
+    /// Whether the worker has closed the socket and everything from it has been read. The kernel is
+    /// asked directly, because the tokio runtime may learn of it later.
     pub(crate) fn is_closed(&self) -> bool {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         match recv(&self.stream, &mut [0_u8], flags) {
@@ -74,14 +74,14 @@ impl Connection {
         }
     }
 
-    /// Waits until something was read or written; `false` if the worker is gone and all that
-    /// it has sent was read.
+    /// Waits until something has been read or written; `false` if the worker has closed the socket
+    /// and everything from it has been read.
     pub(crate) async fn exchange(&mut self) -> bool {
         self.exchange_when(true).await
     }
 
-    /// As [`exchange`](Self::exchange), but reads only while `listening`. Nothing
-    /// is lost when the future is dropped.
+    /// Like [`exchange`](Self::exchange), but reads only while `listening`. Nothing is lost when
+    /// the future is dropped.
     pub(crate) async fn exchange_when(&mut self, listening: bool) -> bool {
         let writing = self.written < self.outgoing.len();
         if listening && self.start > 0 {
@@ -91,13 +91,13 @@ impl Connection {
         let (mut reader, writer) = self.stream.split();
         let arrived = self.incoming.len();
         if self.incoming.capacity() - arrived < READ_SIZE {
-            // Twice as much, but no more than the frame needs. It is believed only as far as
-            // it has come.
+            // Doubles the buffer, but not beyond what the frame needs. The announced length is not
+            // trusted: memory is reserved only in proportion to what has arrived.
             let missing = announced_length(&self.incoming).saturating_sub(arrived);
             self.incoming.reserve_exact(missing.min(arrived).max(READ_SIZE));
         }
         tokio::select! {
-            // A worker that leaves something unread resets its connection.
+            // A worker that exits with unread data resets the connection, which counts as closed.
             received = reader.read_buf(&mut self.incoming), if listening => {
                 received.is_ok_and(|count| count > 0)
             }
@@ -113,14 +113,14 @@ impl Connection {
         }
     }
 
-    /// The memory that incoming frames take.
+    /// The capacity of the buffer for incoming frames.
     #[cfg(test)]
     pub(crate) fn room(&self) -> usize {
         self.incoming.capacity()
     }
 
-    /// Writes as much as the socket takes right now. What a worker that is gone cannot
-    /// receive is dropped: how it ended shows when its last frames are read.
+    /// Writes as much as the socket accepts right now. If the worker has exited, the data is
+    /// dropped: its last frames will show how it ended.
     fn write_some(&mut self) {
         while let Some(rest) = self.outgoing.get(self.written..).filter(|rest| !rest.is_empty()) {
             match self.stream.try_write(rest) {

@@ -1,4 +1,4 @@
-//! The engines of a gateway, and the programs that run on them.
+//! The engines of a gateway: chooses the engine for a program, and runs the program on it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,32 +17,32 @@ use crate::registry::{ENGINES, EngineMismatch, Offers, check_choice};
 use crate::worker::{ProgramOutput, Run};
 use crate::workspace::{Quota, WorkspaceRoom};
 
-/// What engines are made of.
+/// The settings of all engines.
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
-    /// What the zygotes are started from: this program itself, if it begins with
+    /// The executable that zygotes are started from: this program itself, if its `main` calls
     /// [`run_if_zygote`](crate::run_if_zygote), or an installed `onecall`.
     pub executable: PathBuf,
-    /// What has to hold of the sandbox before a program runs.
+    /// The sandbox properties that are required before a program runs.
     pub sandbox: Requirement,
-    /// The engine of a program that asks for none, if the engine runs its language.
+    /// The default engine, for programs that name none and whose language it runs.
     pub choice: EngineChoice,
-    /// The system's Python, if not `python3` on `PATH`.
+    /// The system's Python, if it is not `python3` on `PATH`.
     pub python: Option<PathBuf>,
-    /// The one directory that programs may use.
+    /// The workspace folder that programs may use.
     pub workspace: Option<Workspace>,
-    /// A directory that Python programs may look into, as `/tools`.
+    /// The folder that Python programs can read as `/tools`.
     pub tools: Option<PathBuf>,
-    /// Folders that the system's Python loads modules from and that programs must not read
-    /// nevertheless, each with the reason.
+    /// Folders from which the system's Python imports modules but which programs must not read,
+    /// each with the reason.
     pub withheld: Vec<(PathBuf, String)>,
-    /// What all programs together may use.
+    /// The limits for all programs together.
     pub totals: TotalLimits,
 }
 
 impl EngineSettings {
-    /// The embedded interpreter or the system's, whichever a program needs, behind every
-    /// wall, without any file.
+    /// Default settings: the embedded interpreter, or the system's if a program needs it, with a
+    /// complete sandbox and without files.
     #[must_use]
     pub fn new(executable: PathBuf) -> Self {
         let (sandbox, choice) = (Requirement::default(), EngineChoice::Auto);
@@ -52,7 +52,7 @@ impl EngineSettings {
     }
 }
 
-/// A worker that keeps the variables of its programs. It is killed when this is dropped.
+/// A session: a worker that keeps the variables of its programs. It is killed when this is dropped.
 #[derive(Debug, Default)]
 pub struct Session {
     worker: Option<IdleHandle>,
@@ -60,25 +60,26 @@ pub struct Session {
 }
 
 impl Session {
-    /// The engine of its last program; `Auto` if that was not decided.
+    /// The engine of its last program; `Auto` if none was chosen yet.
     #[must_use]
     pub fn engine(&self) -> EngineChoice {
         self.engine
     }
 
-    /// Whether it has variables to lose.
+    /// Whether the session has a worker with variables.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         self.worker.as_ref().is_some_and(IdleHandle::is_alive)
     }
 
-    /// Whether it had variables and was ended because another program needed its memory.
+    /// Whether the session's worker was ended because another program needed its memory.
     #[must_use]
     pub fn was_ended(&self) -> bool {
         self.worker.as_ref().is_some_and(|worker| !worker.is_alive())
     }
 
-    /// Takes the worker for a program; a session that was ended says so once.
+    /// Takes the worker for a program. The error says that the worker was ended; it is returned
+    /// once.
     fn take(&mut self) -> Result<Option<KeptWorker>, Failure> {
         let Some(idle) = self.worker.take() else { return Ok(None) };
         idle.take().map(Some).ok_or_else(|| {
@@ -89,19 +90,19 @@ impl Session {
     }
 }
 
-/// Every engine of the registry, each started when first needed.
+/// All engines of the registry; each is started when it is first needed.
 #[derive(Debug)]
 pub struct Engines {
     settings: Arc<EngineSettings>,
     admission: Arc<Admission>,
-    /// How much programs may leave in the workspace, if they can write there.
+    /// The quota of the workspace, if programs can write to it.
     quota: Option<Quota>,
-    /// In the order of the registry.
+    /// The engines in the order of the registry.
     engines: Vec<RegisteredEngine>,
 }
 
 impl Engines {
-    /// Engines that nothing has been asked of yet.
+    /// Creates the engines without starting any.
     #[must_use]
     pub fn new(settings: EngineSettings) -> Self {
         let settings = Arc::new(settings);
@@ -118,7 +119,7 @@ impl Engines {
         &self.engines
     }
 
-    /// Sets what all programs together may use, for those that begin from now on.
+    /// Replaces the limits for all programs together; running programs keep what they have.
     pub fn set_totals(&self, totals: TotalLimits) {
         self.admission.set_totals(totals);
     }
@@ -129,37 +130,37 @@ impl Engines {
         self.admission.load()
     }
 
-    /// What programs may do with files.
+    /// What programs may do with files in the workspace.
     #[must_use]
     pub fn workspace(&self) -> Option<WorkspaceAccess> {
         self.settings.workspace.as_ref().map(|workspace| workspace.access)
     }
 
-    /// The room in the folder that programs may write to, if they have one. It is kept for
-    /// the caller until it is dropped.
+    /// The free room in the workspace, if programs can write to it. Other writes of the gateway
+    /// wait until it is dropped.
     pub async fn workspace_room(&self) -> Option<WorkspaceRoom> {
         Some(self.quota.as_ref()?.room().await)
     }
 
-    /// How many workers each engine has had so far.
+    /// How many workers each engine has started.
     #[must_use]
     pub fn workers_started(&self) -> Vec<(EngineName, u64)> {
         self.engines.iter().map(|it| (it.spec.name, it.workers_started())).collect()
     }
 
-    /// What the engine offers on which a program begins.
+    /// The features of the engine that a program runs on first.
     pub fn offers(&self, program: &Program) -> Result<Offers, EngineMismatch> {
         let candidates = self.candidates(program.language, program.engine)?;
         Ok(candidates.first.spec.offers)
     }
 
-    /// Starts the engine that programs run on first, and has it test its walls.
+    /// Starts the default engine, and checks its sandbox.
     pub async fn warm_up(&self) -> Result<(), EngineError> {
         self.candidates(Language::default(), None)?.first.warm_up().await
     }
 
-    /// Runs one program to its end, and tells the value of its last expression as JSON
-    /// where that is wanted. Dropping the future kills it.
+    /// Runs one program to its end. Returns the value of its last expression as JSON if that was
+    /// requested. Dropping the future kills the program.
     pub async fn run(
         &self,
         program: &Program,
@@ -170,8 +171,8 @@ impl Engines {
         self.run_in(&mut Session::default(), program, limits, host, output).await
     }
 
-    /// Runs one program in a session. It has ended if [`Session::is_alive`] is false
-    /// afterwards.
+    /// Runs one program in a session. If [`Session::is_alive`] is false afterwards, the session has
+    /// ended.
     pub async fn run_in(
         &self,
         session: &mut Session,
@@ -212,9 +213,8 @@ impl Engines {
         result
     }
 
-    /// Waits for a place among the programs that run at once and for the memory that `limits` grant,
-    /// then does `work` in the place of a program, for as long as a program may run. Dropping the
-    /// future ends it.
+    /// Runs `work` under the limits of a program: it waits for admission and for the memory in
+    /// `limits`, and has the time limit of a program. Dropping the future cancels it.
     pub async fn run_without_program(
         &self,
         limits: &Limits,
@@ -229,7 +229,7 @@ impl Engines {
         tokio::time::timeout(limits.timeout, work).await.unwrap_or_else(timed_out)
     }
 
-    /// The engines for a program in `language` that asks for `engine`.
+    /// The engines for a program in `language` that requests `engine`.
     fn candidates(
         &self,
         language: Language,

@@ -1,40 +1,40 @@
-//! What a worker reports of its walls when it is asked to test them.
+//! The report of a worker that has tested its own sandbox.
 
 use std::time::Duration;
 
 use onecall_jail::{FileCalls, Property, State, Wall};
 use serde::{Deserialize, Serialize};
 
-/// The walls around a worker, and what became of attempts to break out.
+/// The walls of a worker's sandbox, and the results of attempts to break out.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 pub struct Examination {
-    /// In the order of building.
+    /// The walls, in the order in which they are built.
     pub walls: Vec<ExaminedWall>,
-    /// Whether the wall `system calls` lets programs name files.
+    /// Whether the wall `system calls` lets programs open files by name.
     pub file_calls: bool,
-    /// In the order of trying.
+    /// The attempts, in the order in which they were made.
     pub attempts: Vec<Attempt>,
 }
 
-/// One wall.
+/// One wall of the sandbox.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
 pub struct ExaminedWall {
-    /// Its name.
+    /// The name of the wall.
     pub name: String,
-    /// Why it could not be built, and what would help; absent if it was.
+    /// Why the wall could not be built, and what would help; `None` if it was built.
     pub missing: Option<String>,
-    /// How long the building took.
+    /// How long it took to build the wall.
     pub cost: Duration,
 }
 
 /// One attempt to break out.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
 pub struct Attempt {
-    /// The name of the property that it tried.
+    /// The name of the property that it tests.
     pub property: String,
-    /// What it tried.
+    /// A description of the attempt.
     pub tried: String,
-    /// How it got through; absent if it was refused.
+    /// How the attempt succeeded; `None` if it was refused.
     pub broke: Option<String>,
 }
 
@@ -52,8 +52,8 @@ impl From<&Wall> for ExaminedWall {
 }
 
 impl Examination {
-    /// The walls that hold a property, in groups of which each holds it by itself; none if no wall
-    /// does.
+    /// The walls that ensure a property, in groups of which each is sufficient by itself; empty if
+    /// none does.
     #[must_use]
     pub fn holders(&self, property: Property) -> Vec<&'static [&'static str]> {
         let calls = if self.file_calls { FileCalls::Allowed } else { FileCalls::Refused };
@@ -62,12 +62,12 @@ impl Examination {
             .collect()
     }
 
-    /// What was tried against a property.
+    /// The attempts to violate a property.
     pub fn attempts_at(&self, property: Property) -> impl Iterator<Item = &Attempt> {
         self.attempts.iter().filter(move |attempt| attempt.property == property.name())
     }
 
-    /// Why a property does not hold; absent if some wall holds it and every attempt was refused.
+    /// Why a property does not hold; `None` if a wall ensures it and every attempt was refused.
     #[must_use]
     pub fn fault(&self, property: Property) -> Option<String> {
         if self.holders(property).is_empty() {
@@ -82,7 +82,7 @@ impl Examination {
         Some(format!("a worker tried to {tried}, and {how}"))
     }
 
-    /// Why a wall is missing; absent if it stands.
+    /// Why a wall is missing; `None` if it was built.
     pub(crate) fn missing(&self, wall: &str) -> Option<&str> {
         self.wall(wall)?.missing.as_deref()
     }

@@ -1,9 +1,9 @@
 //! Runs programs, each in a process of its own.
 //!
 //! The gateway's side is [`Engines`]: for each engine of the registry ([`ENGINES`]) it keeps a
-//! zygote and a few workers forked ahead, hands a worker its program and answers its tool calls
-//! through a [`ProgramHost`](onecall_core::ProgramHost). The worker's side is [`run_if_zygote`],
-//! the body of the processes that the engines start.
+//! zygote process and a few workers forked in advance, gives a program to a worker, and answers the
+//! worker's tool calls through a [`ProgramHost`](onecall_core::ProgramHost). The worker's side is
+//! [`run_if_zygote`], the main function of the processes that the engines start.
 
 mod absent;
 mod admission;
@@ -49,32 +49,32 @@ pub use registry::{
 pub use worker::ProgramOutput;
 pub use workspace::{NoRoom, WorkspaceRoom};
 
-/// Whether a file or folder of this name is one that other programs run or take orders from, so that
-/// no program may write it.
+/// Whether other programs run files or folders of this name, or learn from them what to run. No
+/// program may write such a file.
 #[must_use]
 pub fn is_run_by_others(name: &str) -> bool {
     files::protected::is_protected_name(name)
 }
 
-/// What a process that an engine starts runs, on its one argument.
+/// The main function of a process that an engine starts; it gets one argument.
 type ProcessBody = fn(&str) -> ExitCode;
 
-/// Whether an engine has started this process, to fork workers or to ask an interpreter what it is.
+/// Whether an engine has started this process, as a zygote or to examine an interpreter.
 #[must_use]
 pub fn is_zygote() -> bool {
     zygote().is_some()
 }
 
-/// Runs the body of a zygote if an engine has started this process as one. A program
-/// that gives engines itself as its `executable` calls this before anything else in
-/// `main`, and ends with the code that it gets.
+/// Runs the zygote if an engine has started this process as one. An application that uses its own
+/// binary as the `executable` of the engines must call this first in `main`, and exit with the code
+/// that it returns.
 #[must_use]
 pub fn run_if_zygote() -> Option<ExitCode> {
     let (body, plan) = zygote()?;
     Some(body(&plan))
 }
 
-/// The body of this process and what it is run on, if an engine has started it.
+/// The main function of this process and its argument, if an engine has started it.
 fn zygote() -> Option<(ProcessBody, String)> {
     let mut arguments = std::env::args_os().skip(1).map(std::ffi::OsString::into_string);
     let (name, plan) = (arguments.next()?.ok()?, arguments.next()?.ok()?);

@@ -1,4 +1,4 @@
-//! How much memory the machine has for programs.
+//! Finds out how much memory the machine has for programs.
 
 use std::fs;
 use std::path::Path;
@@ -6,12 +6,11 @@ use std::path::Path;
 /// Where control groups (version 2) are mounted.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
-/// If the kernel says nothing: enough for a few programs.
+/// The assumption if the kernel gives no information: enough for a few programs.
 const UNKNOWN: u64 = 4 * 1024 * 1024 * 1024;
 
-/// What programs may use together unless the configuration says otherwise: three quarters of
-/// what the gateway's control group or else the machine has. The rest is for the gateway and
-/// its servers.
+/// The default limit for all programs together: three quarters of the memory of the gateway's
+/// control group, or else of the machine. The rest is for the gateway and its servers.
 pub(crate) fn default_total() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_of(&text));
     let group = fs::read_to_string("/proc/self/cgroup").ok().and_then(|text| {
@@ -34,7 +33,7 @@ fn own_group(groups: &str) -> Option<&Path> {
     Some(Path::new(path))
 }
 
-/// The lowest limit of a group and those it is in; `read` reads a file below their mount point.
+/// The lowest limit of a group and its parents; `read` reads a file below their mount point.
 fn limit_of(group: &Path, read: impl Fn(&Path) -> Option<String>) -> Option<u64> {
     let limit = |group: &Path| read(&group.join("memory.max"))?.trim().parse::<u64>().ok();
     group.ancestors().filter_map(limit).min()

@@ -1,8 +1,8 @@
-//! Plain data as a program has it, without a program: what a worker of the embedded Python reads in
-//! the answer of a tool, and how it writes the arguments of a call. A plan that has nothing for an
-//! interpreter to do is carried out with these.
+//! Plain data in Rust, with the values that it has in a program: how a worker of the embedded
+//! Python reads the answer of a tool, and how it writes the arguments of a call. Plans that need no
+//! interpreter are executed with these.
 //!
-//! `python/json.rs` does the same with Python values. A test compares the two.
+//! `python/json.rs` does the same for Python values. A test compares the two.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -15,20 +15,20 @@ use thiserror::Error;
 use crate::inside::place::{Step, place};
 use crate::protocol::{MAX_FRAME, ProtocolError};
 
-/// Deeper nesting than this is refused both ways, long before the stack of a worker ends.
+/// Deeper nesting is refused when reading and when writing, long before a worker's stack overflows.
 pub(crate) const MAX_DEPTH: usize = 900;
 
 /// Objects with more entries than this get an index of their keys.
 const FEW_ENTRIES: usize = 16;
 
-/// What an allocation takes beside its bytes.
+/// Estimated bytes of an allocation in addition to its content.
 const ALLOCATION: usize = 16;
 
-/// What crosses to a worker beside the text of an answer: the kind of the frame and the id.
+/// Bytes of an answer frame in addition to its text: the kind of the frame and the id.
 const ANSWER_HEADER: usize = 1 + size_of::<u64>();
 
-/// What crosses to the gateway beside the arguments of a node: the kind of the frame, the id and the
-/// number of the node.
+/// Bytes of a frame that calls a node in addition to its arguments: the kind of the frame, the id
+/// and the number of the node.
 const NODE_HEADER: usize = ANSWER_HEADER + size_of::<u32>();
 
 /// A value of plain data.
@@ -42,29 +42,29 @@ pub enum PlainData {
     Integer(i64),
     /// An integer of any size, as its digits.
     BigInteger(Box<str>),
-    /// Any other number; `NaN` and the infinities are among them.
+    /// Any other number, including `NaN` and the infinities.
     Float(f64),
     /// A string.
     Text(String),
     /// A list.
     List(Vec<Self>),
-    /// A dict, in the order of its keys, each of which it has once.
+    /// A dict, in insertion order and without duplicate keys.
     Object(Vec<(String, Self)>),
 }
 
-/// Why a program cannot have the answer of a tool.
+/// Why a program cannot get the answer of a tool.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub enum Unreadable {
-    /// It is too long for any worker.
+    /// The answer is longer than a frame may be.
     #[error("the tool's answer cannot be passed on: {0}")]
     TooLong(String),
-    /// It is not JSON, though it should be.
+    /// The answer should be JSON and is not.
     #[error("the answer is not valid JSON: {0}")]
     Invalid(String),
-    /// It is nested too deeply.
+    /// The answer is nested too deeply.
     #[error("the answer is nested too deeply")]
     TooDeep,
-    /// There is no memory left for it.
+    /// There is no memory left for the answer.
     #[error("there is no memory left for the answer")]
     NoMemory,
 }
@@ -72,21 +72,21 @@ pub enum Unreadable {
 /// Why arguments cannot be written as JSON.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub enum Unwritable {
-    /// A number that JSON does not have.
+    /// A number that JSON cannot represent.
     #[error("{place} is {number}, which JSON has no number for")]
     NotFinite {
-        /// Where it is.
+        /// The position of the number in the arguments.
         place: String,
         /// The number, as a message shows it.
         number: String,
     },
-    /// They are nested too deeply.
+    /// The arguments are nested too deeply.
     #[error("{0} is nested too deeply or contains itself")]
     TooDeep(String),
-    /// They are too long for any worker.
+    /// The arguments are longer than a frame may be.
     #[error("the arguments are too large: {0}")]
     TooLong(String),
-    /// There is no memory left for them.
+    /// There is no memory left for the arguments.
     #[error("there is no memory left for the arguments")]
     NoMemory,
 }
@@ -98,8 +98,8 @@ impl From<JiterError> for Unreadable {
 }
 
 impl PlainData {
-    /// What a program gets as the answer of a tool, and how many bytes of memory it takes, at most
-    /// `room`.
+    /// The value that a program gets as the answer of a tool, and the bytes of memory that it
+    /// takes, at most `room`.
     pub fn read(value: ToolValue, room: usize) -> Result<(Self, usize), Unreadable> {
         let length = ANSWER_HEADER + value.written().1.len();
         if length > MAX_FRAME {
@@ -111,8 +111,8 @@ impl PlainData {
             ToolValue::Json(json) => parse(json.get(), &mut memory)?,
             ToolValue::Text(text) => read_text(text, &mut memory)?,
             ToolValue::WithContent { value, content } => {
-                // An answer whose content cannot be had is none. A worker parses both as parts of
-                // one list, so the content is one level deeper.
+                // If the content cannot be read, the program gets no answer at all. A worker parses
+                // value and content as parts of one list, so the content is one level deeper.
                 let mut spare = Memory { room, used: 0 };
                 parse_at(content.get(), 1, &mut spare)?;
                 match *value {
@@ -129,7 +129,7 @@ impl PlainData {
 }
 
 impl From<&Value> for PlainData {
-    /// What a JSON value is as a literal in a program.
+    /// The value of a JSON literal in a program.
     fn from(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -148,7 +148,7 @@ impl From<&Value> for PlainData {
     }
 }
 
-/// Text that is JSON, or else a string.
+/// Parses a text as JSON; a text that is not JSON becomes a string.
 fn read_text(text: String, memory: &mut Memory) -> Result<PlainData, Unreadable> {
     let before = memory.used;
     match parse(&text, memory) {
@@ -161,7 +161,7 @@ fn read_text(text: String, memory: &mut Memory) -> Result<PlainData, Unreadable>
     }
 }
 
-/// The memory that data may take, and takes.
+/// The memory that data may take, and how much it has taken.
 struct Memory {
     room: usize,
     used: usize,
@@ -175,12 +175,12 @@ impl Memory {
     }
 }
 
-/// A list or an object that has begun.
+/// A list or an object that is being read.
 enum Begun {
     List(Vec<PlainData>),
     Object {
         entries: Entries,
-        /// The key of the value that comes next.
+        /// The key of the next value.
         key: String,
     },
 }
@@ -200,11 +200,11 @@ impl Begun {
     }
 }
 
-/// The entries of an object. A key that comes again keeps its place and gets the new value.
+/// The entries of an object. A repeated key keeps its position and gets the new value.
 #[derive(Default)]
 struct Entries {
     list: Vec<(String, PlainData)>,
-    /// Where each key is, once there are more than a few.
+    /// The position of each key, once there are more than a few.
     index: HashMap<String, usize>,
 }
 
@@ -230,13 +230,13 @@ impl Entries {
     }
 }
 
-/// Parses one JSON document, in which `NaN`, `Infinity` and `-Infinity` count as numbers.
+/// Parses one JSON document; `NaN`, `Infinity` and `-Infinity` are accepted as numbers.
 fn parse(text: &str, memory: &mut Memory) -> Result<PlainData, Unreadable> {
     parse_at(text, 0, memory)
 }
 
-/// Parses a document that is so many levels deep in another. It keeps no more than the stack of
-/// what has begun, since whoever wrote the text decides how deep it is.
+/// Parses a document that is nested `depth` levels deep in another. It uses a stack of its own
+/// instead of recursion, because the author of the text decides how deep it is nested.
 fn parse_at(text: &str, depth: usize, memory: &mut Memory) -> Result<PlainData, Unreadable> {
     let mut source = Jiter::new(text.as_bytes()).with_allow_inf_nan();
     let mut begun: Vec<Begun> = Vec::new();
@@ -331,7 +331,7 @@ fn number(
     Ok(PlainData::BigInteger(digits.into()))
 }
 
-/// Writes the arguments of a call.
+/// Writes the arguments of a call as JSON.
 #[derive(Debug)]
 pub struct ArgumentWriter {
     out: String,
@@ -341,7 +341,7 @@ pub struct ArgumentWriter {
 }
 
 impl ArgumentWriter {
-    /// Writes at most `room` bytes.
+    /// Creates a writer for at most `room` bytes.
     #[must_use]
     pub fn new(room: usize) -> Self {
         Self { out: String::new(), path: Vec::new(), room }
@@ -398,8 +398,8 @@ impl ArgumentWriter {
         Ok(())
     }
 
-    /// Writes data. It keeps no more than the stack of what has begun, since the author of the data
-    /// decides how deep it is.
+    /// Writes data. It uses a stack of its own instead of recursion, because the author of the data
+    /// decides how deep it is nested.
     pub fn data(&mut self, data: &PlainData) -> Result<(), Unwritable> {
         let mut begun: Vec<Rest<'_>> = Vec::new();
         let mut next = Some(data);
@@ -413,7 +413,7 @@ impl ArgumentWriter {
                 // Writing to a string cannot fail.
                 PlainData::Integer(integer) => _ = write!(self.out, "{integer}"),
                 PlainData::BigInteger(digits) => self.out.push_str(digits),
-                // Debug keeps the `.0` of a whole number, so a float stays a float.
+                // The Debug format keeps the `.0` of a whole number, so that a float stays a float.
                 PlainData::Float(float) if float.is_finite() => _ = write!(self.out, "{float:?}"),
                 PlainData::Float(float) => {
                     let (place, number) = (self.place(&begun), float.to_string());
@@ -434,7 +434,8 @@ impl ArgumentWriter {
         Ok(())
     }
 
-    /// Begins the next value of what has begun last, and ends what has none left.
+    /// The next value of the innermost open container; containers without further values are
+    /// closed.
     fn next<'d>(&mut self, begun: &mut Vec<Rest<'d>>) -> Result<Option<&'d PlainData>, Unwritable> {
         loop {
             let depth = self.path.len() + begun.len();
@@ -477,7 +478,7 @@ impl ArgumentWriter {
         self.out.push(':');
     }
 
-    /// Makes room for a value, if it may have any.
+    /// Reserves room for a value; an error if there is none.
     fn reserve(&mut self, data: &PlainData) -> Result<(), Unwritable> {
         let length = match data {
             PlainData::Text(text) => text.len(),
@@ -491,7 +492,7 @@ impl ArgumentWriter {
         Ok(())
     }
 
-    /// The way to the value that is being written.
+    /// The path to the value that is being written.
     fn place(&mut self, begun: &[Rest<'_>]) -> String {
         for Rest { of, at } in begun {
             let index = at.saturating_sub(1);
@@ -506,7 +507,7 @@ impl ArgumentWriter {
     }
 }
 
-/// A list or an object that is being written, and which of its values comes next.
+/// A list or an object that is being written, and the index of its next value.
 struct Rest<'d> {
     of: Container<'d>,
     at: usize,

@@ -1,4 +1,4 @@
-//! Workers forked ahead, so that a program never waits for one to warm up.
+//! A pool of workers that are forked in advance, so that a program does not wait for one to start.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,60 +18,60 @@ use crate::worker::{StartError, Worker};
 use crate::workspace::Quota;
 use crate::zygote::{Zygote, ZygoteCommand};
 
-/// Workers kept waiting for a program, by an engine for any number of programs.
+/// How many idle workers an engine keeps, however many programs run.
 const AHEAD: usize = 2;
 
-/// A program has the processor to itself for so long before the worker that it took is replaced.
-/// Most are over by then.
+/// How long the replacement of a worker is delayed, so that its program has the processor to
+/// itself. Most programs have ended by then.
 const HEAD_START: Duration = Duration::from_millis(250);
 
-/// The answer of one that is over goes out first.
+/// The delay after a program has ended, so that its answer is sent first.
 const AFTERWARDS: Duration = Duration::from_millis(5);
 
-/// A worker that is not ready by then never will be.
+/// The timeout for a worker to become ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why no worker could be had.
+/// Why an engine has no worker.
 #[derive(Debug, Error)]
 pub enum EngineError {
-    /// The operating system refused to start it.
+    /// The operating system could not start the process.
     #[error("cannot start {program}: {source}")]
     Start {
         /// The executable.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It started and died before it could take a program.
+    /// The process died before it could take a program.
     #[error("its worker died while starting: {reason}")]
     Died {
-        /// What is known of its death.
+        /// What is known about the death of the process.
         reason: String,
     },
-    /// It started and never became ready.
+    /// The process started but did not become ready in time.
     #[error("its worker was not ready within {}s", READY_TIMEOUT.as_secs())]
     NotReady,
-    /// A property of the sandbox that the configuration demands does not hold.
+    /// A sandbox property that the configuration requires does not hold.
     #[error("the sandbox does not keep programs from {} (`{}`): {reason}; {way_out}",
         property.kept_from(), property.name())]
     Unsafe {
-        /// Which property.
+        /// The property.
         property: Property,
-        /// Which walls are missing, or how a worker broke out.
+        /// Which walls are missing, or how an attempt to break out succeeded.
         reason: String,
         /// How to run programs nevertheless.
         way_out: String,
     },
-    /// The configuration demands a sandbox, and this operating system has none.
+    /// The configuration requires a sandbox, and this operating system has none.
     #[error(transparent)]
     NoSandbox(#[from] JailError),
-    /// No engine runs what it was to run.
+    /// No engine runs the language, or the requested one does not.
     #[error(transparent)]
     Mismatch(#[from] EngineMismatch),
-    /// There is no interpreter, or not one that can be used.
+    /// No usable interpreter was found.
     #[error("{reason}")]
     NoInterpreter {
-        /// What was looked for and what was found.
+        /// The first interpreter that was tried, and why it cannot be used.
         reason: String,
     },
 }
@@ -83,26 +83,26 @@ impl From<StartError> for EngineError {
 }
 
 impl EngineError {
-    /// The same to whoever waits for a program.
+    /// The error as the failure of a program that could not be run.
     pub(crate) fn failure(&self) -> Failure {
         Failure::EngineUnavailable { reason: self.to_string() }
     }
 }
 
-/// An engine: a zygote and its waiting workers. A zygote that dies is replaced
-/// when the next program arrives.
+/// An engine: a zygote and its idle workers. A zygote that has died is replaced when the next
+/// program arrives.
 #[derive(Debug)]
 pub(crate) struct Engine {
     command: ZygoteCommand,
     sandbox: Requirement,
-    /// What it offers to programs.
+    /// The features that it offers to programs.
     pub(crate) offers: Offers,
     pub(crate) quota: Option<Quota>,
-    /// What the gateway opens for its programs; others open files themselves, if they may.
+    /// The files that the gateway opens for its programs; `None` if they open files themselves.
     pub(crate) files: Option<Arc<Files>>,
-    /// How programs come to a scratch folder.
+    /// How programs get a scratch folder.
     pub(crate) provision: Provision,
-    /// Workers kept waiting for a program.
+    /// How many idle workers are kept.
     ahead: usize,
     state: Mutex<State>,
     remarked: AtomicBool,
@@ -122,8 +122,8 @@ impl State {
 }
 
 impl Engine {
-    /// An engine that starts its zygote with `command`, when first needed. Its
-    /// programs together may fill the workspace up to `quota`, and ask for `files`.
+    /// Creates an engine that starts its zygote with `command` when it is first needed. Its
+    /// programs together may fill the workspace up to `quota`; the gateway opens `files` for them.
     pub(crate) fn new(
         command: ZygoteCommand,
         sandbox: Requirement,
@@ -146,26 +146,26 @@ impl Engine {
         }
     }
 
-    /// Makes this an engine for a single program, whose workers count as those of `other`.
+    /// Makes this an engine for a single program, whose workers are counted as those of `other`.
     pub(crate) fn for_one_program(mut self, other: &Self) -> Self {
         self.ahead = 0;
         self.forked = Arc::clone(&other.forked);
         self
     }
 
-    /// How many workers it has had so far.
+    /// How many workers it has forked.
     pub(crate) fn forked(&self) -> u64 {
         self.forked.load(Ordering::Relaxed)
     }
 
-    /// Starts the zygote and its first workers, so that the first program finds
-    /// them ready and their walls tested.
+    /// Starts the zygote and its first workers and tests their sandbox, so that the first program
+    /// does not have to wait for that.
     pub(crate) async fn warm_up(&self) -> Result<(), EngineError> {
         let zygote = self.refill(&mut self.state())?;
         self.examined(&zygote).await.map(drop)
     }
 
-    /// What a worker found when it tested its walls.
+    /// Forks a worker, which tests its sandbox and returns its report.
     pub(crate) async fn examine(&self) -> Result<Examination, EngineError> {
         let zygote = self.refill(&mut self.state())?;
         let mut worker = self.fork(&zygote)?;
@@ -174,11 +174,10 @@ impl Engine {
         Ok(examined.map_err(|_| EngineError::NotReady)??)
     }
 
-    /// A worker that waits for its program.
+    /// Takes a worker that is ready for a program.
     pub(crate) async fn worker(self: &Arc<Self>) -> Result<Worker, EngineError> {
         let mut last_error = EngineError::NotReady;
-        // A waiting worker may have died with its zygote; the next one comes
-        // from a new zygote.
+        // An idle worker may have died with its zygote; the next one comes from a new zygote.
         for _ in 0..=AHEAD {
             let (mut worker, zygote) = self.take()?;
             match tokio::join!(ready(&mut worker), self.examined(&zygote)) {
@@ -191,8 +190,8 @@ impl Engine {
         Err(last_error)
     }
 
-    /// Has one worker of each zygote test the walls, which are the same for all, and
-    /// decides whether they are good enough for a program.
+    /// Decides whether the sandbox is good enough for a program. One worker of each zygote tests
+    /// it; the result is valid for all of them.
     async fn examined(&self, zygote: &Arc<Zygote>) -> Result<(), EngineError> {
         if self.sandbox.mode == Mode::Off {
             return Ok(());
@@ -228,14 +227,15 @@ impl Engine {
             tokio::spawn(replenish_after(HEAD_START, Arc::downgrade(self)));
             return Ok((worker, zygote));
         }
-        // Another program has just begun, so a third may follow.
+        // Two programs have started in a short time, so a third may follow: the pool is refilled
+        // now.
         let waiting = state.living_zygote().and_then(|_| state.waiting.pop_front());
         let zygote = self.refill(&mut state)?;
         let worker = waiting.or_else(|| state.waiting.pop_front()).ok_or(EngineError::NotReady)?;
         Ok((worker, zygote))
     }
 
-    /// Has the worker of a program that is over replaced.
+    /// Replaces the worker of a program that has ended.
     pub(crate) fn replenish(self: &Arc<Self>) {
         tokio::spawn(replenish_after(AFTERWARDS, Arc::downgrade(self)));
     }
@@ -271,13 +271,13 @@ impl Engine {
     }
 }
 
-/// Replaces the workers that were taken, unless the engine is gone by then.
+/// Refills the pool after a delay, unless the engine is gone by then.
 async fn replenish_after(time: Duration, engine: Weak<Engine>) {
     tokio::time::sleep(time).await;
     let Some(engine) = engine.upgrade() else { return };
     let mut state = engine.state();
     if state.living_zygote().is_some() {
-        // What fails now will fail for the next program, which is told.
+        // An error will occur again for the next program, which reports it.
         _ = engine.refill(&mut state);
     }
 }

@@ -1,49 +1,49 @@
-//! The frames that cross between the gateway and a worker.
+//! The frames that are exchanged between the gateway and a worker.
 //!
-//! A frame is a length (`u32`, little endian, counting what follows), a kind
-//! (one byte) and a payload. The gateway decodes frames of a process that runs
-//! foreign code, so decoding trusts nothing: every size has a cap, and a frame
-//! that does not parse is a [`ProtocolError`] that ends the worker.
+//! A frame is a length (`u32`, little endian, of everything that follows), a kind (one byte) and a
+//! payload. The gateway decodes frames of a process that runs untrusted code, so decoding trusts
+//! nothing: every size is limited, and a frame that cannot be decoded is a [`ProtocolError`] that
+//! ends the worker.
 
 use onecall_core::{Freshness, PlanPart};
 use onecall_jail::ProgramLimits;
 use serde::Deserialize;
 use thiserror::Error;
 
-/// No frame is longer than this; a tool call with larger arguments fails in the worker.
+/// Longest frame in bytes; a tool call with larger arguments fails in the worker.
 pub(crate) const MAX_FRAME: usize = 64 * 1024 * 1024;
 
-/// What precedes the payload: length and kind.
+/// The bytes before the payload: length and kind.
 pub(crate) const HEADER: usize = 5;
 
-/// What a worker says to the gateway.
+/// A frame from a worker to the gateway.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FromWorker<'a> {
-    /// It waits for a program.
+    /// The worker waits for a program.
     Ready,
     /// The program calls a tool.
     Call { id: u64, name: &'a str, arguments: &'a str, freshness: Freshness },
     /// The program of a plan calls a node of the plan.
     CallNode { id: u64, node: u32, arguments: &'a str },
-    /// The program asks something else: a [`ProgramQuestion`](onecall_core::ProgramQuestion) as JSON.
+    /// The program asks a question: a [`ProgramQuestion`](onecall_core::ProgramQuestion) as JSON.
     Ask { id: u64, question: &'a str },
-    /// The program no longer waits for a call or for the answer to a question.
+    /// The program no longer waits for the answer to a call or question.
     CancelCall { id: u64 },
-    /// The program used a name that Python does not know.
+    /// The program used a name that it has not defined.
     Resolve { name: &'a str },
     /// The program printed something.
     Stdout(&'a [u8]),
     /// The program wrote to stderr.
     Stderr(&'a [u8]),
-    /// The program shows an MCP content block.
+    /// The program displays an MCP content block.
     Show { block: &'a str },
-    /// The program ran to its end; the value of its last expression as JSON, or nothing.
+    /// The program ran to its end. The value of its last expression as JSON, or empty.
     Finished { value: &'a str },
     /// The program ended with this traceback; `summary` is a [`Summary`] as JSON.
     Raised { summary: &'a str, traceback: &'a str },
-    /// The program was not run for want of these modules, one on each line.
+    /// The program was not run because these modules are missing, one per line.
     Lacks { modules: &'a str },
-    /// What the worker found when it tested its walls, as JSON.
+    /// The worker's report about its sandbox, as JSON.
     Examined { report: &'a str },
 }
 
@@ -73,38 +73,37 @@ mod kind {
     pub(super) const ERROR: u8 = b'E';
 }
 
-/// What the gateway says to a worker.
+/// A frame from the gateway to a worker.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ToWorker<'a> {
-    /// Run this within these limits, on a condition (see [`Condition`]).
+    /// Run this program within these limits, if a condition is met (see [`Condition`]).
     Program {
         limits: ProgramLimits,
-        /// The memory of the program's scratch folder; zero if it has none.
+        /// The size of the program's scratch folder; zero if it has none.
         scratch_bytes: u64,
         wishes: Wishes,
         condition: &'a str,
-        /// What the program finds as its arguments, its name first, with a NUL between them; empty
-        /// if it has none.
+        /// The program's arguments, its name first, separated by NUL; empty if it has none.
         argv: &'a str,
         code: &'a str,
     },
-    /// A program is about to come, and waits for nothing but this worker.
+    /// A program is about to be sent, and only waits for this worker to be ready.
     Hurry,
-    /// Test the walls instead of running a program.
+    /// Test the sandbox instead of running a program.
     Examine,
-    /// What a name means, as JSON: `{"name": …, "parameters": […]}` with the name to call it by,
-    /// `{"blocked": true}` or `{"nearest": […]}`.
+    /// The result of resolving a name, as JSON: `{"name": …, "parameters": […]}` with the name to
+    /// call it by, `{"blocked": true}` or `{"nearest": […]}`.
     Name { meaning: &'a str },
     /// The answer to a call or a question.
     Answer { id: u64, answer: Answer<'a> },
 }
 
-/// What a worker is to do beside running a program.
+/// Options for running a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wishes {
-    /// Keep the program's variables and wait for another program.
+    /// Keep the program's variables, and wait for another program.
     pub(crate) stay: bool,
-    /// Tell the value of the last expression.
+    /// Report the value of the last expression.
     pub(crate) value: bool,
 }
 
@@ -118,7 +117,7 @@ impl Wishes {
     }
 }
 
-/// What an exception is about; every field is the word of a hostile process.
+/// A summary of an exception. Every field comes from an untrusted process.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Summary {
@@ -126,25 +125,25 @@ pub(crate) struct Summary {
     pub(crate) kind: String,
     pub(crate) message: String,
     pub(crate) line: Option<u64>,
-    /// What the sandbox denied, as `Denied::NAMES` has it.
+    /// What the sandbox denied, as a name of `Denied::NAMES`.
     pub(crate) denied: Option<String>,
     /// The part of a plan that failed.
     pub(crate) plan_part: Option<PlanPart>,
 }
 
-/// On which condition a program is run; the worker answers `Lacks` otherwise.
+/// The condition for running a program; if it is not met, the worker answers `Lacks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition<'a> {
-    /// On none.
+    /// No condition.
     None,
-    /// If every module it imports is there.
+    /// Every module that the program imports exists.
     AllModules,
-    /// If one of these modules is there, one on each line.
+    /// At least one of these modules exists; they are listed one per line.
     OneOf(&'a str),
 }
 
 impl<'a> Condition<'a> {
-    /// As it is sent.
+    /// The condition as it is sent.
     pub(crate) fn text(self) -> &'a str {
         match self {
             Self::None => "",
@@ -154,14 +153,14 @@ impl<'a> Condition<'a> {
     }
 }
 
-/// How a call or a question ended.
+/// The answer to a call or a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer<'a> {
     /// No content.
     Nothing,
     /// A JSON document.
     Json(&'a str),
-    /// JSON if it parses, else a string.
+    /// JSON if the text can be parsed, otherwise a string.
     Text(&'a str),
     /// A value and the content blocks that came with it: a JSON array of the kind of the value
     /// (`nothing`, `json` or `text`), its text, and the blocks.
@@ -170,7 +169,7 @@ pub(crate) enum Answer<'a> {
     Error(&'a str),
 }
 
-/// A frame that no honest peer sends.
+/// A frame that violates the protocol.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub(crate) enum ProtocolError {
     #[error("a frame of {0} bytes is over the limit")]
@@ -195,11 +194,11 @@ pub(crate) enum ProtocolError {
     NoQuestion,
 }
 
-/// The length of the first whole frame in `bytes`, header included; `None` if
-/// more bytes are needed.
+/// The length of the first complete frame in `bytes`, including its header; `None` if more bytes
+/// are needed.
 pub(crate) fn frame_length(bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
     let Some(length) = bytes.first_chunk::<4>() else { return Ok(None) };
-    // Saturation is over the cap on every platform, so nothing is lost by it.
+    // A length that does not fit becomes one that is over the limit.
     let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
     match length {
         0 => Err(ProtocolError::Empty),
@@ -209,7 +208,7 @@ pub(crate) fn frame_length(bytes: &[u8]) -> Result<Option<usize>, ProtocolError>
     }
 }
 
-/// How long the first frame in `bytes` says it is, if it says so and may be as long.
+/// The length that the first frame in `bytes` announces; zero if it is unknown or over the limit.
 pub(crate) fn announced_length(bytes: &[u8]) -> usize {
     let length = bytes.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length));
     usize::try_from(length).ok().filter(|length| *length <= MAX_FRAME).map_or(0, |it| it + 4)
@@ -377,7 +376,7 @@ fn take_u64(kind: u8, payload: &[u8]) -> Result<(u64, &[u8]), ProtocolError> {
     Ok((u64::from_le_bytes(*number), rest))
 }
 
-/// Text that is preceded by its length, and what follows it.
+/// A text that is preceded by its length, and the bytes after it.
 fn take_text(kind: u8, payload: &[u8]) -> Result<(&str, &[u8]), ProtocolError> {
     let (length, rest) = take_u64(kind, payload)?;
     let length = usize::try_from(length).unwrap_or(usize::MAX);

@@ -19,16 +19,16 @@ use crate::zygote::ZygoteCommand;
 /// An engine that programs can run on.
 #[derive(Debug)]
 pub struct RegisteredEngine {
-    /// What the registry says of it.
+    /// The engine's entry in the registry.
     pub spec: &'static EngineSpec,
     settings: Arc<EngineSettings>,
-    /// How much its programs may leave in the workspace, if they can write there.
+    /// The quota of the workspace, if programs can write to it.
     quota: Option<Quota>,
-    /// Known from the start unless the interpreter has to be found.
+    /// Set from the start, unless the interpreter has to be found first.
     pool: OnceCell<Pool>,
 }
 
-/// The workers of an engine, and how each is locked in.
+/// The workers of an engine, and the plan of their sandbox.
 #[derive(Debug)]
 struct Pool {
     plan: Plan,
@@ -36,7 +36,7 @@ struct Pool {
 }
 
 impl RegisteredEngine {
-    /// An engine of which nothing has been asked yet. `quota` is that of the workspace.
+    /// Creates an engine without starting it. `quota` is that of the workspace.
     pub(crate) fn new(
         spec: &'static EngineSpec,
         settings: &Arc<EngineSettings>,
@@ -51,17 +51,17 @@ impl RegisteredEngine {
         engine
     }
 
-    /// What a worker finds when it tests its walls.
+    /// Tests the sandbox in a worker, and returns its report.
     pub async fn examine(&self) -> Result<Examination, EngineError> {
         self.pool().await?.engine.examine().await
     }
 
-    /// Starts it and has it test its walls.
+    /// Starts the engine and tests its sandbox.
     pub(crate) async fn warm_up(&self) -> Result<(), EngineError> {
         self.pool().await?.engine.warm_up().await
     }
 
-    /// How many workers it has had so far.
+    /// How many workers it has started.
     pub(crate) fn workers_started(&self) -> u64 {
         self.pool.get().map_or(0, |pool| pool.engine.forked())
     }
@@ -79,8 +79,8 @@ impl RegisteredEngine {
         workers.run_in(kept, run, condition, output).await
     }
 
-    /// The workers for a program: those of all programs, or a single one with a scratch folder in
-    /// its root, if the program needs that and no worker was kept for it.
+    /// The workers for a program: the shared pool, or a separate one with a scratch folder in its
+    /// root if the program needs that and no worker was kept for it.
     async fn workers_for(
         &self,
         kept: Option<&Worker>,
@@ -118,15 +118,15 @@ impl RegisteredEngine {
         Pool { plan, engine }
     }
 
-    /// Workers that are locked in as `plan` says. The gateway opens files for an interpreter that
-    /// is built in; any other one opens them itself.
+    /// Creates an engine whose workers have the sandbox of `plan`. The gateway opens files for
+    /// built-in interpreters; others open files themselves.
     fn engine(&self, plan: &Plan) -> Engine {
         let (files, provision) = match (self.spec.offers.files, &plan.interpreter) {
             (false, _) => (None, Provision::Never),
             (true, None) => (plan.files(), plan.provision(Provision::Opened)),
             (true, Some(_)) => (None, plan.provision(Provision::Elsewhere)),
         };
-        // A path that is not Unicode fails in the zygote, which says so.
+        // If a path is not Unicode, the zygote fails with an error message.
         let argument = serde_json::to_string(plan).unwrap_or_default();
         let program = self.settings.executable.clone();
         let command = ZygoteCommand { program, args: vec![self.spec.zygote.to_owned(), argument] };

@@ -1,6 +1,7 @@
-//! Every engine: its name, the languages that it runs and what it offers to programs.
+//! The registry of engines: their names, languages and features.
 //!
-//! A new engine is an entry here, its name in `onecall-core` and the body of its workers.
+//! To add an engine, add an entry here, its name in `onecall-core`, and the main function of its
+//! workers.
 
 use std::process::ExitCode;
 
@@ -13,14 +14,14 @@ use crate::engines::EngineSettings;
 use crate::pool::EngineError;
 use crate::{cpython, python, typescript};
 
-/// What an engine offers to programs beyond running them and calling tools for them.
+/// The features of an engine beyond running programs and calling tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offers {
     /// A session keeps the variables of a program for the next one.
     pub sessions: bool,
     /// Programs can use files: the workspace, the folder of tools and a scratch folder.
     pub files: bool,
-    /// Programs can show images and recordings.
+    /// Programs can display images and audio.
     pub display: bool,
     /// Programs can be given arguments, as in `sys.argv`.
     pub arguments: bool,
@@ -31,34 +32,34 @@ pub struct Offers {
 /// An engine as the registry describes it.
 #[derive(Debug)]
 pub struct EngineSpec {
-    /// Its name.
+    /// The name of the engine.
     pub name: EngineName,
-    /// What it is called in a sentence.
+    /// The name of the engine in a sentence.
     pub(crate) title: &'static str,
     /// The languages of the programs that it runs.
     pub languages: &'static [Language],
-    /// What it offers to them.
+    /// The features that it offers to programs.
     pub offers: Offers,
-    /// The first argument of the process that forks its workers.
+    /// The first argument of its zygote process.
     pub(crate) zygote: &'static str,
-    /// The body of that process, which gets its second argument.
+    /// The main function of its zygote process, which gets the second argument.
     pub(crate) run_zygote: fn(&str) -> ExitCode,
-    /// Looks for its interpreter on this machine; absent for one that is part of this binary.
+    /// Finds its interpreter on this machine; `None` if the interpreter is part of this binary.
     pub(crate) find: Option<FindInterpreter>,
-    /// Adds to the failure of a program which module the engine lacks, and which engine may have
+    /// Adds to a program's failure which module the engine lacks, and which other engine may have
     /// it.
     pub(crate) explain: fn(Failure, Alternative<'_>) -> Failure,
 }
 
-/// Looks for an interpreter on this machine.
+/// A function that finds an interpreter on this machine.
 pub(crate) type FindInterpreter =
     for<'a> fn(&'a EngineSettings) -> BoxFuture<'a, Result<Interpreter, EngineError>>;
 
 const PYTHON: Offers =
     Offers { sessions: true, files: true, display: true, arguments: true, check: true };
 
-/// The engines. Of those that run a language, the first runs a program that asks for none, and the
-/// next one a program that imports what the first lacks.
+/// All engines. For each language, the first engine is the default, and the next one runs programs
+/// that import what the first one lacks.
 pub const ENGINES: &[EngineSpec] = &[
     EngineSpec {
         name: EngineName::Python,
@@ -101,18 +102,18 @@ pub const ENGINES: &[EngineSpec] = &[
 /// Why an engine cannot run a program in a language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EngineMismatch {
-    /// A single engine runs the language, and it is another one.
+    /// The language has a single engine, and another one was requested.
     #[error("an engine can be chosen for {} only; leave it out", titles(has_choice))]
     NoChoice,
     /// The engine runs other languages.
     #[error("the engine {} does not run {}", engine.name(), language.title())]
     OtherLanguage {
-        /// The engine that was asked for.
+        /// The engine that was requested.
         engine: EngineName,
         /// The language of the program.
         language: Language,
     },
-    /// The registry has no engine for the language.
+    /// No engine of the registry runs the language.
     #[error("no engine runs {}", language.title())]
     NoEngine {
         /// The language of the program.
@@ -127,13 +128,13 @@ impl From<EngineMismatch> for Failure {
 }
 
 impl EngineSpec {
-    /// Whether it runs programs in this language.
+    /// Whether the engine runs programs in this language.
     #[must_use]
     pub fn runs(&self, language: Language) -> bool {
         self.languages.contains(&language)
     }
 
-    /// Whether its interpreter is part of onecall; any other one may be missing on a machine.
+    /// Whether its interpreter is part of onecall; others may be missing on a machine.
     #[must_use]
     pub fn is_built_in(&self) -> bool {
         self.find.is_none()
@@ -153,8 +154,8 @@ pub fn check_choice(
     }
 }
 
-/// The engine that a program asks for, or the only one that runs its language; `Auto` while that
-/// is open.
+/// The engine that a program requests, or the only one that runs its language; `Auto` if there is a
+/// choice.
 #[must_use]
 pub fn choice_of(program: &Program) -> EngineChoice {
     let mut engines = ENGINES.iter().filter(|it| it.runs(program.language));
@@ -165,13 +166,13 @@ pub fn choice_of(program: &Program) -> EngineChoice {
     }
 }
 
-/// Whether some engine that runs this language offers something.
+/// Whether an engine for this language offers a feature.
 #[must_use]
 pub fn is_offered(language: Language, offer: impl Fn(&Offers) -> bool) -> bool {
     ENGINES.iter().any(|it| it.runs(language) && offer(&it.offers))
 }
 
-/// The failure of a program that asks for a session which its engine does not offer.
+/// The failure of a program that requests a session from an engine without sessions.
 #[must_use]
 pub fn no_session() -> Failure {
     let languages = titles(|language| is_offered(language, |offers| offers.sessions));
@@ -182,7 +183,7 @@ fn has_choice(language: Language) -> bool {
     ENGINES.iter().filter(|it| it.runs(language)).count() > 1
 }
 
-/// The languages for which something holds, as a sentence names them.
+/// The names of the languages for which `holds` is true, as part of a sentence.
 fn titles(holds: impl Fn(Language) -> bool) -> String {
     let languages = Language::NAMES.iter().filter(|(_, language)| holds(*language));
     languages.map(|(_, language)| language.title()).collect::<Vec<_>>().join(" and ")

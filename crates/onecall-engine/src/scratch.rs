@@ -1,9 +1,9 @@
-//! The folder in memory that a Python program has at `/tmp` if its text names it. Other programs
-//! run as if there were no such thing.
+//! The scratch folder: a folder in memory at `/tmp`, for Python programs whose source mentions it.
+//! Other programs have none.
 //!
-//! For the embedded Python, the gateway holds the folder and opens files in it, as it does in a
-//! workspace; the zygote makes it when the program first asks for a file there. The system's Python
-//! opens files itself: such a program gets a zygote of its own, with the folder in its root.
+//! For the embedded Python, the gateway holds the folder and opens files in it, as in a workspace;
+//! the zygote creates it when the program first uses it. The system's Python opens files itself, so
+//! such a program gets a zygote of its own, with the folder in its root.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,59 +18,59 @@ use crate::pool::Engine;
 use crate::worker::{Run, Worker};
 use crate::zygote::Zygote;
 
-/// The wall that a scratch folder needs: it is mounted where that root is.
+/// The sandbox wall that a scratch folder requires: the folder is mounted in that root.
 pub(crate) const WALL: &str = "empty root";
 
 /// Exceptions of programs that could not use the folder.
 const CONSEQUENCES: [&str; 4] =
     ["FileNotFoundError", "PermissionError", "OSError", "OperationalError"];
 
-/// Whether the text of a program names the folder, or the module that works in it.
+/// Whether the source of a program mentions the folder, or the module that uses it.
 pub(crate) fn is_named(code: &str) -> bool {
     code.contains("tempfile") || code.contains(Scratch::PLACE)
 }
 
-/// How programs of an engine come to a scratch folder.
+/// How the programs of an engine get a scratch folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Provision {
-    /// Not at all.
+    /// Programs get none.
     Never,
-    /// The gateway opens files in it for them.
+    /// The gateway opens files in it for the programs.
     Opened,
-    /// It is in the root of their zygote, which has only one program or session.
+    /// The folder is in the root of the programs' zygote, which serves only one program or session.
     Mounted(Scratch),
-    /// They have to begin in a zygote that has one; this one has none.
+    /// Programs need a separate zygote that has one; this zygote has none.
     Elsewhere,
 }
 
-/// Why a program that names the folder has none.
+/// Why a program that mentions the folder has none.
 #[derive(Debug, Error)]
 pub(crate) enum ScratchError {
-    /// The worker of a session was forked without one.
+    /// The session's worker was forked without the folder.
     #[error(
         "the session began with a program whose text names neither `tempfile` nor `/tmp`; reset it \
          and begin with one that does"
     )]
     BeganWithout,
-    /// The wall that it needs is missing.
+    /// The sandbox wall that it requires is missing.
     #[error("{reason}")]
     MissingWall {
         /// Why the wall is missing.
         reason: String,
     },
-    /// The zygote could not be asked for it.
+    /// The zygote could not be asked for the folder.
     #[error(transparent)]
     System(#[from] io::Error),
-    /// The zygote could not make it.
+    /// The zygote could not create the folder.
     #[error("the system does not let onecall make it: {reason}")]
     NotMade {
-        /// What the system said.
+        /// The error of the system.
         reason: String,
     },
 }
 
 impl Engine {
-    /// Decides what a program has at `/tmp` that runs in `worker`. A session keeps its folder.
+    /// Decides what a program that runs in `worker` has at `/tmp`. A session keeps its folder.
     pub(crate) fn grant_scratch(&self, worker: &Worker, run: Run<'_>) -> Granted {
         let slot = worker.slot();
         if let Some(scratch) = slot.granted() {
@@ -96,16 +96,16 @@ impl Engine {
 /// What a program has at `/tmp`.
 #[derive(Debug)]
 pub(crate) enum Granted {
-    /// A folder of its own.
+    /// A scratch folder.
     Folder(Scratch),
-    /// Nothing, as most programs.
+    /// Nothing, because its source does not mention the folder, or its engine provides none.
     Nothing,
-    /// Nothing, though its text names the folder, for this reason.
+    /// Nothing, although its source mentions the folder, for this reason.
     Refused(ScratchError),
 }
 
 impl Granted {
-    /// How much memory the folder takes.
+    /// The memory that the folder takes, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Folder(scratch) => scratch.bytes,
@@ -113,7 +113,7 @@ impl Granted {
         }
     }
 
-    /// Why a program that names the folder has none.
+    /// Why a program that mentions the folder has none.
     pub(crate) fn refused(&self) -> Option<&ScratchError> {
         match self {
             Self::Refused(reason) => Some(reason),
@@ -122,7 +122,7 @@ impl Granted {
     }
 }
 
-/// A line for the author of a program that failed for want of the folder.
+/// A hint for the author of a program that failed because it has no scratch folder.
 pub(crate) fn explain(failure: &Failure, reason: &ScratchError) -> Option<String> {
     let Failure::Raised { error, .. } = failure else { return None };
     let place = Scratch::PLACE;
@@ -131,12 +131,12 @@ pub(crate) fn explain(failure: &Failure, reason: &ScratchError) -> Option<String
         .then(|| format!("this program has no scratch folder at {place}: {reason}"))
 }
 
-/// The scratch folder of one worker of the embedded Python, whose programs are not known when the
-/// worker is forked.
+/// The scratch folder of one worker of the embedded Python. A worker is forked before its program
+/// is known, so the folder is granted later.
 #[derive(Debug)]
 pub(crate) struct Slot {
     zygote: Arc<Zygote>,
-    /// How much memory the folder may take; none yet if zero.
+    /// The size of the folder in bytes; zero if it has not been granted.
     granted: AtomicU64,
     folder: OnceLock<Result<Folder, ScratchError>>,
 }
@@ -148,19 +148,19 @@ impl Slot {
         Arc::new(Self { zygote, granted, folder: OnceLock::new() })
     }
 
-    /// Lets the worker's programs use the folder from now on.
+    /// Grants the folder to the worker's programs from now on.
     pub(crate) fn grant(&self, scratch: Scratch) {
         self.granted.store(scratch.bytes, Ordering::Release);
     }
 
-    /// What the worker's programs may use, if anything.
+    /// The folder that was granted, if any.
     pub(crate) fn granted(&self) -> Option<Scratch> {
         let bytes = self.granted.load(Ordering::Acquire);
         (bytes > 0).then_some(Scratch { bytes })
     }
 
-    /// The folder, which is made when it is first asked for and then prepared by `arrange`; or
-    /// why it could not be made. None if no program may use it. Blocks.
+    /// The folder, or why it could not be created; `None` if it has not been granted. It is created
+    /// and prepared by `arrange` when it is first used. Blocks.
     pub(crate) fn folder(
         &self,
         arrange: impl FnOnce(&Folder),
@@ -175,7 +175,7 @@ impl Slot {
         Some(made.as_ref())
     }
 
-    /// Why the folder could not be made, if that was tried.
+    /// Why the folder could not be created, if that was tried.
     pub(crate) fn failure(&self) -> Option<&ScratchError> {
         self.folder.get()?.as_ref().err()
     }

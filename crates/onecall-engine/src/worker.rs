@@ -1,7 +1,7 @@
 //! One worker process, from its fork to the end of its program.
 //!
-//! The worker runs foreign code, so whatever it sends is taken for hostile: it
-//! can end itself by sending nonsense, and nothing else.
+//! The worker runs untrusted code, so nothing that it sends is trusted: with an invalid frame it
+//! can end itself, and nothing else.
 
 use std::ops::ControlFlow::{Break, Continue};
 use std::pin::pin;
@@ -33,63 +33,63 @@ use crate::scratch::{self, Scratch, Slot};
 use crate::workspace::Quota;
 use crate::zygote::{WorkerExit, Zygote, signal_name};
 
-/// After each step of a lone program the gateway stays awake this long: a processor
-/// that has gone idle takes longer to wake than a quick server to answer.
+/// After each step of a program that runs alone, the gateway polls for this long: waking up an idle
+/// processor takes longer than the answer of a fast server.
 const SPIN: Duration = Duration::from_micros(100);
 
-/// How many zygotes may die under a program that has not begun.
+/// How often a program is started at most, if its zygote dies before the program has sent anything.
 const MAX_ATTEMPTS: u32 = 3;
 
-/// Processor time of all programs of one session.
+/// The processor time of all programs of one session.
 const SESSION_CPU: Duration = Duration::from_secs(60 * 60);
 
-/// Bytes of the class and the message of an error that are kept.
+/// Bytes of an exception's class and message that are kept.
 const LONGEST_SUMMARY: usize = 64 * 1024;
 
-/// How long to wait for the zygote's word on how a worker or itself died. Only a worker that
-/// closes its connection and goes on can make the gateway wait that long.
+/// How long to wait for the zygote's report on how a worker, or the zygote itself, died. Only a
+/// worker that closes its socket and continues to run can cause such a wait.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 const SIGSYS: i32 = 31;
 
-/// Where a program's output goes, as it comes.
+/// Receives the output of a program as it arrives.
 pub trait ProgramOutput: Send {
     /// The program printed this.
     fn stdout(&mut self, bytes: &[u8]);
     /// The program wrote this to stderr.
     fn stderr(&mut self, bytes: &[u8]);
-    /// The program shows this: an MCP content block as JSON, if the worker is honest.
+    /// The program displays an MCP content block. The JSON comes from a worker and is not trusted.
     fn show(&mut self, block: &str);
-    /// The program has to wait until others end. So many that wait came before it.
+    /// The program is queued until other programs end; `before` others are ahead of it.
     fn waits(&mut self, before: usize);
-    /// Waits until there is room for what the program will say. It has its place among the
-    /// programs that run at once, and does not begin before.
+    /// Waits until there is room for the program's output. The program has been admitted, and does
+    /// not begin before.
     fn has_room(&mut self) -> BoxFuture<'_, ()>;
-    /// The author of the program should know this, a line that the gateway wrote.
+    /// A remark of the gateway for the author of the program, one line.
     fn remark(&mut self, line: String);
 }
 
-/// A program that may begin, and what belongs to its run.
+/// An admitted program, and everything for its run.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     pub(crate) program: &'a Program,
     pub(crate) limits: &'a Limits,
     pub(crate) host: &'a dyn ProgramHost,
-    /// Its place among the programs that run at once.
+    /// The program's place among the running programs.
     pub(crate) place: &'a Place,
 }
 
-/// What became of a program that did not fail.
+/// The result of a program that did not fail.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// It ran to its end.
+    /// The program ran to its end.
     Finished {
-        /// The value of its last expression as JSON, if that was asked for and is plain data.
+        /// The value of its last expression as JSON, if it was requested and is plain data.
         value: Option<String>,
     },
-    /// It was not run for want of these modules, one on each line.
+    /// The program was not run because these modules are missing, one per line.
     Lacks(String),
 }
 
@@ -104,9 +104,9 @@ impl Ended {
 }
 
 impl Engine {
-    /// Runs one program to its end, if its `condition` is met, in the worker that was
-    /// kept for it or in a new one. A worker is kept if the program belongs to a session
-    /// and its process survives. Dropping the future kills it.
+    /// Runs one program to its end, if its `condition` is met, in the worker that was kept for it
+    /// or in a new one. A worker is kept if the program belongs to a session and the process
+    /// survives. Dropping the future kills the worker.
     pub(crate) async fn run_in(
         self: &Arc<Self>,
         kept: &mut Option<Worker>,
@@ -134,7 +134,7 @@ impl Engine {
             self.replenish();
             let lost =
                 matches!(result, Err(Failure::WorkerDied { .. })) && worker.was_lost_unheard();
-            // Nothing is heard of files that it may have written.
+            // A program that can write files may have done so without any frame to the gateway.
             let repeatable = !has_variables && self.quota.is_none();
             if lost && repeatable && attempts < MAX_ATTEMPTS {
                 attempts += 1;
@@ -142,7 +142,7 @@ impl Engine {
             }
             let survived = match &result {
                 Ok(Ended::Finished { .. }) => true,
-                // To have memory to tell of it, the worker gave its variables away.
+                // To report this, the worker has dropped its variables in order to free memory.
                 Err(Failure::Raised { error, .. }) => error.kind != "MemoryError",
                 _ => false,
             };
@@ -153,7 +153,7 @@ impl Engine {
         }
     }
 
-    /// The protected files of a workspace that programs write to without asking.
+    /// The protected files of a workspace to which programs write without asking the gateway.
     async fn witness(&self) -> Option<Witness> {
         let quota = self.quota.as_ref().filter(|_| self.files.is_none())?;
         let folder = quota.path().to_owned();
@@ -173,12 +173,13 @@ impl Engine {
             Wishes { stay: program.session.is_some(), value: program.detail == Detail::Whole };
         let file_bytes = match &self.quota {
             Some(quota) => quota.left().await,
-            // What a process may not write it never may, and a later program of the session may
+            // The limit of a process cannot be raised later, and a later program of the session may
             // have a scratch folder.
             None if wishes.stay => Scratch::of(limits.memory_bytes).bytes,
             None => granted.bytes(),
         };
-        // What a process has used cannot be taken back, so a session gets it all at once.
+        // The processor time limit of a process cannot be reset, so a session gets all of it at
+        // once.
         let seconds = if wishes.stay { SESSION_CPU } else { limits.timeout };
         let limited = ProgramLimits {
             memory_bytes: limits.memory_bytes.saturating_sub(granted.bytes()),
@@ -210,25 +211,25 @@ impl Engine {
     }
 }
 
-/// Why a worker cannot take a program, or cannot test its walls.
+/// Why a worker cannot take a program, or cannot test its sandbox.
 #[derive(Debug, Error)]
 pub(crate) enum StartError {
-    /// Its process has ended.
+    /// The process has ended.
     #[error("{reason}")]
     Died {
-        /// How it ended.
+        /// How the process ended.
         reason: String,
     },
-    /// Its own code failed.
+    /// The worker's own code has failed.
     #[error("{traceback}")]
     Raised {
-        /// Where and why.
+        /// The traceback of the failure.
         traceback: String,
     },
-    /// What it said cannot be read.
+    /// The worker has sent an invalid frame.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
-    /// Its report on the walls cannot be read.
+    /// The worker's report about its sandbox cannot be parsed.
     #[error(transparent)]
     Report(#[from] serde_json::Error),
 }
@@ -239,18 +240,18 @@ impl StartError {
     }
 }
 
-/// A worker process; it is killed when this is dropped.
+/// A worker process. It is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Worker {
     id: u64,
     connection: Connection,
-    /// Answers what it asks about files, until it breaks the protocol.
+    /// Answers its file requests, until it violates the protocol.
     files: Option<JoinHandle<Result<(), Malformed>>>,
     /// The scratch folder of its programs.
     slot: Arc<Slot>,
     exit: oneshot::Receiver<WorkerExit>,
     zygote: Arc<Zygote>,
-    /// Whether its program has said anything yet.
+    /// Whether its program has sent anything yet.
     heard: bool,
 }
 
@@ -276,18 +277,18 @@ impl Worker {
         Self { id, connection, files, slot, exit, zygote, heard: false }
     }
 
-    /// Where the scratch folder of its programs is, if they have one.
+    /// The scratch folder of its programs.
     pub(crate) fn slot(&self) -> &Slot {
         &self.slot
     }
 
-    /// Why a wall around this worker is missing; absent if it stands.
+    /// Why a wall of this worker's sandbox is missing; `None` if it was built.
     pub(crate) fn missing_wall(&self, name: &str) -> Option<String> {
         self.zygote.examination.get()?.missing(name).map(str::to_owned)
     }
 
-    /// Waits until the worker has locked itself in, and has it warm up no more if it is not there
-    /// yet.
+    /// Waits until the worker has completed its sandbox. If it is still warming up, it is asked to
+    /// stop that.
     pub(crate) async fn ready(&mut self) -> Result<(), StartError> {
         let at_once = tokio::select! {
             biased;
@@ -301,7 +302,7 @@ impl Worker {
                 self.said_ready().await?;
             }
         }
-        // It may have waited for its program, and have been killed meanwhile.
+        // The worker may have been idle for a while, and killed in the meantime.
         if self.connection.is_closed() { Err(self.died().await) } else { Ok(()) }
     }
 
@@ -314,7 +315,7 @@ impl Worker {
         .await?
     }
 
-    /// Has the worker test its walls, which it does not survive where they hold.
+    /// Makes the worker test its sandbox. If the sandbox works, the last test kills the worker.
     pub(crate) async fn examine(&mut self) -> Result<Examination, StartError> {
         self.connection.send(&ToWorker::Examine)?;
         let report = self.frame(|frame| match frame {
@@ -336,7 +337,7 @@ impl Worker {
         Ok(examination)
     }
 
-    /// Waits for the first frame of which `take` makes something.
+    /// Waits for the first frame for which `take` returns a value.
     async fn frame<T>(
         &mut self,
         mut take: impl FnMut(FromWorker<'_>) -> Option<T>,
@@ -352,8 +353,8 @@ impl Worker {
         }
     }
 
-    /// Whether its zygote died and took it along before its program said anything.
-    /// Nothing can have happened then, and another worker may run the program.
+    /// Whether the zygote and this worker died before the program sent anything. The program has
+    /// had no effect then, and another worker may run it.
     fn was_lost_unheard(&self) -> bool {
         !self.heard && self.zygote.is_gone()
     }
@@ -434,7 +435,7 @@ impl Worker {
                 }
             }
             let listening = resolving.is_none() && calls.has_room();
-            // Where other programs run, staying awake would be in their way.
+            // If other programs run, polling would take processor time from them.
             let awake = last_step.elapsed() < SPIN && place.is_alone();
             tokio::select! {
                 biased;
@@ -456,7 +457,7 @@ impl Worker {
                     return Err(broke_protocol(&malformed.to_string()));
                 }
                 () = tokio::task::yield_now(), if awake => {
-                    // Whoever else wants this processor comes first.
+                    // Other threads that wait for this processor run first.
                     std::thread::yield_now();
                     continue;
                 }
@@ -513,7 +514,7 @@ impl Worker {
         StartError::Died { reason: self.death(None).await }
     }
 
-    /// Says how the process died, which had a program with these limits or none yet.
+    /// Describes how the process died; `limits` are those of its program, if it had one.
     async fn death(&mut self, limits: Option<&Limits>) -> String {
         match tokio::time::timeout(EXIT_TIMEOUT, &mut self.exit).await {
             Ok(Ok(WorkerExit::Ended(status))) => match (status.signal(), status.code()) {
@@ -558,7 +559,7 @@ fn broke_protocol(what: &str) -> Failure {
     }
 }
 
-/// What most likely lies behind a signal that no one of ours has sent.
+/// The most likely cause of a signal that the gateway did not send.
 fn cause_of(signal: i32, limits: Option<&Limits>) -> String {
     match (signal, limits) {
         (SIGSYS, _) => ": it made a system call that the sandbox forbids".to_owned(),
@@ -572,7 +573,7 @@ fn cause_of(signal: i32, limits: Option<&Limits>) -> String {
     }
 }
 
-/// Ends when a worker asks for files in a way that no worker does.
+/// Completes when a worker violates the protocol of file requests.
 async fn misused(files: &mut Option<JoinHandle<Result<(), Malformed>>>) -> Malformed {
     if let Some(serving) = files {
         let ended = serving.await;
@@ -584,7 +585,7 @@ async fn misused(files: &mut Option<JoinHandle<Result<(), Malformed>>>) -> Malfo
     std::future::pending().await
 }
 
-/// Ends when the workspace holds more than it may.
+/// Completes when the workspace exceeds its quota.
 async fn exceeded(quota: Option<&Quota>) -> Failure {
     match quota {
         Some(quota) => quota.exceeded().await,

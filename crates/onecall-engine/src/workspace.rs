@@ -1,8 +1,8 @@
-//! Keeps the folder of programs within its quota.
+//! Keeps the workspace within its quota.
 //!
-//! The kernel caps each file a program writes by what is left when it starts. Many
-//! files together it does not, so the folder is measured while a program runs: when
-//! the disk has lost as much as the folder may still grow, and now and then anyway.
+//! The kernel limits the size of each file that a program writes. It does not limit many files
+//! together, so the folder is measured while a program runs: when the disk has lost as much space
+//! as the folder may still grow, and also at regular intervals.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,33 +14,32 @@ use rustix::fs::statvfs;
 use thiserror::Error;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-/// How often the disk is asked how much is left, which costs next to nothing.
+/// How often the free space of the disk is read, which is cheap.
 const GLANCE: Duration = Duration::from_millis(1);
 
-/// How often the folder is measured whatever the disk says: somebody else may have
-/// freed what a program has filled.
+/// How often the folder is measured regardless of the free space: another process may have freed
+/// what a program has filled.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Measuring may take this part of the time at most.
+/// How many times as long as a measurement the pause after it lasts at least.
 const LOOKING: u32 = 10;
 
-/// What a file or folder takes on disk at least.
+/// The smallest size of a file or folder on disk.
 const SMALLEST: u64 = 4096;
 
-/// How much programs may leave in their folder.
+/// The quota of the workspace.
 #[derive(Clone, Debug)]
 pub(crate) struct Quota {
     path: PathBuf,
     max_bytes: u64,
-    /// Held by what the gateway itself writes there, so that no two fill the same room.
+    /// Held while the gateway itself writes there, so that two writers do not use the same room.
     writing: Arc<Mutex<()>>,
 }
 
-/// The room that is left in the folder of programs. The gateway writes nothing else there
-/// while this is held.
+/// The free room in the workspace. The gateway writes nothing else there while this is held.
 #[derive(Debug)]
 pub struct WorkspaceRoom {
-    /// The folder.
+    /// The path of the workspace.
     pub folder: PathBuf,
     max_bytes: u64,
     left: u64,
@@ -48,7 +47,7 @@ pub struct WorkspaceRoom {
 }
 
 impl WorkspaceRoom {
-    /// Refuses a new file of `bytes` bytes for which there is no room.
+    /// Checks that there is room for a new file of `bytes` bytes.
     pub fn check(&self, bytes: u64) -> Result<(), NoRoom> {
         let Self { left, max_bytes, .. } = *self;
         let needed = bytes.max(SMALLEST);
@@ -70,7 +69,7 @@ pub struct NoRoom {
 }
 
 impl Quota {
-    /// The quota of a workspace that can be written to.
+    /// The quota of a workspace; `None` if it is read-only.
     pub(crate) fn of(workspace: &Workspace) -> Option<Self> {
         match workspace.access {
             WorkspaceAccess::ReadOnly => None,
@@ -80,24 +79,24 @@ impl Quota {
         }
     }
 
-    /// The folder.
+    /// The path of the workspace.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What may still be written, kept for one writer of the gateway.
+    /// The free room, reserved for one writer in the gateway.
     pub(crate) async fn room(&self) -> WorkspaceRoom {
         let writing = Arc::clone(&self.writing).lock_owned().await;
         let (folder, max_bytes, left) = (self.path.clone(), self.max_bytes, self.left().await);
         WorkspaceRoom { folder, max_bytes, left, _writing: writing }
     }
 
-    /// What may still be written.
+    /// How many bytes may still be written.
     pub(crate) async fn left(&self) -> u64 {
         self.max_bytes.saturating_sub(self.used().await)
     }
 
-    /// Waits until the folder holds more than it may.
+    /// Completes when the folder exceeds its quota.
     pub(crate) async fn exceeded(&self) -> Failure {
         loop {
             let started = Instant::now();
@@ -114,12 +113,12 @@ impl Quota {
 
     async fn used(&self) -> u64 {
         let (path, enough) = (self.path.clone(), self.max_bytes);
-        // The walk may be long, and other programs go on meanwhile.
+        // Measuring can take long and must not block other tasks.
         tokio::task::spawn_blocking(move || used(&path, enough)).await.unwrap_or(u64::MAX)
     }
 }
 
-/// What a disk has left.
+/// The free space of a disk.
 #[derive(Clone, Copy, Default)]
 struct Room {
     bytes: u64,
@@ -127,7 +126,7 @@ struct Room {
 }
 
 impl Room {
-    /// Nothing, if it cannot be known.
+    /// The free space of the disk; zero if it cannot be determined.
     fn on_disk_of(path: &Path) -> Self {
         statvfs(path).map_or_else(
             |_| Self::default(),
@@ -135,19 +134,19 @@ impl Room {
         )
     }
 
-    /// What has gone since; a file that is empty counts too.
+    /// The space that has been used since; an empty file counts as well.
     fn lost(self, now: Self) -> u64 {
         let files = self.files.saturating_sub(now.files).saturating_mul(SMALLEST);
         self.bytes.saturating_sub(now.bytes).max(files)
     }
 }
 
-/// What everything below `folder` takes on disk; the count may stop beyond `enough`.
+/// The disk space of everything below `folder`; counting may stop beyond `enough`.
 fn used(folder: &Path, enough: u64) -> u64 {
     let mut total = 0_u64;
     let mut rest = vec![folder.to_owned()];
     while let Some(folder) = rest.pop() {
-        // What was removed meanwhile takes nothing.
+        // A folder that was removed meanwhile takes no space.
         let Ok(entries) = fs::read_dir(folder) else { continue };
         for entry in entries.flatten() {
             let Ok(metadata) = entry.metadata() else { continue };

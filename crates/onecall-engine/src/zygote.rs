@@ -1,9 +1,8 @@
 //! The gateway's side of a zygote: a warm process that forks workers on request.
 //!
-//! Only the zygote may signal or reap its children, so a worker is killed by
-//! asking it; a process id that was reused can never be hit. When the zygote
-//! dies its workers die with it, and when the gateway dies the zygote sees its
-//! stdin close.
+//! Only the zygote signals or reaps its children, so a worker is killed by a request to the zygote,
+//! and a reused process id can never be hit. When the zygote dies, its workers die with it; when
+//! the gateway dies, the zygote sees its stdin close.
 
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
@@ -34,33 +33,33 @@ const KILL: u8 = b'K';
 const SCRATCH: u8 = b'S';
 const NOT_FORKED: u8 = b'N';
 
-/// A message to the zygote: kind, and worker id or size of a scratch folder.
+/// The size of a request to the zygote: its kind, and a worker id or the size of a scratch folder.
 const REQUEST_SIZE: usize = 9;
 
-/// A message from it: kind, worker id, and wait status or error number.
+/// The size of a report from the zygote: its kind, a worker id, and a wait status or error number.
 const EXIT_SIZE: usize = 13;
 
-/// How long a dead zygote's stderr may stay open. It is inherited by workers, which the
-/// kernel ends with their zygote.
+/// How long to wait for a dead zygote's stderr to close. Workers inherit it, and the kernel ends
+/// them with their zygote.
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How to start a zygote: this program, run again with these arguments.
+/// The command that starts a zygote: this binary with special arguments.
 #[derive(Clone, Debug)]
 pub(crate) struct ZygoteCommand {
     /// The executable.
     pub(crate) program: PathBuf,
-    /// Its arguments, which must lead to the zygote's body.
+    /// The arguments, which select the zygote's main function.
     pub(crate) args: Vec<String>,
 }
 
-/// A handle to a running zygote; the process ends when the last one is dropped.
+/// A handle to a running zygote. The process ends when the last handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Zygote {
     requests: mpsc::UnboundedSender<Request>,
     next_id: AtomicU64,
     /// Why the process ended, once it has.
     fate: watch::Receiver<Option<String>>,
-    /// What its first worker found out about the walls.
+    /// The report of its first worker about the sandbox.
     pub(crate) examination: OnceCell<Examination>,
 }
 
@@ -71,12 +70,12 @@ enum Request {
     Scratch { bytes: u64, socket: OwnedFd },
 }
 
-/// What a zygote reports of a worker at last.
+/// The final report about a worker.
 #[derive(Debug)]
 pub(crate) enum WorkerExit {
-    /// Its process ended.
+    /// The process has ended.
     Ended(WaitStatus),
-    /// It never had a process.
+    /// The worker could not be forked.
     NotForked(io::Error),
 }
 
@@ -101,13 +100,13 @@ pub(crate) fn signal_name(signal: i32) -> String {
 }
 
 impl WaitStatus {
-    /// The signal that killed it, if one did.
+    /// The signal that killed the process, if one did.
     pub(crate) fn signal(self) -> Option<i32> {
         let signal = self.0 & 0x7f;
         (signal != 0).then_some(signal)
     }
 
-    /// Its exit code, if it ended by itself.
+    /// The exit code, if the process ended by itself.
     pub(crate) fn code(self) -> Option<i32> {
         (self.0 & 0x7f == 0).then_some((self.0 >> 8) & 0xff)
     }
@@ -141,23 +140,23 @@ impl Zygote {
             let status = child.wait().await;
             _ = tokio::time::timeout(LAST_WORDS_TIMEOUT, log).await;
             told.send_replace(Some(describe_end(&last_words.get(), status.ok())));
-            // A dropped sender tells the owner of a worker that no exit will be reported.
+            // A dropped sender tells the worker's owner that no exit will be reported.
             drop(waiting);
         });
         let examination = OnceCell::new();
         Ok(Arc::new(Self { requests, next_id: AtomicU64::new(1), fate, examination }))
     }
 
-    /// Waits for the end of the process, and says why it ended: in its own last words, if it
-    /// left any.
+    /// Waits for the end of the process and returns the reason: its last line on stderr, if there
+    /// is one.
     pub(crate) async fn fate(&self) -> String {
         let mut fate = self.fate.clone();
         let known = fate.wait_for(Option::is_some).await.ok();
         known.and_then(|fate| fate.clone()).unwrap_or_else(|| describe_end("", None))
     }
 
-    /// Asks for a worker, whose programs may use `files`; it comes to life in the background. If
-    /// the process is gone, the worker has ended already, and [`fate`](Self::fate) says why.
+    /// Forks a worker in the background; its programs may use `files`. If the zygote is gone, the
+    /// worker counts as ended, and [`fate`](Self::fate) returns the reason.
     pub(crate) fn fork(self: &Arc<Self>, files: Option<&Arc<Files>>) -> io::Result<Worker> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -177,8 +176,8 @@ impl Zygote {
         Ok(Worker::new(id, UnixStream::from_std(ours)?, files, slot, exit, Arc::clone(self)))
     }
 
-    /// Has the zygote make a scratch folder and takes it over. Blocks until the zygote answers or
-    /// is gone.
+    /// Makes the zygote create a scratch folder, and takes it over. Blocks until the zygote answers
+    /// or is gone.
     pub(crate) fn make_scratch(&self, scratch: Scratch) -> Result<OwnedFd, ScratchError> {
         let (ours, theirs) = system::packet_sockets()?;
         _ = self.requests.send(Request::Scratch { bytes: scratch.bytes, socket: theirs });
@@ -190,7 +189,7 @@ impl Zygote {
 
     /// Kills a worker, if it still lives.
     pub(crate) fn kill(&self, id: u64) {
-        // A zygote that is gone has taken its workers along.
+        // When the zygote is gone, so are its workers.
         _ = self.requests.send(Request::Kill { id });
     }
 
@@ -199,11 +198,11 @@ impl Zygote {
     }
 }
 
-/// Those who wait for the exit of a worker, by its id.
+/// The channels for the exit reports of workers, by worker id.
 type Waiting = HashMap<u64, oneshot::Sender<WorkerExit>>;
 
-/// Carries requests to the zygote and exits from it until either side is gone, and returns
-/// the workers that were left then.
+/// Sends requests to the zygote and receives its reports until either side is gone. Returns the
+/// workers that are left then.
 async fn drive(mut control: UnixStream, mut requests: mpsc::UnboundedReceiver<Request>) -> Waiting {
     let mut waiting = Waiting::new();
     let mut exit = [0u8; EXIT_SIZE];
@@ -233,8 +232,8 @@ async fn drive(mut control: UnixStream, mut requests: mpsc::UnboundedReceiver<Re
     waiting
 }
 
-/// Why a zygote ended. A line on stderr explains it, except after SIGKILL: then a worker wrote
-/// the line, which shares the stream and ends with the zygote.
+/// Why a zygote ended. Its last line on stderr explains it, except after SIGKILL: then a worker has
+/// written that line, because workers share the stream.
 fn describe_end(last_words: &str, status: Option<ExitStatus>) -> String {
     let was_killed = status.and_then(|status| status.signal()) == Some(Signal::KILL.as_raw());
     if !last_words.is_empty() && !was_killed {
@@ -285,7 +284,7 @@ fn report_exit(message: [u8; EXIT_SIZE], waiting: &mut Waiting) {
         _ => WorkerExit::Ended(WaitStatus(number)),
     };
     if let Some(exited) = waiting.remove(&id) {
-        // A worker that finished its program is no longer waited for.
+        // A worker that has finished its program has no receiver any more.
         _ = exited.send(exit);
     }
 }

@@ -1,4 +1,5 @@
-//! The tools of all bridged servers that programs may call: what there is, and what a name means.
+//! The directory of the gateway: lists, searches and resolves the tools of all bridged servers that
+//! programs may call.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,10 +16,10 @@ use crate::last_seen::LastSeen;
 use crate::rules::Shared;
 use crate::seen_tools::SeenTools;
 
-/// How many similar names an unknown one is answered with.
+/// How many similar names are suggested for an unknown one.
 pub(crate) const NEAREST: usize = 3;
 
-/// The catalog of all servers, as policy lets programs see it.
+/// The catalog of all servers, filtered by policy.
 pub(crate) struct Bridged {
     bridge: Arc<Bridge>,
     policy: ToolPolicy,
@@ -34,10 +35,10 @@ impl Bridged {
         Self { bridge, policy, sorting, learned, seen }
     }
 
-    /// What is known of the servers' tools without starting one.
+    /// What is known about the tools of all servers without starting one.
     pub(crate) async fn last_seen(&self) -> LastSeen {
         let (bridge, seen) = (Arc::clone(&self.bridge), self.seen.clone());
-        // What an earlier process has listed is on the disk.
+        // Listings of earlier processes are read from the disk.
         let look = move || {
             let earlier = |server: &ServerConfig| seen.as_ref()?.last(server);
             LastSeen::of(&bridge.configs(), bridge.local_definitions(), bridge.tried(), earlier)
@@ -45,9 +46,10 @@ impl Bridged {
         tokio::task::spawn_blocking(look).await.unwrap_or_default()
     }
 
-    /// The one tool that a name meant when its server was last seen, if programs may call it.
+    /// The tool that a name referred to when its server was last seen, if it was the only one and
+    /// programs may call it.
     fn only_meaning(&self, known: &LastSeen, name: &str) -> Option<Arc<ToolSpec>> {
-        // Any server may have a tool whose own name this is.
+        // A server that was never seen may have a tool with this name as well.
         if known.catalog.get(name).is_none() && !known.is_complete() {
             return None;
         }
@@ -57,9 +59,9 @@ impl Bridged {
         }
     }
 
-    /// Starts the servers that may have the tools of these names, and waits for them. For a name
-    /// that is not a callable one, that is the server that had such a tool when it was seen last,
-    /// or else every server.
+    /// Starts the servers that may have the tools of these names, and waits for them. A callable
+    /// name says which server that is. For any other name, it is the server that had such a tool
+    /// when it was last seen, or else every server.
     pub(crate) async fn catalog_naming(
         &self,
         mut names: impl Iterator<Item = &str> + Clone,
@@ -79,7 +81,7 @@ impl Bridged {
         self.bridge.catalog_with(names).await
     }
 
-    /// The tools among which the nearest to a name that does not exist are suggested. Servers
+    /// The tools among which similar names are searched for a name that does not exist. Servers
     /// whose tools were never seen are started and waited for.
     pub(crate) async fn suggestions(&self) -> Arc<Catalog> {
         if self.starts_on_demand() {
@@ -95,12 +97,12 @@ impl Bridged {
         self.bridge.setting().start == ServerStart::OnDemand
     }
 
-    /// Waits for servers that are still connecting.
+    /// The catalog of all servers. Waits for servers that are still connecting.
     pub(crate) async fn catalog(&self) -> Arc<Catalog> {
         self.bridge.catalog().await
     }
 
-    /// Why a tool that programs could call otherwise is kept from them for now.
+    /// Why a tool that policy permits is in quarantine; `None` if no such tool is.
     pub(crate) fn quarantine(&self, name: &str) -> Option<String> {
         let mut tools = self.bridge.quarantine();
         tools.retain(|tool| self.permits(&tool.spec));
@@ -111,7 +113,7 @@ impl Bridged {
         Some(tool.to_string())
     }
 
-    /// How often something was observed: see [`Learned::lessons`].
+    /// How often a learned type was updated: see [`Learned::lessons`].
     pub(crate) fn lessons(&self) -> u64 {
         self.learned.as_ref().map_or(0, |learned| learned.lessons())
     }
@@ -206,7 +208,8 @@ impl Directory for Bridged {
                 [spec] => Found::Tool(Arc::clone(spec)),
                 [] if found.is_empty() => match self.quarantine(name) {
                     Some(why) => Found::Quarantined(why),
-                    // Other servers do not know what a server offers that has failed.
+                    // The name belongs to a server that has failed; other servers need not be
+                    // started for it.
                     None if self.bridge.has_failed_server_for(name) => {
                         Found::Unknown(self.nearest(&catalog, name))
                     }

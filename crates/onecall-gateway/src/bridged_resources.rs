@@ -1,4 +1,4 @@
-//! The resources and prompts of bridged servers, as the runtime asks for them.
+//! Gives the runtime access to the resources and prompts of bridged servers.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use onecall_core::{
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// What the servers of a bridge have besides tools.
+/// The resources and prompts of the servers of a bridge.
 pub(crate) struct BridgedResources(pub(crate) Arc<Bridge>);
 
 impl ResourceHost for BridgedResources {

@@ -1,4 +1,4 @@
-//! Calls of single tools that generated code or a command makes, without a program.
+//! Single tool calls that generated code or a command makes without a program.
 
 use onecall_core::{AnswerForm, CallableName, Freshness, RunKind, ToolError, ToolValue};
 use onecall_runtime::{Directory, Found, Observer, SingleCall};
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::Gateway;
 
-/// Names the client of a call, and watches nothing.
+/// An observer that only names the client of a call.
 struct ClientName<'a>(&'a str);
 
 impl Observer for ClientName<'_> {
@@ -16,8 +16,8 @@ impl Observer for ClientName<'_> {
 }
 
 impl Gateway {
-    /// Executes one tool as if a program had called it: what policy blocks is blocked, and arguments
-    /// that cannot fit are not sent. The record of the call names `client`.
+    /// Executes one tool as if a program had called it: policy applies, and arguments that cannot
+    /// fit are not sent. The record of the call names `client`.
     pub async fn call_tool(
         &self,
         name: &CallableName,
@@ -30,8 +30,8 @@ impl Gateway {
         Ok(rules.runtime.run_call(call, &ClientName(client)).await?.value)
     }
 
-    /// Finds the callable name of a tool that code may name as its server or a client does.
-    /// A name that begins like a callable one is taken as it is.
+    /// Finds the callable name of a tool for code that uses the tool's name on its server or in a
+    /// client. A name that begins like a callable one is returned as it is.
     pub async fn callable_name(&self, name: &str) -> Result<CallableName, ToolError> {
         let written = CallableName::new(name);
         if name.starts_with("mcp__") {
@@ -53,7 +53,7 @@ impl Gateway {
         Err(ToolError::failed(&written, problem))
     }
 
-    /// Forgets the kept answers of tools whose names contain `text`, and returns their number.
+    /// Removes the cached answers of tools whose names contain `text`, and returns their number.
     pub async fn clear_cache(&self, text: &str) -> u64 {
         match &self.shared.cache {
             Some(cache) => cache.clear(text).await,

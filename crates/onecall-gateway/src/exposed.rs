@@ -1,5 +1,5 @@
-//! Tools that clients may call themselves, without a program: for single calls, where one
-//! would cost more than it saves.
+//! Exposed tools: tools that clients may call directly, without a program. They are meant for
+//! single calls, where a program would cost more than it saves.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use serde_json::value::RawValue;
 
 use crate::Gateway;
 
-/// How long somebody who lists these tools waits for servers that are connecting. What
-/// comes later is told, but not every client listens.
+/// How long listing these tools waits for servers that are connecting. Tools that come later are
+/// announced by a notification, which not every client handles.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Which tools are exposed.
+/// The patterns of exposed tools.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Exposure(Arc<[ToolPattern]>);
 
@@ -38,7 +38,7 @@ impl Exposure {
         self.0.iter().any(|pattern| pattern.matches(name))
     }
 
-    /// Whether a tool whose name begins so could be exposed.
+    /// Whether a tool whose name begins with `prefix` could be exposed.
     fn may_cover(&self, prefix: &str) -> bool {
         self.0.iter().any(|pattern| match pattern.as_str().split_once('*') {
             Some((certain, _)) => certain.starts_with(prefix) || prefix.starts_with(certain),
@@ -47,18 +47,18 @@ impl Exposure {
     }
 }
 
-/// A tool that clients may call themselves.
+/// A tool that clients may call directly.
 #[derive(Clone, Debug)]
 pub struct ExposedTool {
-    /// As programs see it.
+    /// The tool as programs see it.
     pub spec: Arc<ToolSpec>,
-    /// What else its server says about it.
+    /// The other fields of the tool's definition on its server, such as its title.
     pub face: ToolFace,
 }
 
 impl Gateway {
-    /// The tools that clients may call themselves, by name. Waits for servers that are
-    /// still connecting, but not for long; starts those that are lazy and may have some.
+    /// The tools that clients may call directly, sorted by name. Waits a short time for servers
+    /// that are still connecting, and starts lazy ones that may have such a tool.
     pub async fn exposed_tools(&self) -> Vec<ExposedTool> {
         if self.exposure.is_empty() {
             return Vec::new();
@@ -72,14 +72,14 @@ impl Gateway {
         shown.map(|spec| ExposedTool { face: self.bridge.face(&spec), spec }).collect()
     }
 
-    /// Whether clients may call a tool of this name themselves, if there is one.
+    /// Whether clients may call a tool of this name directly, if it exists.
     #[must_use]
     pub fn is_exposed(&self, name: &str) -> bool {
         self.exposure.names(name) && self.rules().policy.permits(name)
     }
 
-    /// Calls a tool as its client wants it called, and gives what its server answered.
-    /// Dropping the future cancels the call.
+    /// Calls a tool for a client and returns the answer of its server unchanged. Dropping the
+    /// future cancels the call.
     pub async fn call_exposed(
         &self,
         name: &str,
@@ -94,7 +94,8 @@ impl Gateway {
             name: &name,
             arguments,
             form: AnswerForm::Untouched,
-            // What it changes must be seen by programs whose answers are kept.
+            // The call must reach the server, so that its changes invalidate cached answers for
+            // programs.
             freshness: Freshness::New,
         };
         let resolver = &rules.exposed_resolver;

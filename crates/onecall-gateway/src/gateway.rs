@@ -1,5 +1,5 @@
-//! The whole gateway behind whatever face it has: bridged servers, policy, and
-//! programs that use them.
+//! The gateway: bridged servers, policy, and the runtime for programs, independent of the interface
+//! (MCP over stdio, HTTP or command line) that uses it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,56 +32,56 @@ use crate::tool_folder::ToolFolder;
 use crate::unused::unused_entries;
 use crate::{record_settings, revision, settings};
 
-/// How long the end waits for what is still to be stored.
+/// How long a shutdown waits for pending writes to the store.
 const STORING: Duration = Duration::from_secs(5);
 
 /// A running gateway.
 pub struct Gateway {
     pub(crate) bridge: Arc<Bridge>,
     pub(crate) guard: Guard,
-    /// The rules of the configuration in force, for programs that begin now.
+    /// The rules of the current configuration, for programs that begin now.
     pub(crate) rules: watch::Sender<Arc<Rules>>,
     pub(crate) shared: Shared,
-    /// Writes what outlives this process, if there is a store.
+    /// Writes to the store, if there is one.
     pub(crate) store: Option<Arc<StoreWriter>>,
-    /// The configuration in force.
+    /// The current configuration.
     config: Mutex<Config>,
     revision: watch::Receiver<u64>,
     listed: Listed,
-    /// Which tools clients may call themselves.
+    /// Which tools clients may call directly.
     pub(crate) exposure: Exposure,
     /// The folder in which programs find a file for each tool, if there is one.
     pub(crate) tool_folder: Option<Arc<ToolFolder>>,
 }
 
-/// Where a gateway keeps data outside its memory. It can do without each of these.
+/// Where a gateway keeps data outside its memory. Each of these is optional.
 #[derive(Default)]
 pub struct GatewayStorage {
-    /// Writes to the store of what outlives this process.
+    /// Writes to the store, which outlives this process.
     pub store: Option<Arc<StoreWriter>>,
-    /// A folder that the engines show to programs.
+    /// The folder with tool files that engines mount for programs.
     pub tool_folder: Option<ToolFolder>,
     /// Remembers servers whose command downloads what it runs.
     pub downloads: Downloads,
 }
 
-/// No tool that programs may call has this name, or several have it. What is displayed is for
+/// No tool that programs may call has this name, or several have it. The display text is for
 /// models; [`Self::explanation`] is for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Error)]
 #[error("[Tool not found] '{name}' is not available in execute_program{}", self.details())]
 pub struct ToolNotFound {
-    /// What was asked for.
+    /// The name that was looked up.
     pub name: String,
-    /// What may have been meant, if the name is unknown.
+    /// Similar names, if the name is unknown.
     pub nearest: Vec<CallableName>,
     /// The tools that share the name, if there are several.
     pub candidates: Vec<CallableName>,
-    /// Why the tool cannot be called for now, if it is there.
+    /// Why the tool is in quarantine, if it exists.
     pub quarantine: Option<String>,
 }
 
 impl ToolNotFound {
-    /// What is wrong with the name, and which names to write instead.
+    /// Explains what is wrong with the name, and which names to write instead.
     #[must_use]
     pub fn explanation(&self) -> String {
         let name = &self.name;
@@ -115,8 +115,8 @@ fn quoted(names: &[CallableName]) -> String {
 }
 
 impl Gateway {
-    /// Starts a gateway and returns at once; its servers start as `start` says. Must be called inside
-    /// a tokio runtime.
+    /// Starts a gateway and returns at once; its servers start as `start` says. Must be called
+    /// inside a tokio runtime.
     pub fn start(
         config: Config,
         start: ServerStart,
@@ -173,8 +173,8 @@ impl Gateway {
         gateway
     }
 
-    /// Notifies when a list of the tools that programs may call is outdated. The number means
-    /// nothing.
+    /// Notifies when the list of tools that programs may call is outdated. The number itself has no
+    /// meaning.
     #[must_use]
     pub fn revision(&self) -> watch::Receiver<u64> {
         self.revision.clone()
@@ -194,58 +194,57 @@ impl Gateway {
         self.config.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts the engine and tests its walls, so that the first program need not wait
-    /// for it. Where that fails, programs will be told the same.
+    /// Starts the engine and checks its sandbox, so that the first program does not have to wait
+    /// for it. If that fails, each program gets the same error.
     pub async fn warm_up(&self) {
         if let Err(error) = self.shared.engines.warm_up().await {
             tracing::error!("no program can run: {error}");
         }
     }
 
-    /// What programs may do with files.
+    /// What programs may do with files in the workspace.
     #[must_use]
     pub fn workspace(&self) -> Option<WorkspaceAccess> {
         self.shared.engines.workspace()
     }
 
-    /// The optional tools of onecall that agents are shown.
+    /// The optional tools of onecall that are offered to agents.
     #[must_use]
     pub fn exposed(&self) -> Vec<OptionalTool> {
         self.config().expose.clone()
     }
 
-    /// Sets how many bytes the tools have that agents are shown of onecall: a part of what they spend.
+    /// Sets the size of onecall's own tool definitions in bytes, for the estimate of savings.
     pub fn set_own_definitions(&self, bytes: usize) {
         if let Some(recorder) = &self.shared.recorder {
             recorder.set_own_definitions(bytes);
         }
     }
 
-    /// Runs one program to its end; dropping the future kills it.
+    /// Runs one program to its end. Dropping the future kills the program.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
         self.bridge.need_named_in(&program.code);
         tokio::select! {
             () = self.show_tools_to(program) => {}
-            // Nothing of it will run.
+            // The program has been cancelled and will not run.
             () = observer.called_off() => {}
         }
         self.rules().runtime.run(program, observer).await
     }
 
-    /// Tells what a program can call, and runs nothing of it.
+    /// Reports which tools a program can call, without running it.
     pub async fn preview(&self, program: &Program) -> Preview {
         self.bridge.need_named_in(&program.code);
         self.rules().runtime.preview(program).await
     }
 
-    /// What one program may use.
+    /// The limits of one program.
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.rules().runtime.limits().clone()
     }
 
-    /// Keeps the text of a program under a name of its own, if programs have a folder that
-    /// they may write to.
+    /// Saves the source of a program as a file, if programs have a folder that they may write to.
     ///
     /// # Errors
     /// If the name cannot be used, or the file cannot be written.
@@ -253,14 +252,14 @@ impl Gateway {
         self.rules().runtime.save(program, name).await
     }
 
-    /// Looks up and checks everything in a plan; nothing of it is run.
+    /// Resolves and checks everything in a plan without running it.
     pub async fn check_plan(&self, request: PlanRequest) -> Result<Plan, PlanProblems> {
         let prepared = self.prepare_plan(request, &self.rules()).await;
         prepared.stop_servers().await;
         prepared.plan
     }
 
-    /// Runs a plan to its end; dropping the future kills it.
+    /// Runs a plan to its end. Dropping the future kills it.
     ///
     /// # Errors
     /// If something is wrong with the plan, or it fails.
@@ -283,7 +282,7 @@ impl Gateway {
         answer
     }
 
-    /// The tools programs may call, by name. Waits for servers that are still
+    /// The tools that programs may call, sorted by name. Waits for servers that are still
     /// connecting.
     pub async fn tools(&self) -> Vec<Arc<ToolSpec>> {
         self.rules().directory.tools().await
@@ -294,7 +293,7 @@ impl Gateway {
         self.rules().directory.search(query, limit).await
     }
 
-    /// One tool, by any name that [`Directory::find`] knows it by.
+    /// Looks one tool up, by any name that [`Directory::find`] accepts.
     pub async fn inspect(&self, name: &str) -> Result<Arc<ToolSpec>, ToolNotFound> {
         let directory = &self.rules().directory;
         let mut missing = ToolNotFound { name: name.to_owned(), ..ToolNotFound::default() };
@@ -310,20 +309,19 @@ impl Gateway {
         Err(missing)
     }
 
-    /// The category that generated files and imports sort a tool into.
+    /// The category under which generated files and imports put a tool.
     #[must_use]
     pub fn category(&self, spec: &ToolSpec) -> Category {
         self.rules().directory.category(spec)
     }
 
-    /// What the results of a tool looked like, if its server declares no type and results have been
-    /// seen.
+    /// The observed result type of a tool, if its server declares none and results have been seen.
     #[must_use]
     pub fn observed(&self, spec: &ToolSpec) -> Option<Observed> {
         self.shared.learned.as_ref()?.observed(spec)
     }
 
-    /// The quarantined tools that programs could call if they were accepted, by name.
+    /// The quarantined tools that policy would permit if they were accepted, sorted by name.
     #[must_use]
     pub fn quarantine(&self) -> Vec<Quarantined> {
         let directory = &self.rules().directory;
@@ -338,13 +336,13 @@ impl Gateway {
         self.bridge.audience()
     }
 
-    /// Tells every server that the folders its client works in have changed.
+    /// Notifies every server that the roots of the client have changed.
     pub fn roots_changed(&self) {
         self.bridge.roots_changed();
     }
 
-    /// Waits until no server that a program seems to use is being installed for the first time, so
-    /// that this takes nothing of the program's time.
+    /// Waits until no server that a program seems to use is being installed for the first time. The
+    /// time for this does not count as the program's time.
     pub async fn installed_for(&self, program: &Program) {
         self.bridge.need_named_in(&program.code);
         self.bridge.installed(|server| program.code.contains(server)).await;
@@ -356,7 +354,7 @@ impl Gateway {
         self.status()
     }
 
-    /// The status of each of these servers, which are started if they are idle, and waited for.
+    /// The status of each of these servers. Idle ones are started and waited for.
     pub async fn servers_named(&self, names: &[String]) -> Vec<ServerStatus> {
         let is_meant = |name: &ServerName| names.iter().any(|it| it == name.as_str());
         self.bridge.catalog_of(is_meant).await;
@@ -365,7 +363,7 @@ impl Gateway {
         servers
     }
 
-    /// The tools programs may call that are known at this moment, by name.
+    /// The tools that programs may call and that are known at this moment, sorted by name.
     #[must_use]
     pub fn known_tools(&self) -> Vec<Arc<ToolSpec>> {
         self.rules().directory.known()
@@ -377,7 +375,7 @@ impl Gateway {
         self.bridge.status()
     }
 
-    /// The metrics of the gateway in Prometheus' text format.
+    /// The metrics of the gateway in the Prometheus text format.
     #[must_use]
     pub fn metrics(&self) -> String {
         let is_up = |server: &ServerStatus| {
@@ -390,26 +388,26 @@ impl Gateway {
         self.shared.metrics.page(&state)
     }
 
-    /// Which local tools cannot work as things are, and why: a line each.
+    /// One line for each local tool that cannot work, with the reason.
     #[must_use]
     pub fn local_problems(&self) -> Vec<String> {
         self.bridge.local_problems()
     }
 
-    /// A line for each name that several tools would have, with what they are called instead.
+    /// One line for each name that several tools would have, with the names they have instead.
     #[must_use]
     pub fn name_collisions(&self) -> Vec<String> {
         self.bridge.name_collisions()
     }
 
-    /// A line for each entry of the lists of allowed and blocked tools that means no tool. Waits for
-    /// servers that are still connecting.
+    /// One line for each entry of the lists of allowed and blocked tools that matches no tool.
+    /// Waits for servers that are still connecting.
     pub async fn unused_entries(&self) -> Vec<String> {
         let catalog = self.bridge.catalog().await;
         unused_entries(&self.rules().policy, &catalog, &self.status())
     }
 
-    /// Stops every server, and writes what is still to be stored.
+    /// Stops every server, and completes pending writes to the store.
     pub async fn shutdown(&self) {
         let folder = self.tool_folder.clone();
         let removed = tokio::task::spawn_blocking(move || folder.map(|folder| folder.remove()));
@@ -421,12 +419,12 @@ impl Gateway {
             store.inspect(|store| _ = store.close(STORING));
         };
         _ = tokio::task::spawn_blocking(close).await;
-        // It says itself why it could not.
+        // A failure has been logged where it happened.
         _ = removed.await;
     }
 }
 
-/// The cache that the configuration asks for.
+/// Creates the cache that the configuration asks for, if any.
 fn cache(
     config: &Config,
     store: Option<&Arc<StoreWriter>>,
@@ -439,7 +437,7 @@ fn cache(
     Some(Arc::new(cache.with_metrics(Arc::clone(metrics))))
 }
 
-/// What results look like, if the configuration has that learned.
+/// Creates the collection of learned result types, if the configuration enables it.
 fn learned(config: &Config, store: Option<&Arc<StoreWriter>>) -> Option<Arc<Learned>> {
     if config.output_types == OutputTypes::Declared {
         return None;

@@ -1,4 +1,5 @@
-//! The identities of servers, as the configuration in force has them.
+//! The identities of the servers in the current configuration, by which the cache keeps their
+//! answers apart.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,12 +10,12 @@ use onecall_config::{LocalTool, ServerConfig};
 use onecall_core::ServerName;
 use onecall_runtime::ServerIdentities;
 
-/// Identities by the names of servers.
+/// Identities by server name.
 #[derive(Debug, Default)]
 pub(crate) struct Identities(Mutex<HashMap<ServerName, Identity, RandomState>>);
 
 impl Identities {
-    /// These servers take the place of those before.
+    /// Replaces all identities by those of these servers.
     pub(crate) fn set(&self, servers: &[ServerConfig], local: &[LocalTool]) {
         let configured = servers.iter().map(|server| (server.name.clone(), Identity::of(server)));
         let local = (LocalTool::server(), Identity::of_local(local));

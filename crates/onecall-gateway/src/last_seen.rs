@@ -1,5 +1,5 @@
-//! The tools of all servers as they were seen last: by this process, or by an earlier one. What
-//! is answered from this starts no server, and may not be true any more.
+//! The tools of all servers as they were last seen, by this process or an earlier one. Answers from
+//! here start no server, but may be outdated.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -15,32 +15,32 @@ use onecall_store::read_listings;
 use crate::seen_tools::SeenListing;
 use crate::{Gateway, NoSuchServer, ToolFinding, ToolSearch, redactor};
 
-/// What is known of the tools of a configuration's servers.
+/// What is known about the tools of the configured servers.
 #[derive(Clone, Debug, Default)]
 pub struct LastSeen {
-    /// All tools that are known; the lists of allowed and blocked tools do not count here.
+    /// All known tools, not filtered by policy.
     pub(crate) catalog: Arc<Catalog>,
     quarantined: Vec<Quarantined>,
-    /// What each server listed that an earlier process has asked and this one has not.
+    /// The listings of earlier processes, for servers that this process has not asked yet.
     earlier: BTreeMap<ServerName, SeenListing>,
-    /// Servers that could have tools and of which none are known.
+    /// Servers that could have tools, but whose tools are not known.
     unknown: Vec<ServerName>,
-    /// Servers that cannot be started as they are configured.
+    /// Servers whose configuration is invalid, so that they cannot be started.
     unresolved: Vec<ServerName>,
 }
 
 /// Which servers are asked for their tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Those whose tools are not known.
+    /// Only servers whose tools are not known.
     Unknown,
-    /// All of them.
+    /// All servers.
     All,
 }
 
 impl LastSeen {
-    /// Puts together what is known of `servers`: what this process has `tried`, or else what
-    /// `earlier` says.
+    /// Combines what is known about `servers`: the tools that this process has listed (`tried`), or
+    /// else those that `earlier` returns.
     pub(crate) fn of(
         servers: &[ServerConfig],
         local: Option<Arc<Vec<ToolDefinition>>>,
@@ -53,7 +53,7 @@ impl LastSeen {
             let name = &server.name;
             let admitted = match (tried.remove(name), &server.transport) {
                 (Some(admitted), _) => admitted,
-                // It cannot be started, so it has no tools.
+                // The server cannot be started, so it has no tools.
                 (None, Transport::Unresolved(_)) => {
                     known.unresolved.push(name.clone());
                     continue;
@@ -78,12 +78,12 @@ impl LastSeen {
         known
     }
 
-    /// The names of the tools that programs may call, as the store in the file at `store` has
-    /// them. Starts nothing, writes nothing and waits for nobody: see [`read_listings`].
+    /// The names of the tools that programs may call, read from the store file at `store`. Starts
+    /// no server, writes nothing and waits for no lock: see [`read_listings`].
     #[must_use]
     pub fn names_in(store: &Path, config: &Config) -> Vec<CallableName> {
         let keys: Vec<_> = config.servers.iter().map(Identity::of_entry).collect();
-        // In the order of the servers, which is that in which they are asked for.
+        // The listings come in the order of the servers in `keys`.
         let mut stored = read_listings(store, &keys, Timestamp::now()).into_iter();
         let mut by_name: HashMap<_, _> = config
             .servers
@@ -99,13 +99,13 @@ impl LastSeen {
         permitted.map(|spec| spec.callable.clone()).collect()
     }
 
-    /// Whether the tools of every server are known that could have some.
+    /// Whether the tools of every server that could have some are known.
     pub(crate) fn is_complete(&self) -> bool {
         self.unknown.is_empty()
     }
 
-    /// How long ago the tools were listed of the server that was not listed for the longest time,
-    /// and every server that was not listed for `age`. Only the one that `only` names is looked at.
+    /// The servers whose stored listings are at least `age` old, with the age of the oldest one;
+    /// `None` if there are none. With `only`, just that server is considered.
     #[must_use]
     pub fn not_listed_for(
         &self,
@@ -122,26 +122,27 @@ impl LastSeen {
 }
 
 impl Gateway {
-    /// What is known of the servers' tools at this moment.
+    /// What is known about the tools of all servers at this moment.
     pub async fn known_now(&self) -> LastSeen {
         self.rules().directory.last_seen().await
     }
 
-    /// What is known of the tools of the server that `name` means, or of all servers without a
-    /// name, once those that are to be `asked` have listed their tools or failed.
+    /// What is known about the tools of the server that `name` refers to, or of all servers without
+    /// a name. Returns when the servers that are to be `asked` have listed their tools or have
+    /// failed.
     pub async fn last_seen(&self, name: Option<&str>, asked: Asked) -> LastSeen {
         let directory = &self.rules().directory;
         match asked {
             Asked::All => self.wait_for_server(name).await,
             Asked::Unknown => {
                 let known = directory.last_seen().await;
-                // A name that means none is an error of the search that follows.
+                // If the name refers to no server, the search that follows reports it.
                 let Ok(only) = name.map(|name| self.server_meant(name)).transpose() else {
                     return known;
                 };
                 let is_meant =
                     |server: &ServerName| only.as_ref().is_none_or(|only| only == server);
-                // Those that cannot be started say at once why not.
+                // Servers that cannot be started fail at once, with the reason.
                 let wanted = known.unknown.iter().chain(&known.unresolved);
                 let wanted = wanted.filter(|server| is_meant(server));
                 let wanted: HashSet<&ServerName> = wanted.collect();
@@ -154,7 +155,7 @@ impl Gateway {
         directory.last_seen().await
     }
 
-    /// Looks for tools that programs may call among those that are known.
+    /// Searches the known tools that programs may call.
     pub async fn find_seen(
         &self,
         search: ToolSearch<'_>,
@@ -164,14 +165,14 @@ impl Gateway {
         Ok(self.search_in(Arc::clone(&known.catalog), search, server).await.tools)
     }
 
-    /// One tool by its callable name among those that are known, if programs may call it.
+    /// Looks up a known tool by its callable name, if programs may call it.
     #[must_use]
     pub fn inspect_seen(&self, name: &str, known: &LastSeen) -> Option<Arc<ToolSpec>> {
         let spec = known.catalog.get(name)?;
         self.rules().directory.permits(spec).then(|| Arc::clone(spec))
     }
 
-    /// The tools among those that are known that programs could call if they were accepted.
+    /// The known tools in quarantine that policy would permit if they were accepted.
     #[must_use]
     pub fn quarantine_seen(&self, known: &LastSeen) -> Vec<Quarantined> {
         let mut tools = known.quarantined.clone();
@@ -180,12 +181,12 @@ impl Gateway {
         tools
     }
 
-    /// Has these servers list their tools, and returns when they have or failed.
+    /// Asks these servers for their tools, and returns when they have answered or failed.
     pub async fn list_tools_of(&self, servers: &[ServerName]) {
         self.bridge.catalog_of(|server| servers.contains(server)).await;
     }
 
-    /// The servers that have listed other tools since than are `known` of them.
+    /// The servers whose tools differ from the stored listings in `known`.
     #[must_use]
     pub fn changed_since(&self, known: &LastSeen) -> Vec<ServerName> {
         let mut changed = Vec::new();
@@ -198,14 +199,14 @@ impl Gateway {
         changed
     }
 
-    /// Hands what servers have listed to the store.
+    /// Queues the current listings of all servers to be written to the store.
     pub(crate) fn keep_listings(&self) {
         if let Some(seen) = &self.shared.seen {
             seen.keep(&self.bridge, || redactor(&self.config()));
         }
     }
 
-    /// Hands what servers list to the store as it changes, until everything stops.
+    /// Writes listings to the store whenever they change, until the gateway stops.
     pub(crate) async fn follow_listings(gateway: Weak<Self>, mut tools: ToolWatch) {
         while tools.changed().await {
             let Some(gateway) = gateway.upgrade() else { break };

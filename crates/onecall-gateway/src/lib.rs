@@ -1,6 +1,5 @@
-//! The whole gateway behind whatever face it has: a configuration, the servers it bridges, the runtime
-//! that runs programs over their tools, and the store of what outlives the process, put together. It
-//! goes on with another configuration while it runs.
+//! The gateway: puts together a configuration, the servers that it bridges, the runtime that runs
+//! programs with their tools, and the store. It can switch to another configuration while it runs.
 
 mod bridged;
 mod bridged_resources;

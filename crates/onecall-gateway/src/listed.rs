@@ -1,6 +1,6 @@
-//! Counts how often that has changed what clients list: the tools that programs may call,
-//! and those that clients may call themselves. Other than in `revision.rs`, nobody waits
-//! for servers here, so a server that has come up is a change too.
+//! Counts the changes to what clients can list: the tools that programs may call, and those that
+//! clients may call directly. Unlike in `revision.rs`, listing does not wait for servers, so a
+//! server that has connected counts as a change.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use tokio::sync::watch;
 use crate::exposed::Exposure;
 use crate::rules::Rules;
 
-/// Two counts. The numbers mean nothing.
+/// Two change counters. The numbers themselves have no meaning.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// Of changes to the tools that programs may call.
+    /// Counts changes to the tools that programs may call.
     pub tools: watch::Receiver<u64>,
-    /// Of changes to those that clients may call themselves.
+    /// Counts changes to the tools that clients may call directly.
     pub exposed: watch::Receiver<u64>,
 }
 
 impl Listed {
-    /// Counts in the background, until there is nothing left to count.
+    /// Starts counting in the background, until the gateway stops.
     pub(crate) fn count(
         tools: ToolWatch,
         rules: watch::Receiver<Arc<Rules>>,
@@ -45,7 +45,7 @@ async fn count(
     loop {
         let (now, current) = (tools.now(), Arc::clone(&rules.borrow_and_update()));
         let (before, exposure) = (Arc::clone(&last), exposure.clone());
-        // Thousands of schemas take long enough to be in the way of other tasks.
+        // Comparing thousands of schemas takes long enough to delay other tasks.
         let looked = tokio::task::spawn_blocking(move || {
             let permitted = now.catalog.tools().filter(|spec| current.directory.permits(spec));
             let now: Vec<_> = permitted.cloned().collect();

@@ -1,4 +1,4 @@
-//! A gateway that goes on with another configuration.
+//! Switches a running gateway to another configuration.
 
 use std::sync::Arc;
 
@@ -10,26 +10,26 @@ use crate::rules::Rules;
 use crate::settings::origins;
 use crate::{Gateway, redactor};
 
-/// What another configuration came to.
+/// The result of switching to another configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reloaded {
-    /// What became of the servers.
+    /// Which servers were added, removed or restarted.
     pub servers: FleetChange,
-    /// Settings that hold from the next program on.
+    /// Settings that apply from the next program on.
     pub changed: Vec<&'static str>,
-    /// Settings that are different and do not hold before a restart.
+    /// Settings that have changed but apply only after a restart.
     pub needs_restart: Vec<&'static str>,
 }
 
 impl Gateway {
-    /// Goes on with another configuration. Programs that run keep the rules they began
-    /// with. Must be called inside a tokio runtime.
+    /// Switches to another configuration. Programs that are running keep the rules they began with.
+    /// Must be called inside a tokio runtime.
     pub fn reload(&self, config: Config) -> Reloaded {
         if let Some(recorder) = &self.shared.recorder {
             recorder.learn_secrets(redactor(&config));
         }
         let mut current = self.config();
-        // All of them by name, so that none is forgotten here.
+        // Every field is named, so that the compiler reports a new one that is not handled here.
         let Config {
             servers,
             local_tools,

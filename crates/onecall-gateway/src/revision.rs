@@ -1,5 +1,5 @@
-//! Counts how often the tools that programs may call have changed, for those who
-//! remember a list of them.
+//! Counts changes to the set of tools that programs may call, so that clients know when a list they
+//! remember is outdated.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use tokio::sync::watch;
 
 use crate::rules::Rules;
 
-/// What somebody who asked last would remember.
+/// What a client that listed the tools last would remember.
 struct Seen {
     tools: Vec<Arc<ToolSpec>>,
-    /// Whoever asks for all tools waits for these, so nobody remembers a list without
-    /// them.
+    /// Servers that are being connected. Listing all tools waits for them, so no client remembers a
+    /// list without their tools.
     awaited: HashSet<ServerName>,
 }
 
@@ -24,7 +24,7 @@ impl Seen {
         Self { tools: permitted.cloned().collect(), awaited: tools.unsettled.into_iter().collect() }
     }
 
-    /// Whether somebody who remembers `self` would be wrong now.
+    /// Whether a client that remembers `self` has an outdated list.
     fn is_outdated(&self, now: &Self) -> bool {
         let known = |spec: &&Arc<ToolSpec>| !self.awaited.contains(&spec.server);
         !now.awaited.is_subset(&self.awaited)
@@ -32,7 +32,7 @@ impl Seen {
     }
 }
 
-/// Counts until there is nothing left to count.
+/// Counts changes until the gateway stops.
 pub(crate) async fn count(
     mut tools: ToolWatch,
     mut rules: watch::Receiver<Arc<Rules>>,
@@ -41,10 +41,10 @@ pub(crate) async fn count(
     let mut last: Option<Arc<Seen>> = None;
     loop {
         let (now, current) = (tools.now(), Arc::clone(&rules.borrow_and_update()));
-        // While a server is being tried, everybody who asks waits as well.
+        // While a server is connecting, listing waits as well, so nothing has to be counted yet.
         if now.is_settled {
             let before = last.clone();
-            // Thousands of schemas take long enough to be in the way of other tasks.
+            // Comparing thousands of schemas takes long enough to delay other tasks.
             let looked = tokio::task::spawn_blocking(move || {
                 let now = Seen::of(now, &current);
                 let is_outdated = before.is_some_and(|before| before.is_outdated(&now));

@@ -1,5 +1,5 @@
-//! What a configuration says about programs. A program keeps the rules it began with;
-//! another configuration makes other rules for those that come later.
+//! The parts of a configuration that concern programs. A program keeps the rules it began with; a
+//! new configuration applies to later programs.
 
 use std::sync::Arc;
 
@@ -16,28 +16,28 @@ use crate::bridged::Bridged;
 use crate::bridged_resources::BridgedResources;
 use crate::identities::Identities;
 
-/// What programs use whatever the rules are.
+/// What all programs share, whatever the configuration is.
 pub(crate) struct Shared {
     pub(crate) engines: Arc<Engines>,
     pub(crate) bridge: Arc<Bridge>,
     pub(crate) sessions: Arc<Sessions>,
-    /// What tools have answered, if that is kept.
+    /// Cached answers of tools, if the cache is enabled.
     pub(crate) cache: Option<Arc<Cache>>,
-    /// Who the servers are whose answers are kept.
+    /// The identities of servers, by which cached answers are kept apart.
     pub(crate) identities: Arc<Identities>,
-    /// Who records what runs, if anybody does.
+    /// Records runs, if recording is enabled.
     pub(crate) recorder: Option<Arc<Recorder>>,
     pub(crate) metrics: Arc<Metrics>,
-    /// What results look like, if that is learned.
+    /// Learned result types, if learning is enabled.
     pub(crate) learned: Option<Arc<Learned>>,
-    /// What servers have listed, if there is a place to keep it.
+    /// The listings of servers in the store, if there is a store.
     pub(crate) seen: Option<Arc<SeenTools>>,
 }
 
 /// The rules of one configuration.
 pub(crate) struct Rules {
     pub(crate) runtime: Runtime,
-    /// Knows the tools that clients may call themselves.
+    /// Resolves the names of tools that clients may call directly.
     pub(crate) exposed_resolver: PermittedTools,
     pub(crate) directory: Arc<Bridged>,
     pub(crate) policy: ToolPolicy,

@@ -1,5 +1,5 @@
-//! What an agent finds when it searches: the tools it may use, and which servers could
-//! not say yet whether they have any.
+//! Search for tools: those that programs may use, and which servers could not be searched because
+//! their tools are not known yet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,75 +13,75 @@ use tokio::time::timeout;
 
 use crate::Gateway;
 
-/// How long a search waits for servers that are still connecting. Who finds nothing can
-/// ask again; who waits can do nothing else.
+/// How long a search waits for servers that are still connecting. This is short because an agent
+/// can search again, but can do nothing else while it waits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is looked for.
+/// A search for tools.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolSearch<'a> {
-    /// Words; none means every tool, by name.
+    /// Search words; empty text finds every tool, sorted by name.
     pub query: &'a str,
-    /// Only tools of this server.
+    /// The server to search; `None` searches all.
     pub server: Option<&'a str>,
-    /// How many tools to give at most.
+    /// The largest number of tools to return.
     pub limit: usize,
 }
 
 /// One tool that was found.
 #[derive(Clone, Debug)]
 pub struct ToolFinding {
-    /// As its server describes it.
+    /// The tool, as its server describes it.
     pub spec: Arc<ToolSpec>,
-    /// What its results looked like, where its server does not say.
+    /// The observed result type, if the server does not declare one.
     pub observed: Option<Observed>,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// Tools, best first.
+    /// The tools found, best match first.
     pub tools: Vec<ToolFinding>,
-    /// How many match in all.
+    /// How many tools match in total.
     pub matching: usize,
-    /// How many tools each server has, if nothing was found.
+    /// How many tools each server has, if the search found none.
     pub servers: BTreeMap<ServerName, usize>,
-    /// Servers of which nothing is known yet.
+    /// Servers that are still connecting and whose tools are not known.
     pub connecting: Vec<ServerName>,
     /// Servers that are being installed for the first time.
     pub installing: Vec<ServerName>,
     /// Servers that are not running.
     pub down: Vec<ServerName>,
-    /// Servers whose entry cannot be used, and why.
+    /// Servers whose configuration cannot be used, and why.
     pub unresolved: Vec<(ServerName, String)>,
-    /// Servers that have more tools than they could list.
+    /// Servers that have more tools than could be listed.
     pub cut: Vec<(ServerName, ListingCut)>,
 }
 
-/// There is no server of this name.
+/// A name that refers to no server, or to several.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoSuchServer {
-    /// None is called so.
+    /// No server has this name.
     #[error("there is no server '{name}'{}", told(.nearest.as_deref(), .known))]
     Unknown {
-        /// What was asked for.
+        /// The name that was looked up.
         name: String,
-        /// What may have been meant.
+        /// The most similar server name, if one is similar.
         nearest: Option<String>,
-        /// Those there are.
+        /// The names of all servers.
         known: Vec<String>,
     },
-    /// Several are called nearly so.
+    /// Several servers have a similar name.
     #[error("several servers are named like '{name}': {}", .alike.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The name that was looked up.
         name: String,
-        /// Those that could be meant.
+        /// The servers that could be meant.
         alike: Vec<String>,
     },
 }
 
-/// More servers than this are not listed for the sake of one that does not exist.
+/// If there are more servers than this, an error message lists none of them.
 const MOST_LISTED: usize = 20;
 
 fn told(nearest: Option<&str>, known: &[String]) -> String {
@@ -94,8 +94,8 @@ fn told(nearest: Option<&str>, known: &[String]) -> String {
 }
 
 impl Gateway {
-    /// Looks for tools that programs may call. Waits for servers that are still
-    /// connecting, but not for long.
+    /// Searches for tools that programs may call. Waits a short time for servers that are still
+    /// connecting.
     pub async fn find(&self, search: ToolSearch<'_>) -> Result<Findings, NoSuchServer> {
         let server = match search.server {
             Some(name) => Some(self.server_meant(name)?),
@@ -127,7 +127,7 @@ impl Gateway {
         Ok(Findings { connecting, installing, down, unresolved, cut, ..found })
     }
 
-    /// Looks for tools of a catalog that programs may call, on `server` alone if there is one.
+    /// Searches a catalog for tools that programs may call, restricted to `server` if it is given.
     pub(crate) async fn search_in(
         &self,
         catalog: Arc<Catalog>,
@@ -136,7 +136,7 @@ impl Gateway {
     ) -> Findings {
         let (rules, query, limit) = (self.rules(), search.query.to_owned(), search.limit);
         let learned = self.shared.learned.clone();
-        // The first search of thousands of tools takes long enough to be in the way of
+        // The first search builds an index; for thousands of tools that takes long enough to delay
         // other tasks.
         let searched = tokio::task::spawn_blocking(move || {
             let is_meant = |spec: &ToolSpec| {
@@ -156,17 +156,18 @@ impl Gateway {
         searched.await.unwrap_or_default()
     }
 
-    /// The server that a name means, as its user, its tools' names or a model may write it.
+    /// Finds the server that a name refers to, in the spelling of the configuration, of tool names
+    /// or of a model.
     pub fn server_meant(&self, name: &str) -> Result<ServerName, NoSuchServer> {
         server_named(name, &self.bridge.status())
     }
 
-    /// The tools of all servers, or after this long of those that are there.
+    /// The tools of all servers; after `patience`, those that are known by then.
     pub(crate) async fn known_soon(&self, patience: Duration) -> Arc<Catalog> {
         self.within(patience, self.bridge.catalog()).await
     }
 
-    /// The tools that are waited for, or after this long those that are known.
+    /// The result of `catalog`; after `patience`, the tools that are known by then.
     async fn within(
         &self,
         patience: Duration,
@@ -175,8 +176,8 @@ impl Gateway {
         timeout(patience, catalog).await.unwrap_or_else(|_| self.bridge.known())
     }
 
-    /// Waits for the server that this name means, or for all servers without a name, however long
-    /// they take. A name that means none is an error of the search that follows.
+    /// Waits without a time limit for the server that this name refers to, or for all servers
+    /// without a name. A name that refers to no server is reported by the search that follows.
     pub async fn wait_for_server(&self, name: Option<&str>) {
         match name.map(|name| self.server_meant(name)) {
             Some(Ok(server)) => _ = self.bridge.catalog_of(|it| *it == server).await,
@@ -186,7 +187,7 @@ impl Gateway {
     }
 }
 
-/// How many such tools each server has.
+/// Counts the matching tools of each server.
 fn counted(catalog: &Catalog, is_meant: impl Fn(&ToolSpec) -> bool) -> BTreeMap<ServerName, usize> {
     let mut servers = BTreeMap::new();
     for spec in catalog.tools().filter(|spec| is_meant(spec)) {
@@ -195,7 +196,7 @@ fn counted(catalog: &Catalog, is_meant: impl Fn(&ToolSpec) -> bool) -> BTreeMap<
     servers
 }
 
-/// The server that is meant, whether its tools are known or not.
+/// Finds the server that a name refers to, whether its tools are known or not.
 fn server_named(name: &str, status: &[ServerStatus]) -> Result<ServerName, NoSuchServer> {
     let mut known: Vec<&str> = status.iter().map(|it| it.name.as_str()).collect();
     known.sort_unstable();

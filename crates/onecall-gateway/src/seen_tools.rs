@@ -1,5 +1,5 @@
-//! Keeps the tools that servers listed in the store, so that a later process knows them before it
-//! has started a server.
+//! Stores the tool listings of servers, so that a later process knows the tools before it has
+//! started a server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,16 +16,16 @@ use serde_json::value::RawValue;
 
 type Definitions = Arc<Vec<ToolDefinition>>;
 
-/// What servers listed, in this process and in earlier ones.
+/// The listings of servers, from this process and from earlier ones.
 pub struct SeenTools {
     writer: Arc<StoreWriter>,
-    /// What the writer has got of each server.
+    /// The listing of each server that was last queued for writing.
     kept: Mutex<HashMap<ServerName, Definitions>>,
-    /// What the store had when it was first asked.
+    /// Listings that were read from the store, so that each is read once.
     read: Mutex<HashMap<ListingKey, Option<SeenListing>>>,
 }
 
-/// What a server listed at some time.
+/// The tools that a server listed, and when.
 #[derive(Clone, Debug)]
 pub(crate) struct SeenListing {
     pub(crate) listed: Definitions,
@@ -33,7 +33,7 @@ pub(crate) struct SeenListing {
 }
 
 impl SeenListing {
-    /// Reads what the store has; nothing if that is no listing.
+    /// Reads a stored listing; `None` if it cannot be parsed.
     pub(crate) fn read(stored: StoredListing) -> Option<Self> {
         let tools: Vec<WrittenTool> = serde_json::from_str(&stored.tools).ok()?;
         let listed = Arc::new(tools.into_iter().map(ToolDefinition::from).collect());
@@ -42,14 +42,14 @@ impl SeenListing {
 }
 
 impl SeenTools {
-    /// Keeps listings where `writer` writes.
+    /// Creates listings that are written by `writer`.
     #[must_use]
     pub fn new(writer: Arc<StoreWriter>) -> Self {
         Self { writer, kept: Mutex::default(), read: Mutex::default() }
     }
 
-    /// Hands what servers have listed since the last time to the thread that writes. A listing
-    /// that shows a secret or is too large is not kept, nor is an earlier one of its server.
+    /// Queues listings that have changed since the last call for writing. A listing that contains a
+    /// secret or is too large is not stored, and the earlier listing of its server is removed.
     pub fn keep(&self, bridge: &Bridge, secrets: impl Fn() -> Redactor) {
         let mut kept = lock(&self.kept);
         let mut redactor = None;
@@ -72,7 +72,7 @@ impl SeenTools {
         });
     }
 
-    /// Forgets what servers of these names have listed.
+    /// Removes the stored listings of servers with these names.
     pub fn forget<'a>(&self, servers: impl IntoIterator<Item = &'a ServerName>) {
         for server in servers {
             lock(&self.kept).remove(server);
@@ -83,8 +83,8 @@ impl SeenTools {
         }
     }
 
-    /// What the server of this entry listed when it was last seen, before this process. Waits for
-    /// the disk the first time.
+    /// The listing of this server that an earlier process has stored. Waits for the disk the first
+    /// time.
     pub(crate) fn last(&self, server: &ServerConfig) -> Option<SeenListing> {
         let key = Identity::of_entry(server);
         let look = || {
@@ -99,7 +99,7 @@ fn lock<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
     place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a listing takes while it waits to be written, about.
+/// Roughly how many bytes a listing takes while it waits to be written.
 fn size(listed: &[ToolDefinition]) -> usize {
     let size = |tool: &ToolDefinition| {
         let output = tool.output_schema.as_ref().map_or(0, |schema| schema.text().len());
@@ -109,7 +109,7 @@ fn size(listed: &[ToolDefinition]) -> usize {
     listed.iter().map(size).sum()
 }
 
-/// A definition as it is stored.
+/// A tool definition in the stored form.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WrittenTool {
@@ -139,7 +139,7 @@ fn written(listed: &[ToolDefinition]) -> String {
 impl From<WrittenTool> for ToolDefinition {
     fn from(tool: WrittenTool) -> Self {
         let schema = |raw: Box<RawValue>| -> Value {
-            // One that cannot be read takes anything.
+            // An unreadable schema is replaced by the default one, which accepts anything.
             serde_json::from_str(raw.get()).unwrap_or_default()
         };
         Self {

@@ -1,4 +1,4 @@
-//! What a configuration says, as the parts of the runtime take it.
+//! Converts a configuration into the settings of the runtime's parts.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use onecall_core::ServerName;
 use onecall_core::storage::{Retention, RunDetail};
 use onecall_runtime::{RecordSettings, Redactor};
 
-/// How runs are recorded.
+/// The settings for recording runs.
 #[must_use]
 pub fn record_settings(config: &Config) -> RecordSettings {
     RecordSettings {
@@ -25,9 +25,8 @@ pub fn record_settings(config: &Config) -> RecordSettings {
     }
 }
 
-/// Takes every value of the configuration out of texts that nobody else may see: the environments of
-/// servers and commands, the headers of remote ones, what proves who we are to them, and the user's
-/// secrets.
+/// A redactor for all secret values of the configuration: the environments of servers and commands,
+/// the headers and credentials for remote servers, and the user's secrets.
 #[must_use]
 pub fn redactor(config: &Config) -> Redactor {
     let mut values: Vec<&Secret> = config.secrets.iter().collect();
@@ -53,12 +52,12 @@ pub fn redactor(config: &Config) -> Redactor {
     Redactor::new(values.into_iter().map(Secret::reveal))
 }
 
-/// A text for each server that tells it from another one of the same name.
+/// A text for each server that distinguishes it from another server of the same name.
 pub(crate) fn origins(servers: &[ServerConfig]) -> HashMap<ServerName, String> {
     servers.iter().map(|server| (server.name.clone(), origin(&server.transport))).collect()
 }
 
-/// Where a server is, without the secrets it is given.
+/// The command or URL of a server, without the secrets that it is given.
 fn origin(transport: &Transport) -> String {
     let remote = |it: &RemoteTransport| it.url.clone();
     let origin = match transport {

@@ -1,8 +1,8 @@
-//! The folder in which programs look around: a file for each tool that they may call.
+//! The folder in which programs can explore tools: a file for each tool that they may call.
 //!
-//! It lies on the host, where only its owner can look into it; workers see it as `/tools`
-//! and cannot write. It is empty until a program comes that seems to look into it, and
-//! kept up to date from then on, so that it costs nothing where nobody wants it.
+//! On the host only its owner can read it; workers see it as `/tools` and cannot write to it. It is
+//! empty until a program runs that seems to read it, and is kept up to date from then on, so that
+//! it costs nothing if it is not used.
 
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File};
@@ -19,52 +19,52 @@ use tokio::sync::{Mutex, watch};
 
 use crate::{Gateway, ToolTree};
 
-/// What the names of such folders begin with on the host.
+/// The prefix of the folder's name on the host.
 const PREFIX: &str = "onecall-tools-";
 
-/// Names that are tried for one.
+/// How many names are tried for a new folder.
 const MAX_NUMBER: u32 = 100;
 
-/// How long a program waits for servers whose tools it might find.
+/// How long a program waits for servers whose tools it might look for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The least time between two times that everything is compared.
+/// The shortest time between two updates of the folder.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Bounds on what servers can fill the disk with.
+/// Limits for what servers can write to the disk.
 const MAX_FILES: usize = 20_000;
 const MAX_FILE_BYTES: usize = 32 * 1024;
-/// File systems take 255 bytes.
+/// File systems allow 255 bytes.
 const MAX_NAME: usize = 240;
 
 /// A folder on the host. It is removed when this is dropped.
 #[derive(Debug)]
 pub struct ToolFolder {
     path: PathBuf,
-    /// Tells others that this folder is in use, for as long as this process lives.
+    /// A lock that shows other processes that the folder is in use, as long as this process lives.
     _lock: File,
-    /// What it holds.
+    /// The present content of the folder; `None` as long as it is empty.
     written: Mutex<Option<Written>>,
 }
 
-/// What was written.
+/// The content of the folder.
 #[derive(Debug)]
 struct Written {
-    /// What it was written from.
+    /// The tools that it was written from.
     tree: ToolTree,
-    /// How much was known then of what results look like.
+    /// The counter of learned types at that time.
     lessons: u64,
     files: Files,
 }
 
-/// What the folder says of tools, by the path of their file.
+/// The tools in the folder, by the path of their file.
 type Files = HashMap<PathBuf, (Arc<ToolSpec>, Option<Observed>)>;
 
 impl ToolFolder {
-    /// An empty one below `parent`.
+    /// Creates an empty folder below `parent`.
     ///
     /// # Errors
-    /// If there can be none.
+    /// If the folder cannot be created.
     pub fn below(parent: &Path) -> io::Result<Self> {
         let mut last = io::Error::other("all names are taken");
         for number in 0..MAX_NUMBER {
@@ -76,30 +76,30 @@ impl ToolFolder {
             }
             match hold(&path) {
                 Ok(lock) => return Ok(Self { path, _lock: lock, written: Mutex::default() }),
-                // Somebody who was tidying up has taken it away.
+                // Another process has removed the folder while it cleaned up.
                 Err(error) => last = error,
             }
         }
         Err(last)
     }
 
-    /// Removes the folders below `parent` that others left there when they were killed.
+    /// Removes the folders below `parent` that killed processes have left behind.
     pub fn tidy_up(parent: &Path) {
         for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-                // One that cannot be removed is none of ours.
+                // A folder that cannot be removed belongs to another user, or is in use.
                 _ = remove_if_left_behind(&entry.path());
             }
         }
     }
 
-    /// Where it is on the host.
+    /// The path of the folder on the host.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes it show these tools. What cannot be written is missing.
+    /// Updates the folder to these tools. A file that cannot be written is missing.
     async fn show(self: &Arc<Self>, tree: ToolTree) {
         let mut written = self.written.lock().await;
         let lessons = tree.rules.directory.lessons();
@@ -120,7 +120,7 @@ impl ToolFolder {
         self.written.lock().await.is_some()
     }
 
-    /// Removes it.
+    /// Removes the folder and its content.
     pub(crate) fn remove(&self) {
         if let Err(error) = fs::remove_dir_all(&self.path)
             && error.kind() != io::ErrorKind::NotFound
@@ -137,7 +137,7 @@ impl Drop for ToolFolder {
 }
 
 impl Gateway {
-    /// Fills the folder for a program that may look into it.
+    /// Fills the folder for a program that may read it.
     pub(crate) async fn show_tools_to(&self, program: &Program) {
         let Some(folder) = &self.tool_folder else { return };
         let sees_files = self.shared.engines.offers(program).is_ok_and(|offers| offers.files);
@@ -149,7 +149,7 @@ impl Gateway {
             .await;
     }
 
-    /// Follows what changes, once somebody has looked; ends with the gateway.
+    /// Keeps the folder up to date after it was first used; ends with the gateway.
     pub(crate) async fn follow_tools(gateway: Weak<Self>, mut changes: watch::Receiver<u64>) {
         while changes.changed().await.is_ok() {
             let Some(gateway) = gateway.upgrade() else { break };
@@ -165,12 +165,12 @@ impl Gateway {
     }
 }
 
-/// Whether a program names the folder, in whatever way paths are put together.
+/// Whether a program's source mentions the folder, however it builds the path.
 fn looks_around(code: &str) -> bool {
     ["/tools", "\"tools", "'tools"].iter().any(|way| code.contains(way))
 }
 
-/// Takes hold of a folder, if it is there and nobody else has.
+/// Locks a folder, if it exists and no other process has locked it.
 fn hold(path: &Path) -> io::Result<File> {
     let folder = File::open(path)?;
     folder.try_lock()?;
@@ -178,7 +178,7 @@ fn hold(path: &Path) -> io::Result<File> {
     Ok(folder)
 }
 
-/// Removes a folder that nobody holds any more.
+/// Removes a folder of this user that no process has locked.
 fn remove_if_left_behind(path: &Path) -> io::Result<()> {
     let is_ours = fs::symlink_metadata(path)?;
     if !is_ours.is_dir() || is_ours.uid() != rustix::process::geteuid().as_raw() {
@@ -188,7 +188,7 @@ fn remove_if_left_behind(path: &Path) -> io::Result<()> {
     fs::remove_dir_all(path)
 }
 
-/// Writes what is new or different and removes what is gone.
+/// Writes new and changed files, and removes those of tools that are gone.
 fn write_changes(folder: &Path, mut before: Files, tree: &ToolTree) -> Files {
     let mut written = Files::new();
     for spec in tree.tools().take(MAX_FILES) {
@@ -201,7 +201,7 @@ fn write_changes(folder: &Path, mut before: Files, tree: &ToolTree) -> Files {
         let is_new = before.remove(&path).is_none_or(|earlier| earlier != said);
         let text = || ToolFile::Python.text(spec, said.1.as_ref());
         if is_new && let Err(error) = write(&path, &text()) {
-            // One that was removed is not wanted any more.
+            // If the folder was removed, it is not needed any more.
             if folder.exists() {
                 tracing::warn!("programs cannot look at '{}': {error}", path.display());
             }
@@ -211,13 +211,13 @@ fn write_changes(folder: &Path, mut before: Files, tree: &ToolTree) -> Files {
     }
     for path in before.keys() {
         _ = fs::remove_file(path);
-        // Succeeds for the last one of a server.
+        // Succeeds only when the last file of a server is gone.
         _ = path.parent().map(fs::remove_dir);
     }
     written
 }
 
-/// In one step, so that nobody reads half of it.
+/// Writes a file by replacing it in one step, so that readers never see a partial one.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let text = text.get(..text.floor_char_boundary(MAX_FILE_BYTES)).unwrap_or_default();
     let new = path.with_extension("new");

@@ -1,4 +1,4 @@
-//! The tools that programs may call, as a tree of servers and tools to look around in.
+//! The tools that programs may call, as a tree of servers and tools to browse.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,11 +12,11 @@ use tokio::time::timeout;
 use crate::Gateway;
 use crate::rules::Rules;
 
-/// How long somebody who lists everything waits for servers that are connecting. What
-/// comes later is told.
+/// How long listing everything waits for servers that are connecting. Tools that come later are
+/// announced by a notification.
 const LIST_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long somebody who wants one thing waits for its server.
+/// How long reading one entry waits for its server.
 const READ_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The tools at one moment.
@@ -27,13 +27,13 @@ pub struct ToolTree {
 }
 
 impl Gateway {
-    /// The tools of the servers that are there. Starts no server.
+    /// The tools of the servers that are connected. Starts no server.
     pub async fn tree(&self) -> ToolTree {
         let catalog = self.bridge.known_within(LIST_PATIENCE).await;
         ToolTree { catalog, rules: self.rules() }
     }
 
-    /// The tools that are known, with those of this folder if its server lists them soon.
+    /// The known tools, including those of this folder's server if it lists them in time.
     pub async fn tree_with(&self, folder: &str) -> ToolTree {
         let (known, rules) = (self.bridge.known(), self.rules());
         if known.tools().any(|spec| server_folder(&spec.server) == folder) {
@@ -45,7 +45,7 @@ impl Gateway {
         ToolTree { catalog, rules }
     }
 
-    /// The folders of all servers, whether anything is known of their tools or not.
+    /// The folders of all servers, whether their tools are known or not.
     #[must_use]
     pub fn folders(&self) -> Vec<String> {
         let status = self.bridge.status();
@@ -63,17 +63,17 @@ impl fmt::Debug for ToolTree {
 }
 
 impl ToolTree {
-    /// Whether nothing at all has happened between the two.
+    /// Whether both trees are of the same tools and the same rules.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.catalog, &other.catalog) && Arc::ptr_eq(&self.rules, &other.rules)
     }
 
-    /// All tools, by name.
+    /// All tools that programs may call, sorted by name.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
         self.catalog.tools().filter(|spec| self.rules.directory.permits(spec))
     }
 
-    /// The servers that have tools, by folder, and how many each has.
+    /// The servers that have tools, by folder, and the number of their tools.
     #[must_use]
     pub fn folders(&self) -> BTreeMap<String, usize> {
         let mut folders = BTreeMap::new();
@@ -85,19 +85,19 @@ impl ToolTree {
         folders
     }
 
-    /// The tools in a folder, by name.
+    /// The tools in a folder, sorted by name.
     pub fn tools_in(&self, folder: &str) -> impl Iterator<Item = &Arc<ToolSpec>> {
         self.tools().filter(move |spec| server_folder(&spec.server) == folder)
     }
 
-    /// The tool at a place.
+    /// The tool of this folder and file name.
     #[must_use]
     pub fn tool(&self, folder: &str, stem: &str) -> Option<&Arc<ToolSpec>> {
         let spec = self.catalog.get(&name_at(folder, stem))?;
         self.rules.directory.permits(spec).then_some(spec)
     }
 
-    /// The place of a tool that may have been meant.
+    /// The folder and file name of the tool with the most similar name.
     #[must_use]
     pub fn nearest(&self, folder: &str, stem: &str) -> Option<(String, String)> {
         let names = self.rules.directory.nearest(&self.catalog, &name_at(folder, stem));
@@ -105,7 +105,7 @@ impl ToolTree {
         Some((folder, stem.to_owned()))
     }
 
-    /// The folder that may have been meant.
+    /// The folder with the most similar name.
     #[must_use]
     pub fn nearest_folder(&self, folder: &str) -> Option<String> {
         let folders = self.folders();

@@ -1,12 +1,12 @@
-//! Entries of the lists of allowed and blocked tools that mean no tool. A name that is written wrongly
-//! in a list of blocked tools blocks nothing, and nothing else says so.
+//! Finds entries in the lists of allowed and blocked tools that match no tool. A misspelled entry
+//! in a list of blocked tools blocks nothing, and there is no other sign of it.
 
 use onecall_bridge::{ServerState, ServerStatus};
 use onecall_catalog::{Catalog, is_meant, name_prefix};
 use onecall_core::{ToolPattern, ToolPolicy, ToolSpec};
 
-/// A line for each entry of `policy` that means nothing of these servers, whose tools are in
-/// `catalog`. While a server is not there, nobody knows what an entry means, and there is none.
+/// One line for each entry of `policy` that matches no tool of these servers, whose tools are in
+/// `catalog`. There are no lines while a server is not connected, since its tools are not known.
 #[must_use]
 pub fn unused_entries(
     policy: &ToolPolicy,
@@ -25,7 +25,7 @@ pub fn unused_entries(
         return Vec::new();
     }
     let means = |pattern: &ToolPattern, spec: &ToolSpec| match policy {
-        // A tool is allowed by its callable name alone.
+        // The list of allowed tools is matched against callable names only.
         ToolPolicy::Allow(_) => pattern.matches(spec.callable.as_str()),
         ToolPolicy::Block(_) | ToolPolicy::AllowAll => is_meant(pattern, spec),
     };

@@ -1,4 +1,5 @@
-//! A program of its own that runs programs: it has two tools, and a program that uses them.
+//! An application that embeds the runtime: it provides two tools, and runs a program that uses
+//! them.
 //!
 //! ```sh
 //! cargo run --ignore-rust-version --package onecall-runtime --example embed
@@ -22,7 +23,7 @@ use onecall_runtime::{Runtime, Silent, Transcript};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
-/// What a model might have written.
+/// A program as a model might write it.
 const PROGRAM: &str = r#"
 import asyncio
 orders = await find_orders(region="EU")
@@ -44,7 +45,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 async fn run() -> Result<(), Box<dyn Error>> {
     let engines = Engines::new(EngineSettings::new(std::env::current_exe()?));
     let runtime = Runtime::new(Arc::new(engines), Arc::new(Shop), Limits::default());
-    // A whole outcome has the value of the last expression, and every call with its answer.
+    // A whole outcome contains the value of the last expression, and every call with its answer.
     let program = Program { detail: Detail::Whole, ..Program::new(PROGRAM) };
     let outcome = runtime.run(&program, &Silent).await;
     serde_json::to_writer_pretty(std::io::stdout(), &Transcript::new(&outcome, None))?;
@@ -84,7 +85,7 @@ impl ToolResolver for Shop {
 impl CallHandler for Shop {
     fn call(&self, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         Box::pin(async move {
-            // Whatever arrives here was sent by a program: it is input, not advice.
+            // The arguments come from a program, so they are untrusted input.
             let failed = |why: serde_json::Error| ToolError::failed(&call.name, why.to_string());
             let arguments: Value = serde_json::from_str(call.arguments.get()).map_err(failed)?;
             let answer = match call.name.as_str() {

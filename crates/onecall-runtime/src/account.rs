@@ -1,5 +1,5 @@
-//! What is told of a run to those who watch over the gateway: its span, its line in the
-//! log and its place among the numbers. None of it holds what the program says or gets.
+//! The telemetry of a run: its span, its log line and its metrics. None of them contains the
+//! program's source, its output, or the arguments and results of its calls.
 
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,10 +21,10 @@ use crate::call_log::CallEvent;
 use crate::metrics::label::CallOutcome;
 use crate::metrics::{Metrics, label};
 
-/// The target of the one line that a run has in the log.
+/// The log target of the one line that each run writes to the log.
 pub const RUN_LOG_TARGET: &str = "onecall::run";
 
-/// One run, from the moment it is asked for.
+/// The telemetry of one run, from the moment the run is requested until it ends.
 pub(crate) struct Account<'a> {
     metrics: &'a Metrics,
     id: &'a RunId,
@@ -32,14 +32,14 @@ pub(crate) struct Account<'a> {
     trace_id: Option<String>,
     span: Span,
     begun: Instant,
-    /// What runs it, as far as that is known.
+    /// The engine that runs the program, once it has been chosen.
     engine: Mutex<Option<EngineChoice>>,
     calls: AtomicU64,
     is_closed: AtomicBool,
 }
 
 impl<'a> Account<'a> {
-    /// Opens the account of a run.
+    /// Starts the telemetry of a run: counts it as running and opens its span.
     pub(crate) fn open(metrics: &'a Metrics, run: &'a RunContext) -> Self {
         metrics.run_started();
         let (id, caller) = (&run.id, run.caller.as_ref());
@@ -59,7 +59,7 @@ impl<'a> Account<'a> {
         let mut trace_id = trace.map(|trace| trace.trace_id().to_owned());
         if !span.is_disabled() {
             if let Some(parent) = trace.and_then(remote) {
-                // Fails where nobody keeps spans, who then do not need it.
+                // This fails only if no span exporter is installed, and then no parent is needed.
                 let _ =
                     span.set_parent(opentelemetry::Context::new().with_remote_span_context(parent));
             }
@@ -80,20 +80,20 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// It was decided what runs it.
+    /// Notes which engine was chosen for the run.
     pub(crate) fn ran_on(&self, engine: EngineChoice) {
         *self.engine.lock().unwrap_or_else(PoisonError::into_inner) = Some(engine);
     }
 
-    /// What runs it, as far as that is known; nothing runs a call without a program.
+    /// The engine of the run, once it has been chosen. A call without a program has none.
     pub(crate) fn engine(&self) -> Option<EngineChoice> {
         *self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The span of a call that begins.
+    /// Opens the span of a call that is about to start.
     #[expect(clippy::unused_self, reason = "the span belongs to the run")]
     pub(crate) fn call_span(&self, call: &ResolvedCall) -> Span {
-        // A name that stands for no tool is only what a program wrote.
+        // The span must not contain text from the program, so a name without a tool is left out.
         let name = call.tool.as_ref().map_or("(unknown)", |spec| spec.callable.as_str());
         info_span!(
             target: SPAN_TARGET,
@@ -109,7 +109,8 @@ impl<'a> Account<'a> {
         )
     }
 
-    /// Reads one step of a call from the log of the run. The current span is that of the call.
+    /// Updates span and metrics from one event of the call log. The current span must be that of
+    /// the call.
     pub(crate) fn call_event(&self, event: &CallEvent<'_>) {
         match event {
             CallEvent::Intent(_) => {
@@ -132,7 +133,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Waits for its end, and closes the account.
+    /// Waits for the end of the run, then closes its span and counts its outcome.
     pub(crate) async fn settle(&self, run: impl Future<Output = Outcome>) -> Outcome {
         let outcome = run.instrument(self.span.clone()).await;
         let output = outcome.stdout.text.len() + outcome.stderr.text.len();
@@ -171,7 +172,7 @@ impl<'a> Account<'a> {
     }
 }
 
-/// A run whose future is dropped was not wanted any more.
+/// A run whose future is dropped counts as cancelled.
 impl Drop for Account<'_> {
     fn drop(&mut self) {
         self.close(label::CANCELLED, None);

@@ -1,11 +1,12 @@
-//! The answer of a plan's target, within the output limit.
+//! The answer of a plan's target tool, cut to the output limit.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::report::TRUNCATED;
 
-/// An image or a recording is cut nowhere: it is there or it is not.
+/// Bytes of an image or audio block that is passed on; a larger one is left out as a whole, because
+/// a part of it would be useless.
 const MAX_BLOCK: usize = 8 * 1024 * 1024;
 
 /// What the target of a plan answered: content blocks and structured content, as its
@@ -14,7 +15,7 @@ const MAX_BLOCK: usize = 8 * 1024 * 1024;
 pub struct PlanAnswer {
     /// MCP content blocks.
     pub content: Vec<Value>,
-    /// What the server gave beside them.
+    /// The structured content of the result, if the server sent any.
     pub structured: Option<Value>,
 }
 
@@ -34,7 +35,7 @@ impl PlanAnswer {
     }
 }
 
-/// The block, with no more text than there is room for.
+/// The block with its text cut to the remaining `room`, which shrinks by that much.
 fn within(mut block: Value, room: &mut usize) -> Value {
     let Some(Value::String(text)) = block.get_mut("text") else {
         let size = block.to_string().len();

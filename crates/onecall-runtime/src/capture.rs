@@ -1,4 +1,5 @@
-//! Keeps the beginning of a program's output and counts on nothing about the rest.
+//! Captures the output of a program: the beginning of each stream up to the output limit, and the
+//! images and audio that the program displays. Later output is dropped.
 
 use onecall_core::{BoxFuture, Output, Shown, ShownKind};
 use onecall_engine::ProgramOutput;
@@ -6,13 +7,14 @@ use serde::Deserialize;
 
 use crate::Observer;
 
-/// Bytes of base64 that one program may show. A worker stops an honest program before.
+/// Bytes of base64 that one program may display. The worker enforces a limit of its own; this one
+/// holds even if the worker is compromised.
 const MAX_SHOWN: usize = 8 * 1024 * 1024;
 
-/// Longer ones are none.
+/// Longest MIME type that is accepted for a displayed block.
 const LONGEST_MIME_TYPE: usize = 100;
 
-/// Both output streams of one program, each kept up to the limit, and what it shows.
+/// Both output streams of one program, each kept up to the limit, and the displayed blocks.
 pub(crate) struct Capture<'a> {
     stdout: Kept,
     stderr: Kept,
@@ -27,13 +29,13 @@ impl<'a> Capture<'a> {
         Self { stdout: kept(), stderr: kept(), shown: Vec::new(), remarks: Vec::new(), observer }
     }
 
-    /// What was kept of stdout and stderr, what was shown, and what its author should know.
+    /// The captured stdout and stderr, the displayed blocks, and remarks for the program's author.
     pub(crate) fn finish(self) -> (Output, Output, Vec<Shown>, Vec<String>) {
         (self.stdout.finish(), self.stderr.finish(), self.shown, self.remarks)
     }
 }
 
-/// The blocks that can be shown, as a worker sends them.
+/// The content blocks that a worker may send for display.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Block {
@@ -48,7 +50,7 @@ struct Content {
     mime_type: String,
 }
 
-/// What a worker wants to show, if it is what it says.
+/// Parses and validates a block that a worker sent; `None` if it is not acceptable.
 fn shown(block: &str) -> Option<Shown> {
     let (kind, content) = match serde_json::from_str(block).ok()? {
         Block::Image(content) => (ShownKind::Image, content),
@@ -115,8 +117,8 @@ impl Kept {
         if self.truncated {
             self.cut_broken_character();
         }
-        // Bytes that are no text are replaced, and a replacement is longer than
-        // the byte it replaces, so the limit is applied once more.
+        // Invalid UTF-8 is replaced, and a replacement character is longer than the byte it
+        // replaces, so the limit is applied once more.
         let mut text = String::from_utf8(self.bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         if text.len() > self.limit {
@@ -130,7 +132,7 @@ impl Kept {
         Output { text, truncated: self.truncated }
     }
 
-    /// Takes away a character of which only the first bytes were kept.
+    /// Removes an incomplete UTF-8 sequence at the end.
     fn cut_broken_character(&mut self) {
         if let Err(error) = str::from_utf8(&self.bytes)
             && error.error_len().is_none()

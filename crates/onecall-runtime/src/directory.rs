@@ -1,4 +1,5 @@
-//! The tools that programs may call: what there is, and what a name means.
+//! The directory of the tools that programs may call: lists them, searches them, and looks a name
+//! up.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,47 +7,47 @@ use std::sync::Arc;
 use onecall_catalog::{ASYNC_PREFIX, Observed, category_of};
 use onecall_core::{BoxFuture, CallableName, Category, Resolution, ToolResolver, ToolSpec};
 
-/// Tools by the names that programs have for them.
+/// Tools by the names that a program uses for them.
 pub type SeenMeanings = HashMap<String, Arc<ToolSpec>>;
 
-/// Answers what programs ask about tools.
+/// Answers a program's questions about tools.
 pub trait Directory: Send + Sync {
-    /// Every tool that programs may call, by name.
+    /// Every tool that programs may call, sorted by name.
     fn tools(&self) -> BoxFuture<'_, Vec<Arc<ToolSpec>>>;
-    /// Tools that programs may call, by name: at least those of the server that `name` means, if
-    /// it means one.
+    /// Tools that programs may call, sorted by name: at least those of the server that `name`
+    /// refers to, if it refers to one.
     fn tools_of<'a>(&'a self, _name: &'a str) -> BoxFuture<'a, Vec<Arc<ToolSpec>>> {
         self.tools()
     }
-    /// Those that are known at this moment; nobody is waited for.
+    /// The tools that are known at this moment, without waiting for servers that are connecting.
     fn known(&self) -> Vec<Arc<ToolSpec>> {
         Vec::new()
     }
     /// The tools that match `query` best, best first.
     fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Vec<Arc<ToolSpec>>>;
-    /// What follows `tools.` in a program.
+    /// Looks up what follows `tools.` in a program.
     fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Found>;
-    /// The tools that these names meant when their servers were last seen, whose servers are
-    /// started meanwhile. Nothing if that is not known of every name, or programs may not call one
-    /// of the tools.
+    /// The tools that these names referred to when their servers were last seen; those servers are
+    /// started in the background. `None` if one of the names is not known from then, or programs
+    /// may not call its tool.
     fn seen<'a>(&'a self, _names: &'a [String]) -> BoxFuture<'a, Option<SeenMeanings>> {
         Box::pin(async { None })
     }
-    /// What the results of a tool looked like, if somebody has watched.
+    /// The observed result type of a tool, if its results have been observed.
     fn observed(&self, _spec: &ToolSpec) -> Option<Observed> {
         None
     }
-    /// The category that generated files and imports sort a tool into.
+    /// The category under which generated files and imports put a tool.
     fn category(&self, spec: &ToolSpec) -> Category {
         category_of(spec)
     }
 }
 
-/// What `tools.<name>` stands for in a program.
+/// The result of looking up `tools.<name>` for a program.
 pub(crate) struct Attribute {
     pub(crate) found: Found,
-    /// Whether its calls are coroutines whatever the others are: `async_x` is the tool `x`, if
-    /// there is no tool of just that name.
+    /// Whether a call of it always returns a coroutine: `async_x` refers to the tool `x` if no tool
+    /// is named `async_x`.
     pub(crate) is_coroutine: bool,
 }
 
@@ -68,7 +69,7 @@ impl Attribute {
     }
 }
 
-/// The directory of a host that has none: it finds what the host resolves.
+/// A directory for hosts that only have a resolver: it finds what the resolver knows.
 pub(crate) struct Resolved(pub(crate) Arc<dyn ToolResolver>);
 
 impl Directory for Resolved {
@@ -93,17 +94,18 @@ impl Directory for Resolved {
     }
 }
 
-/// What a name stands for: a callable name, or a tool's own where only one has it.
+/// The result of looking a name up. The name may be a callable name, or the tool's own name on its
+/// server if only one server has such a tool.
 #[derive(Clone, Debug)]
 pub enum Found {
-    /// This tool.
+    /// The name refers to this tool.
     Tool(Arc<ToolSpec>),
-    /// One that programs may not call.
+    /// The name refers to a tool that programs may not call.
     Blocked,
-    /// One that they may not call for now, and why.
+    /// The name refers to a tool in quarantine; the text says why.
     Quarantined(String),
-    /// Several, which have the same name on their servers.
+    /// Several servers have a tool of this name; these are their callable names.
     Ambiguous(Vec<CallableName>),
-    /// None; these look like it.
+    /// No tool has this name; these are similar names.
     Unknown(Vec<CallableName>),
 }

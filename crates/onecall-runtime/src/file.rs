@@ -1,4 +1,4 @@
-//! Programs kept as files of their folder.
+//! Saves programs as files in the folder that programs may write to.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -6,33 +6,32 @@ use std::path::PathBuf;
 use onecall_engine::{WorkspaceRoom, is_run_by_others};
 use thiserror::Error;
 
-/// Characters of a name.
+/// Longest file name, in characters.
 const LONGEST_NAME: usize = 100;
 
-/// Why a program was not kept as a file.
+/// Why a program was not saved as a file.
 #[derive(Debug, Error)]
 pub enum SaveError {
-    /// The name cannot be one of a file.
+    /// The text is not a valid file name.
     #[error(
         "'filename' must be a plain name of letters, digits, '-', '_' and '.' with at most \
          {LONGEST_NAME} characters"
     )]
     NotAName,
-    /// Other programs run files of this name.
+    /// A tool outside of onecall would run a file of this name.
     #[error("'filename' is '{0}', a name of files that other programs run; choose another name")]
     RunByOthers(String),
-    /// There is no room for the file, or it cannot be written.
+    /// The folder has no room for the file, or the file cannot be written.
     #[error("cannot keep the program as '{name}': {reason}")]
     NotWritten {
         /// The name of the file.
         name: String,
-        /// What prevents it.
+        /// Why the file cannot be written.
         reason: String,
     },
 }
 
-/// Writes a program to a file of this name where there is `room` for it, in place of one
-/// that is there.
+/// Writes a program to a file of this name in the folder of `room`, and replaces an existing file.
 pub(crate) fn save(room: &WorkspaceRoom, name: &str, code: &str) -> Result<PathBuf, SaveError> {
     let is_plain = |it: char| it.is_alphanumeric() || "-_. ".contains(it);
     let is_name = !name.starts_with('.')
@@ -49,8 +48,8 @@ pub(crate) fn save(room: &WorkspaceRoom, name: &str, code: &str) -> Result<PathB
     room.check(bytes).map_err(|full| not_written(full.to_string()))?;
     let path = room.folder.join(name);
     let unfinished = room.folder.join(format!(".{name}.{}", std::process::id()));
-    // A new file that takes the place of the old one: what programs put there may be a link
-    // to somewhere else.
+    // The existing file may be a link that a program has made. Writing a new file and renaming it
+    // replaces the link and does not follow it.
     let written = std::fs::File::create_new(&unfinished)
         .and_then(|mut file| file.write_all(code.as_bytes()))
         .and_then(|()| std::fs::rename(&unfinished, &path));

@@ -1,25 +1,25 @@
-//! What to do instead, in a line, for a program that failed because it tried what programs
-//! cannot do. The words are ours; of servers only callable names appear in them.
+//! One-line hints for programs that failed because they tried something that programs cannot do.
+//! The texts are fixed; the only text from servers in them are callable names.
 
 use onecall_core::{Denied, Language, ToolSpec};
 use onecall_engine::Offers;
 
 use crate::directory::Directory;
 
-/// Tools that are named.
+/// How many tools a hint names at most.
 const MOST_NAMED: usize = 3;
 
-/// Characters of a description that are looked at.
+/// Characters of a tool's description that are searched.
 const LONGEST_DESCRIPTION: usize = 1_000;
 
-/// How tools are recognised that do what a program cannot: each of these lists has one word of
-/// theirs.
+/// The words by which tools are recognised that can do what a program cannot. A tool matches if it
+/// has a word of each list.
 struct Signs {
-    /// In the name or the description.
+    /// Words in the name or the description.
     purpose: &'static [&'static str],
-    /// In the name; any name will do if there are none.
+    /// Words in the name; an empty list matches every name.
     verbs: &'static [&'static str],
-    /// As a parameter.
+    /// Names of parameters.
     parameters: &'static [&'static str],
 }
 
@@ -47,7 +47,7 @@ const COMMANDS: Signs = Signs {
 const ONLY_A_WORKSPACE: &str = "Programs see no files but those of a workspace, which `workspace` \
      in the configuration gives them";
 
-/// Says what programs cannot do, and which of the tools that this one may call can.
+/// The hint for a denied operation: what programs cannot do, and which tools can do it instead.
 pub(crate) fn hint(
     denied: Denied,
     language: Language,
@@ -99,7 +99,7 @@ fn words_of_description(spec: &ToolSpec) -> Vec<String> {
     words(text.get(..text.floor_char_boundary(LONGEST_DESCRIPTION)).unwrap_or_default())
 }
 
-/// The words of a text in lower case; `readFile` is two.
+/// The words of a text in lower case; `readFile` counts as two words.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;

@@ -1,5 +1,5 @@
-//! What the results of tools look like whose servers do not say: learned from real ones,
-//! kept in the store, and for the life of the process where there is none.
+//! Learned result types: for tools whose servers declare no output schema, the shape of real
+//! results. Kept in the store, or in memory if there is no store.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,28 +11,28 @@ use onecall_core::{CallableName, ServerName, ToolSpec, ToolValue};
 
 use crate::StoreWriter;
 
-/// Results of a tool that are all looked at; of later ones, every so many.
+/// The first results of a tool are all inspected, after that one in every `EVERY`.
 const FIRST: u64 = 20;
 const EVERY: u64 = 64;
 
-/// Larger results are not looked at.
+/// Larger results are not inspected.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// Tools whose calls are counted; the results of others are not looked at.
+/// How many tools are counted; results of further ones are not inspected.
 const MAX_TOOLS: usize = 100_000;
 
-/// Digits of a digest that tell servers and schemas apart.
+/// Hex digits of a digest that distinguish servers and schemas.
 const DIGITS: usize = 32;
 
-/// Shapes of results, by tool.
+/// The learned shapes of results, by tool.
 pub struct Learned {
     store: Option<Arc<StoreWriter>>,
-    /// Tells a server from another one of the same name.
+    /// A text per server that distinguishes it from another server of the same name.
     origins: RwLock<HashMap<ServerName, String>>,
-    /// How many results each tool has given.
+    /// How many results each tool has returned.
     results: Mutex<HashMap<CallableName, u64>>,
     shapes: Mutex<HashMap<ShapeKey, Known>>,
-    /// How often something was learned.
+    /// How many times a shape has been updated.
     lessons: AtomicU64,
     /// Set when the store has been read.
     is_read: OnceLock<()>,
@@ -56,7 +56,7 @@ impl Known {
 }
 
 impl Learned {
-    /// Shapes are learned from now on, and kept where `store` writes if there is one.
+    /// Creates an empty collection; shapes are read from and written to `store` if there is one.
     #[must_use]
     pub fn new(store: Option<Arc<StoreWriter>>) -> Self {
         Self {
@@ -69,12 +69,12 @@ impl Learned {
         }
     }
 
-    /// Sets a text for each server that tells it from another one of the same name.
+    /// Sets a text for each server that distinguishes it from another server of the same name.
     pub fn set_origins(&self, origins: HashMap<ServerName, String>) {
         *self.origins.write().unwrap_or_else(PoisonError::into_inner) = origins;
     }
 
-    /// Whether this result of a tool is to be looked at; it is counted.
+    /// Counts a result of a tool; returns whether it should be inspected.
     pub(crate) fn wants(&self, name: &CallableName) -> bool {
         let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
         if results.len() >= MAX_TOOLS && !results.contains_key(name) {
@@ -85,8 +85,7 @@ impl Learned {
         *count <= FIRST || count.is_multiple_of(EVERY)
     }
 
-    /// Looks at a result, later and on another thread. Must be called inside a tokio
-    /// runtime.
+    /// Inspects a result later, on another thread. Must be called inside a tokio runtime.
     pub(crate) fn learn(self: &Arc<Self>, spec: &ToolSpec, value: &ToolValue) {
         let size = value.size();
         if spec.output_schema.is_some() || size > MAX_BYTES {
@@ -98,7 +97,7 @@ impl Learned {
                 let Some(shape) = shape_of(&value) else { return Ok(()) };
                 let mut known = None;
                 let updated = store.update_shape(&key, &mut |stored| {
-                    // What another process has learned counts as well.
+                    // Another process may have learned from other results; both are merged.
                     let mut merged = stored.as_ref().and_then(Known::read).unwrap_or_default();
                     merged.add(shape.clone());
                     let (samples, json) = (merged.samples, merged.shape.to_json());
@@ -123,14 +122,14 @@ impl Learned {
         }
     }
 
-    /// How often something was learned: as long as this is the same, so is all that
-    /// was observed.
+    /// How many times a shape has been updated. While this number is unchanged, so is every
+    /// observed type.
     #[must_use]
     pub fn lessons(&self) -> u64 {
         self.lessons.load(Ordering::Acquire)
     }
 
-    /// What the results of a tool looked like, if its server does not say.
+    /// The learned result type of a tool, if its server does not declare one.
     #[must_use]
     pub fn observed(&self, spec: &ToolSpec) -> Option<Observed> {
         if spec.output_schema.is_some() {
@@ -149,7 +148,7 @@ impl Learned {
                 let mut shapes = self.shapes();
                 for (key, stored) in stored {
                     if let Some(known) = Known::read(&stored) {
-                        // What is here already is newer.
+                        // A shape in memory is newer than the stored one.
                         shapes.entry(key).or_insert(known);
                     }
                 }

@@ -1,8 +1,8 @@
-//! One program from start to [`Outcome`](onecall_core::Outcome): its limits, its output, and the stack
-//! of layers its tool calls walk through on their way to the host that executes them.
+//! Runs a program from start to [`Outcome`](onecall_core::Outcome): applies its limits, captures
+//! its output, and passes its tool calls through a stack of layers to the host that executes them.
 //!
-//! Nothing here knows where tools live or what is stored where: a host, a store and settings are
-//! handed in. `examples/embed.rs` is a complete program around a host of its own.
+//! This crate does not know where tools live or where data is stored: a host, a store and settings
+//! are passed in. `examples/embed.rs` is a complete program with a host of its own.
 
 mod account;
 mod answer;

@@ -1,5 +1,5 @@
-//! What names mean to the programs of a gateway. A run looks each name up once, at its first use or
-//! when its program is checked, and keeps what it found until tools change.
+//! Name lookup for programs. A run resolves each name once, at its first use or when its program is
+//! checked, and remembers the tool until the set of tools changes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,19 +11,20 @@ use onecall_core::{
 
 use crate::layers::function;
 
-/// Names that one run remembers; more are looked up each time.
+/// How many names one run remembers; further ones are resolved each time.
 const MAX_REMEMBERED: usize = 1024;
 
-/// The tools that another resolver knows, as far as policy lets programs have them.
+/// Resolves names with another resolver, and hides the tools that policy does not permit.
 pub struct PermittedTools {
     tools: Arc<dyn ToolResolver>,
     policy: ToolPolicy,
-    /// Whether there are functions for resources and prompts beside the tools.
+    /// Whether the functions for resources and prompts can be called as well.
     has_functions: bool,
 }
 
 impl PermittedTools {
-    /// What programs can call: the tools that `policy` permits, and the functions beside them.
+    /// Everything that programs can call: the tools that `policy` permits, and the functions for
+    /// resources and prompts.
     #[must_use]
     pub fn for_programs(tools: Arc<dyn ToolResolver>, policy: ToolPolicy) -> Self {
         Self { tools, policy, has_functions: true }
@@ -52,8 +53,8 @@ impl PermittedTools {
         }
     }
 
-    /// Whether programs may call the tool of this name. Of one that is not known yet, its name
-    /// decides.
+    /// Whether programs may call the tool of this name. For a tool that is not known yet, policy
+    /// decides by the name alone.
     fn permits_known(&self, name: &CallableName) -> bool {
         match self.tools.resolve(name).known() {
             Some(Resolution::Callable(spec)) => permits(&self.policy, &spec),
@@ -75,13 +76,13 @@ impl ToolResolver for PermittedTools {
     }
 }
 
-/// The names of one run.
+/// The names that one run has resolved.
 pub(crate) struct RunNames<'a> {
     resolver: &'a dyn ToolResolver,
     remembered: Mutex<HashMap<CallableName, Handle>>,
 }
 
-/// A tool that a name was found to mean, while the revision is the same.
+/// The tool that a name was resolved to, valid while the revision stays the same.
 #[derive(Clone)]
 struct Handle {
     spec: Arc<ToolSpec>,
@@ -89,13 +90,13 @@ struct Handle {
 }
 
 impl<'a> RunNames<'a> {
-    /// Names are looked up by `resolver`.
+    /// Creates an empty memory; names are resolved by `resolver`.
     pub(crate) fn new(resolver: &'a dyn ToolResolver) -> Self {
         Self { resolver, remembered: Mutex::default() }
     }
 
     /// The tool that a call of this name reaches, or why it reaches none, and the revision at which
-    /// that was found out.
+    /// the name was resolved.
     pub(crate) async fn target(
         &self,
         name: &CallableName,

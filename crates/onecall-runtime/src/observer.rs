@@ -1,4 +1,4 @@
-//! Watching a program while it runs.
+//! The interface for observing a program while it runs.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use onecall_core::{BoxFuture, Caller, Shown};
 
 use crate::CallEvent;
 
-/// Hears of a program's steps as they happen.
+/// Receives the events of a running program. Every method has a default that does nothing.
 pub trait Observer: Send + Sync {
-    /// The program has to wait until others end. So many that wait came before it.
+    /// The program is queued until other programs end; `_before` others are ahead of it.
     fn waits(&self, _before: usize) {}
     /// Reads one step of a call from the log of the run.
     fn call_event(&self, _event: &CallEvent<'_>) {}
-    /// Who may be told and asked things by the servers that execute the calls.
+    /// The client of the run, to which servers may send progress and questions during calls.
     fn caller(&self) -> Option<Arc<Caller>> {
         None
     }
-    /// What the client calls itself that asked for the program.
+    /// The name that the client of the run gives itself.
     fn client(&self) -> String {
         String::new()
     }
@@ -24,21 +24,21 @@ pub trait Observer: Send + Sync {
     fn stdout(&self, _bytes: &[u8]) {}
     /// The program wrote something to stderr.
     fn stderr(&self, _bytes: &[u8]) {}
-    /// The program showed something.
+    /// The program displayed an image or audio.
     fn shown(&self, _shown: &Shown) {}
-    /// Returns when there is room for the program's answer; the program does not start
-    /// before.
+    /// Completes when there is room for the program's answer; the program does not start before.
     fn room_for_answer(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
-    /// Ends if the program is not wanted any more. It is killed then, and what it has done
-    /// so far is told as its outcome; nothing is told of a program whose future is dropped.
+    /// Completes when the client cancels the program. The program is then killed, and its outcome
+    /// reports what it has done so far. (If the future of the run is dropped instead, there is no
+    /// outcome.)
     fn called_off(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::pending())
     }
 }
 
-/// An observer that does not care.
+/// An observer that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -1,5 +1,5 @@
-//! Answers what a program asks while it runs: what names mean, questions about tools and the cache,
-//! and its calls, which go through the layers of its run.
+//! The host of a running program: resolves its names, answers its questions about tools and the
+//! cache, and sends its calls through the layers of the run.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::directory::Directory;
 use crate::layers::{CacheControl, Discovery};
 use crate::names::RunNames;
 
-/// One program and what it can ask.
+/// The host of one program.
 pub(crate) struct ProgramCalls<'a> {
     pub(crate) run: Arc<RunContext>,
     pub(crate) names: &'a RunNames<'a>,
@@ -49,7 +49,7 @@ impl ProgramCalls<'_> {
             ProgramQuestion::CacheForget { text } => self.cache.forget(&text).await?,
             ProgramQuestion::CacheStats {} => self.cache.stats().await?,
         };
-        // A value in memory always becomes JSON.
+        // Serializing a value that is in memory cannot fail.
         Ok(to_raw_value(&answer).map_or(ToolValue::Nothing, ToolValue::Json))
     }
 }
@@ -72,7 +72,7 @@ impl ProgramHost for ProgramCalls<'_> {
     }
 }
 
-/// The answer to a program that calls or asks about nodes, which only programs of plans do.
+/// The error for a program that uses nodes of a plan but was not compiled from one.
 fn no_plan() -> ToolError {
     ToolError::NotAvailable { name: CallableName::new("node of a plan") }
 }

@@ -1,14 +1,14 @@
-//! An outcome in the words of the contract: what `execute_program` answers.
+//! Formats an outcome as the text that `execute_program` answers with. Its form is a contract.
 
 use onecall_core::{CallRecord, Calls, Outcome, Output, TextSizes, Tokens};
 
-/// What follows output that was cut.
+/// Marks output that was cut.
 pub(crate) const TRUNCATED: &str = "\n... (truncated)";
 
-/// Calls that are named at the beginning and at the end of a long list.
+/// How many calls are named at the beginning and at the end of a long list.
 const NAMED: usize = 10;
 
-/// The text that goes back to whoever asked for the program.
+/// The answer for the client that requested the program.
 #[must_use]
 pub fn report(outcome: &Outcome) -> String {
     let mut text = match &outcome.result {
@@ -34,7 +34,7 @@ pub fn report(outcome: &Outcome) -> String {
     text
 }
 
-/// What a run saved, in a line. Tokens are estimated from the sizes, and marked so.
+/// One line about the tokens that a run saved. They are estimated from sizes, and the line says so.
 fn savings(sizes: TextSizes) -> String {
     let Tokens { direct, onecall, .. } = sizes.tokens();
     let share = match direct.saturating_sub(onecall).saturating_mul(100).checked_div(direct) {
@@ -67,7 +67,7 @@ fn push_line(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// Names the calls that cannot be taken back, so that nobody makes them again.
+/// Lists the calls that may have changed something, so that the agent does not repeat them.
 fn push_effects(text: &mut String, calls: &Calls) {
     let reached = |call: &&CallRecord| call.end.as_ref().is_none_or(|end| end.sent);
     let effects: Vec<_> = calls.records.iter().filter(reached).filter(|it| !it.harmless).collect();

@@ -1,5 +1,5 @@
-//! Looks at a program before it runs: what is certainly wrong with its tool calls, and
-//! which tools it can call.
+//! Checks a program before it runs: finds tool calls that are certainly wrong, and lists the tools
+//! that the program can call.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -13,35 +13,35 @@ use onecall_core::{
 
 use crate::directory::{Attribute, Directory, Found};
 
-/// How callable names begin.
+/// The prefix of callable names.
 const CALLABLE: &str = "mcp__";
 
-/// Neither a tool nor `tools` can be meant without one of these.
+/// A program that contains none of these texts calls no tool.
 const SIGNS_OF_TOOLS: [&str; 2] = [CALLABLE, "tools"];
 
-/// So that nobody is afraid to run the program again.
+/// Added to a refusal, so that the agent knows it can safely run a corrected program.
 const UNTOUCHED: &str = "[Nothing was executed]";
 
-/// What a program may do, without having done any of it.
+/// A dry run: what a program may call.
 #[derive(Debug)]
 pub struct Preview {
     tools: BTreeMap<String, ToolPreview>,
     may_call_others: bool,
-    /// Why it would not be run.
+    /// Why the program would not be run, if it would be refused.
     pub refusal: Option<Failure>,
 }
 
 #[derive(Debug)]
 struct ToolPreview {
-    /// Nothing if it cannot be called.
+    /// The tool; `None` if it cannot be called.
     spec: Option<Arc<ToolSpec>>,
     lines: Vec<usize>,
-    /// Calls at most; `None` if nobody can tell.
+    /// The upper bound for the number of calls; `None` if there is none.
     most: Option<usize>,
 }
 
-/// The program with its source in the form in which it is checked and run, and that source for
-/// those who look into it, who parse it once between them.
+/// The program with its source normalised to the form that is checked and run, and the parsed
+/// source. It is parsed once for all checks.
 pub(crate) fn parsed(program: &Program) -> (Cow<'_, Program>, ParsedProgram<'_>) {
     let parsed = ParsedProgram::of_text(&program.code, program.language);
     let program = match parsed.changed_source() {
@@ -51,8 +51,8 @@ pub(crate) fn parsed(program: &Program) -> (Cow<'_, Program>, ParsedProgram<'_>)
     (program, parsed)
 }
 
-/// Why a program cannot succeed, if that is certain. A syntax error is left to its worker,
-/// who says it better.
+/// Why a program cannot succeed, if that is certain. Syntax errors are left to the worker, whose
+/// message is better.
 pub(crate) async fn refusal(
     program: &Program,
     parsed: &ParsedProgram<'_>,
@@ -62,7 +62,7 @@ pub(crate) async fn refusal(
     if !SIGNS_OF_TOOLS.iter().any(|sign| program.code.contains(sign)) {
         return None;
     }
-    // An earlier program of the session may have made something else of `tools`.
+    // An earlier program of the session may have assigned another value to `tools`.
     let is_known = |name: &String| name.starts_with(CALLABLE) || program.session.is_none();
     let to_check: Vec<String> = parsed.names_to_check().into_iter().filter(is_known).collect();
     if to_check.is_empty() || was_right(parsed, &to_check, directory).await {
@@ -85,8 +85,8 @@ pub(crate) async fn refusal(
     Some(Failure::Refused { text: format!("{UNTOUCHED}\n{}", text.join("\n")), error })
 }
 
-/// Whether nothing is wrong with a program by what its tools were like when they were last seen.
-/// Otherwise what they are like now decides, for which their servers have to be waited for.
+/// Whether the program is correct by the tool definitions that were last seen. If not, the current
+/// definitions decide, and their servers have to be waited for.
 async fn was_right(
     parsed: &ParsedProgram<'_>,
     names: &[String],
@@ -105,13 +105,13 @@ async fn meaning(
     if name.starts_with(CALLABLE) {
         return Some(names.resolve(&CallableName::new(name)).await);
     }
-    // What follows `tools.` may be the tool's own name.
+    // What follows `tools.` may be the tool's own name on its server.
     match Attribute::find(name, directory).await.found {
         Found::Tool(spec) => Some(Resolution::Callable(spec)),
         Found::Blocked => Some(Resolution::Blocked),
-        // Calls say what is the matter with a tool in quarantine.
+        // The call itself reports why a tool is in quarantine.
         Found::Ambiguous(_) | Found::Quarantined(_) => None,
-        // Or something that is no tool of a server.
+        // The name may belong to a function that is not a tool of a server.
         Found::Unknown(nearest) => match names.resolve(&CallableName::new(name)).await {
             Resolution::Unknown { .. } => Some(Resolution::unknown(nearest)),
             known => Some(known),
@@ -120,12 +120,12 @@ async fn meaning(
 }
 
 impl Preview {
-    /// Of a program whose calls are not checked before it runs.
+    /// The preview of a program whose calls are not checked before it runs.
     pub(crate) fn unchecked() -> Self {
         Self { tools: BTreeMap::new(), may_call_others: true, refusal: None }
     }
 
-    /// Of a program that is not run.
+    /// Previews a program without running it.
     pub(crate) async fn of(
         program: &Program,
         parsed: &ParsedProgram<'_>,
@@ -200,7 +200,7 @@ impl fmt::Display for ToolPreview {
     }
 }
 
-/// What a server hints about its tool; the defaults are those of MCP.
+/// The effects that the server declares for its tool, with the defaults of MCP.
 fn effects(spec: &ToolSpec) -> &'static str {
     let hints = &spec.annotations;
     match (hints.read_only_hint, hints.destructive_hint) {

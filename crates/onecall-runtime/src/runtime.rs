@@ -1,4 +1,6 @@
-//! Runs programs within their limits.
+//! Runs programs within their limits. [`Runtime`] is the entry point of this crate: it checks a
+//! program, enters its session, runs it on an engine with its calls going through the layers, and
+//! returns its outcome.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,11 +31,11 @@ use crate::sessions::{Departure, Sessions, Visit};
 use crate::stack::{self, RunLayers};
 use crate::{Metrics, Observer, Plan, PlanAnswer, PlanFailure, SaveError, report};
 
-/// However little output is allowed, a traceback may be this long: without it
-/// nobody could mend the program.
+/// Bytes that a traceback may take even if the output limit is smaller: without it the program
+/// could not be corrected.
 const SHORTEST_LIMIT: usize = 4 * 1024;
 
-/// The engine of plans.
+/// The engine that runs plans.
 const PLANS: EngineChoice = EngineChoice::Only(EngineName::Python);
 
 /// Runs programs on engines, with the tools of a host.
@@ -60,7 +62,7 @@ pub(crate) struct Reach<'a> {
     pub(crate) cached: Option<&'a Cached>,
 }
 
-/// A run that begins.
+/// A run that begins: its context, its log, and its recording if runs are recorded.
 pub(crate) struct RunStart {
     pub(crate) context: Arc<RunContext>,
     pub(crate) log: Arc<CallLog>,
@@ -68,14 +70,14 @@ pub(crate) struct RunStart {
 }
 
 impl Runtime {
-    /// Programs run on `engines`, within `limits`; `host` executes their calls.
+    /// Creates a runtime: programs run on `engines` within `limits`; `host` executes their calls.
     #[must_use]
     pub fn new(engines: Arc<Engines>, host: Arc<dyn ToolHost>, limits: Limits) -> Self {
         Self::layered(engines, host.clone(), host, limits)
     }
 
-    /// Programs run on `engines`, within `limits`; `resolver` knows their tools, and `layers`
-    /// execute their calls.
+    /// Creates a runtime: programs run on `engines` within `limits`; `resolver` looks names up, and
+    /// `layers` execute the calls.
     #[must_use]
     pub fn layered(
         engines: Arc<Engines>,
@@ -89,31 +91,31 @@ impl Runtime {
         Self { engines, resolver, layers, directory, limits, sessions, cache, recorder, metrics }
     }
 
-    /// Replaces the directory, which answers what programs ask about tools.
+    /// Replaces the directory, which answers questions of programs about tools.
     #[must_use]
     pub fn with_directory(self, directory: Arc<dyn Directory>) -> Self {
         Self { directory, ..self }
     }
 
-    /// Replaces the sessions with new ones that keep to these limits.
+    /// Replaces the sessions by new ones with these limits.
     #[must_use]
     pub fn with_session_limits(self, limits: SessionLimits) -> Self {
         self.with_sessions(Arc::new(Sessions::new(limits)))
     }
 
-    /// Replaces the sessions: several runtimes can share them.
+    /// Replaces the sessions. Several runtimes can share them.
     #[must_use]
     pub fn with_sessions(self, sessions: Arc<Sessions>) -> Self {
         Self { sessions, ..self }
     }
 
-    /// Replaces the cache: answers of tools are kept there and used again.
+    /// Sets the cache that answers repeated tool calls.
     #[must_use]
     pub fn with_cache(self, cache: Option<Arc<Cache>>) -> Self {
         Self { cache, ..self }
     }
 
-    /// The layer of the cache for one program, if there is one.
+    /// The cache layer for one program, if there is a cache.
     fn cached(&self) -> Option<Cached> {
         self.cache.as_ref().map(|cache| cache.around(Arc::clone(&self.layers)))
     }
@@ -130,14 +132,13 @@ impl Runtime {
         Self { metrics, ..self }
     }
 
-    /// What one program may use.
+    /// The limits of one program.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Keeps the text of a program under a name of its own, if programs have a folder that
-    /// they may write to.
+    /// Saves the source of a program as a file, if programs have a folder that they may write to.
     ///
     /// # Errors
     /// If the name cannot be used, or the file cannot be written.
@@ -148,8 +149,7 @@ impl Runtime {
         }
     }
 
-    /// Runs one program to its end. Dropping the future kills the program and
-    /// cancels its calls.
+    /// Runs one program to its end. Dropping the future kills the program and cancels its calls.
     pub async fn run(&self, program: &Program, observer: &dyn Observer) -> Outcome {
         let cached = self.cached();
         let reach = Reach {
@@ -165,7 +165,7 @@ impl Runtime {
         self.run_noted(reach, program, RunKind::Program, observer, origin).await
     }
 
-    /// Runs one program that brings its own tools: `host` executes them, `directory` knows them.
+    /// Runs one program that brings its own tools: `host` executes them, `directory` lists them.
     pub async fn run_with(
         &self,
         host: &dyn ToolHost,
@@ -180,7 +180,7 @@ impl Runtime {
         Outcome { sizes: None, ..outcome }
     }
 
-    /// Runs a program, and has it recorded and measured.
+    /// Runs a program with recording and telemetry.
     async fn run_noted(
         &self,
         reach: Reach<'_>,
@@ -199,7 +199,7 @@ impl Runtime {
         Outcome { sizes, ..outcome }
     }
 
-    /// Begins a run: its context, its log, and its record if there is to be one.
+    /// Begins a run: its context, its log, and its recording if runs are recorded.
     pub(crate) fn begin(
         &self,
         program: &Program,
@@ -271,7 +271,7 @@ impl Runtime {
         outcome
     }
 
-    /// Looks at a program before it runs, and waits for its session if it is to have one.
+    /// Checks a program before it runs, and waits for its session if it has one.
     async fn admit(
         &self,
         names: &dyn ToolResolver,
@@ -289,7 +289,7 @@ impl Runtime {
                 Err(_) => return Err(Failure::TimedOut { limit: limits.timeout }),
             }
         }
-        // A session may have to be waited for, and a tree is large.
+        // Waiting for a session can take long, and a syntax tree is large.
         drop(parsed);
         match &program.session {
             Some(_) if !offers.sessions => Err(no_session()),
@@ -298,7 +298,7 @@ impl Runtime {
         }
     }
 
-    /// Tells what a program can call, and runs nothing of it.
+    /// Reports which tools a program can call, without running it.
     pub async fn preview(&self, program: &Program) -> Preview {
         let (program, parsed) = review::parsed(program);
         if !self.engines.offers(&program).is_ok_and(|offers| offers.check) {
@@ -307,19 +307,19 @@ impl Runtime {
         Preview::of(&program, &parsed, self.resolver.as_ref(), self.directory.as_ref()).await
     }
 
-    /// Looks names up for programs.
+    /// The resolver for the names of programs.
     #[must_use]
     pub fn resolver(&self) -> &Arc<dyn ToolResolver> {
         &self.resolver
     }
 
-    /// The layers that runs share, the cache among them.
+    /// The layers that runs share, including the cache.
     #[must_use]
     pub fn layers(&self) -> Arc<dyn CallHandler> {
         self.through_cache(&self.layers)
     }
 
-    /// These layers, with what they answer and change known to the cache.
+    /// Puts the cache, if there is one, around these layers.
     pub(crate) fn through_cache(&self, layers: &Arc<dyn CallHandler>) -> Arc<dyn CallHandler> {
         stack::through_cache(self.cache.as_deref(), layers)
     }
@@ -328,7 +328,7 @@ impl Runtime {
         &self.metrics
     }
 
-    /// Runs a plan to its end, with these tools: the answer of its target.
+    /// Runs a plan to its end with these tools, and returns the answer of its target.
     ///
     /// # Errors
     /// If the plan fails. The error is the whole text of the answer.
@@ -369,11 +369,11 @@ impl Runtime {
         {
             return Ok(PlanAnswer::new(&answer, self.limits.max_output_bytes));
         }
-        // It may have reported an end that it did not reach.
+        // The program may have reported success without having called the target.
         outcome.result = outcome.result.and_then(|()| {
             Err(Failure::WorkerDied { reason: "the plan ended without its target".to_owned() })
         });
-        // Which nodes were completed says more.
+        // The list of completed nodes is more useful than the list of calls.
         outcome.calls = Calls::default();
         let mut text = report(&outcome);
         let completed = nodes.completed();
@@ -383,7 +383,7 @@ impl Runtime {
         Err(PlanFailure::Failed { report: text })
     }
 
-    /// Carries out the plan of `nodes`, with `program` only if an interpreter has something to do.
+    /// Executes the plan of `nodes`; `program` runs only if the plan needs an interpreter.
     async fn carry_out(
         &self,
         program: &Program,
@@ -417,7 +417,7 @@ impl Runtime {
     }
 }
 
-/// The outcome of a program or plan that has just ended with this result.
+/// Builds the outcome of a program or plan that has just ended.
 fn ended(
     result: Result<Option<String>, Failure>,
     started: Instant,
@@ -450,9 +450,9 @@ fn ended(
     }
 }
 
-/// Makes a traceback readable, in which a server may have had its say, and takes out the
-/// middle of one that is longer than output may be: its beginning says where the program
-/// was, its end what happened.
+/// Escapes invisible characters in a traceback, which may contain text from a server. If it is
+/// longer than the limit, its middle is cut out: the beginning says where the program was, the end
+/// what happened.
 fn shorten(failure: Failure, limit: usize) -> Failure {
     let Failure::Raised { traceback, error } = failure else { return failure };
     let traceback = visible(&traceback).into_owned();

@@ -1,11 +1,10 @@
-//! Namespaces that outlive a program.
+//! Sessions: namespaces that outlive a program.
 //!
-//! A session is a worker that stays. It ends when it was not used for a while, when its
-//! process does not survive a program, or when it is reset. A client continues its session by
-//! name; if the session ended between two programs, the next program that names it fails once,
-//! before anything runs that counts on its variables. Clients that cannot be told apart
-//! continue a session by its handle, and the one that was not used for the longest time makes
-//! place for a new one.
+//! A session is a worker that stays alive. It ends after an idle timeout, when its process does not
+//! survive a program, or when it is reset. A client continues its session by name; if the session
+//! ended between two programs, the next program that names it gets an error once, before anything
+//! runs that depends on its variables. Clients that cannot be told apart continue a session by its
+//! handle; when there are too many, the least recently used one ends to make room for a new one.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,16 +16,16 @@ use onecall_core::{ClientId, Failure, SessionHandle, SessionKey, SessionLimits, 
 use onecall_engine::Session;
 use tokio::sync::OwnedMutexGuard;
 
-/// Characters of a session's name.
+/// Longest name of a session, in characters.
 const LONGEST_NAME: usize = 100;
 
-/// Why a session ended that was not used when all memory was.
+/// The reason for ending an idle session when memory ran out.
 const MEMORY_NEEDED: &str = "another program needed its memory";
 
-/// Ends that are remembered for clients that come back to a session by name.
+/// How many ended sessions are remembered for clients that continue them by name.
 const MAX_REMEMBERED: usize = 1000;
 
-/// What a session is found by.
+/// What identifies a session.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     Name(ClientId, String),
@@ -34,7 +33,7 @@ enum Key {
 }
 
 impl Key {
-    /// What messages to the client call the session.
+    /// The session's name or handle, for messages to the client.
     fn as_str(&self) -> &str {
         match self {
             Self::Name(_, name) => name,
@@ -43,7 +42,7 @@ impl Key {
     }
 }
 
-/// Whether a session that is not there begins.
+/// What happens if the requested session does not exist.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Absent {
     Begins,
@@ -59,26 +58,26 @@ pub struct Sessions {
 #[derive(Default)]
 struct State {
     open: HashMap<Key, Open>,
-    /// Why sessions ended whose clients do not know it yet.
+    /// Why sessions have ended, until their clients have been told.
     ended: HashMap<Key, String>,
 }
 
 struct Open {
     session: Arc<tokio::sync::Mutex<Session>>,
-    /// How often it was used.
+    /// How many programs have run in it.
     used: u64,
     last_used: Instant,
 }
 
 impl Sessions {
-    /// No session is open yet; later ones keep to `limits`.
+    /// Creates an empty set of sessions with these limits.
     #[must_use]
     pub fn new(limits: SessionLimits) -> Self {
         Self { limits, state: Arc::default() }
     }
 
-    /// Waits for a session until no other program runs in it. It is begun if there is none,
-    /// unless the program asks for it by a handle.
+    /// Waits until no other program runs in the session, and enters it. A session that does not
+    /// exist is created, unless it is requested by a handle.
     pub(crate) async fn enter(&self, request: &SessionRequest) -> Result<Visit, Failure> {
         let (key, absent, new) = match &request.session {
             SessionKey::Named { client, name } => {
@@ -102,7 +101,7 @@ impl Sessions {
             let session = self.open(&key, absent, request.reset)?;
             let mut held = Arc::clone(&session).lock_owned().await;
             let mut state = lock(&self.state);
-            // It may have ended while we waited for it.
+            // The session may have ended while this program waited for it.
             let open = state.open.get_mut(&key).filter(|open| Arc::ptr_eq(&open.session, &session));
             let Some(open) = open else { continue };
             open.used += 1;
@@ -152,34 +151,34 @@ impl Sessions {
     }
 }
 
-/// A program's stay in a session. A session that is not left in good order has ended.
+/// A program's lease on a session. If it is dropped without [`Self::leave`], the session ends.
 pub(crate) struct Visit {
     key: Key,
-    /// The handle of a session that begins with this visit.
+    /// The handle of a session that begins with this program.
     new: Option<SessionHandle>,
     held: Option<OwnedMutexGuard<Session>>,
     state: Arc<Mutex<State>>,
     idle: Duration,
 }
 
-/// What has become of a session when its program has ended.
+/// What has become of a session after its program has ended.
 pub(crate) enum Departure {
-    /// It goes on. A session that has just begun is continued by `handle`, if it has one.
+    /// The session goes on. For one that has just begun, `handle` continues it, if it has a handle.
     Lives { handle: Option<SessionHandle> },
-    /// It has ended with its program; `remark` is for the client.
+    /// The session has ended with its program; `remark` says so to the client.
     Ended { remark: String },
 }
 
 impl Visit {
-    /// The session, as long as the visit lasts.
+    /// The session, as long as the lease is held.
     pub(crate) fn session(&mut self) -> Option<&mut Session> {
         self.held.as_deref_mut()
     }
 
-    /// Ends the visit.
+    /// Gives the lease back.
     pub(crate) fn leave(mut self) -> Departure {
-        // Held until the end of this function: no other program enters before it is known
-        // whether the session lives.
+        // The lock is held until the end of this function: no other program may enter before it is
+        // known whether the session lives.
         let session = self.held.take();
         if !session.as_ref().is_some_and(|session| session.is_alive()) {
             lock(&self.state).open.remove(&self.key);
@@ -228,7 +227,7 @@ impl Drop for Visit {
 }
 
 impl State {
-    /// Notes the sessions that the engine has ended because a program needed their memory.
+    /// Notes the sessions that the engine has ended because another program needed their memory.
     fn note_ended(&mut self) {
         let was_ended = |open: &Open| open.session.try_lock().is_ok_and(|it| it.was_ended());
         let ended = self.open.iter().filter(|(_, open)| was_ended(open));
@@ -238,7 +237,7 @@ impl State {
         }
     }
 
-    /// Only ends of named sessions are remembered: a handle is unknown from then on.
+    /// Ends a session. Only the ends of named sessions are remembered; a handle becomes unknown.
     fn end(&mut self, key: Key, why: String) {
         self.open.remove(&key);
         if matches!(key, Key::Name(..)) && self.ended.len() < MAX_REMEMBERED {
@@ -246,8 +245,8 @@ impl State {
         }
     }
 
-    /// Ends the session with a handle that was not used for the longest time, so that one
-    /// client cannot keep all others from having sessions. Says whether there was one.
+    /// Ends the least recently used idle session that has a handle, so that one client cannot keep
+    /// all others from having sessions. Returns whether there was one.
     fn make_place(&mut self) -> bool {
         let idle = self
             .open
@@ -291,7 +290,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A handle of 128 bits of the operating system's randomness.
+/// Creates a handle from 128 bits of the operating system's random numbers.
 fn new_handle() -> io::Result<SessionHandle> {
     let mut bits = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bits)?;

@@ -1,4 +1,4 @@
-//! One tool call without a program around it: a run with a single call.
+//! A single tool call without a program, executed as a run of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,23 +18,23 @@ use crate::record::Origin;
 use crate::runtime::{RunStart, Runtime};
 use crate::stack::RunLayers;
 
-/// A call that no program makes.
+/// A tool call that is not part of a program.
 pub struct SingleCall<'a> {
-    /// What makes the call.
+    /// The kind of the run in records.
     pub kind: RunKind,
     /// The tool to call.
     pub name: &'a CallableName,
-    /// A JSON object.
+    /// The arguments, a JSON object.
     pub arguments: Box<RawValue>,
-    /// What is wanted of the answer.
+    /// The form in which the answer is returned.
     pub form: AnswerForm,
-    /// Whether an earlier answer will do.
+    /// Whether a cached answer may be used.
     pub freshness: Freshness,
 }
 
 impl Runtime {
-    /// Executes one call of a tool that programs may call, as a run of its own, which takes no longer
-    /// than a program may.
+    /// Executes one call of a tool that programs may call, as a run of its own, with the time limit
+    /// of a program.
     ///
     /// # Errors
     /// If the tool cannot be called, or its call fails.
@@ -43,8 +43,8 @@ impl Runtime {
         self.run_call_on(call, resolver, layers, observer).await
     }
 
-    /// Executes one call of a tool that `resolver` knows, like [`Self::run_call`]. `layers` are those
-    /// below the cache.
+    /// Executes one call of a tool that `resolver` knows, like [`Self::run_call`]. `layers` are the
+    /// layers below the cache.
     ///
     /// # Errors
     /// If the tool cannot be called, or its call fails.

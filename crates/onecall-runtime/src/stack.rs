@@ -1,9 +1,10 @@
-//! Every layer that a call passes on its way to a tool, in one place. Programs, plans, exposed tools,
-//! generated clients and `onecall exec` all call through here; nothing reaches a server past it.
+//! The stack of layers that a call passes on its way to a tool, in one place. Programs, plans,
+//! exposed tools, generated clients and `onecall exec` all call through here; there is no other way
+//! to a server.
 //!
-//! Outermost first, the layers are: the log, quota, the limit of
-//! calls at once, the decision, the cache, resource functions, the check of arguments, learning, and
-//! the host that executes the call. The host is handed in: the bridge, or a program that embeds us.
+//! From the outside in, the layers are: log, quota, concurrency limit, decision, cache, resource
+//! functions, argument check, learning, and the host that executes the call. The host is passed in:
+//! it is the bridge, or an application that embeds this crate.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ pub(crate) struct RunLayers<'a> {
 }
 
 impl RunLayers<'_> {
-    /// The layers that each run has for itself, around those that runs share.
+    /// Puts the layers that each run has for itself around those that runs share.
     pub(crate) fn around<'a>(self, shared: impl CallHandler + 'a) -> impl CallHandler + 'a
     where
         Self: 'a,
@@ -35,7 +36,7 @@ impl RunLayers<'_> {
     }
 }
 
-/// The cache, if there is one, around the layers below it.
+/// Puts the cache, if there is one, around the layers below it.
 pub(crate) fn through_cache(
     cache: Option<&Cache>,
     layers: &Arc<dyn CallHandler>,
@@ -61,14 +62,14 @@ pub fn program_layers(
     Arc::new(ResourceFunctions::new(checked, resources, policy))
 }
 
-/// The layers below the cache for calls of exposed tools: none. What is passed on is between the
-/// client and the server.
+/// The layers below the cache for calls of exposed tools: there are none, because calls and answers
+/// are passed on between client and server unchanged.
 #[must_use]
 pub fn exposed_layers(host: Arc<dyn CallHandler>) -> Arc<dyn CallHandler> {
     host
 }
 
-/// The layers below the cache for tools of servers that a plan brings along.
+/// The layers below the cache for tools of servers that a plan defines.
 #[must_use]
 pub fn plan_server_layers(host: Arc<dyn CallHandler>) -> Arc<dyn CallHandler> {
     Arc::new(ArgumentCheck::new(host))

@@ -1,4 +1,4 @@
-//! An outcome as JSON, for programs that embed us.
+//! An outcome as JSON, for applications that embed this crate. The form of the JSON is a contract.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::report::TRUNCATED;
 
-/// Everything about a program that has ended; its form is a contract.
+/// Everything about a program that has ended, ready to be serialized.
 #[derive(Debug, Serialize)]
 pub struct Transcript<'a> {
     success: bool,
@@ -33,7 +33,7 @@ struct Call<'a> {
     parsed: bool,
     has_error: bool,
     start_seconds: f64,
-    /// Nothing if the program ended first.
+    /// The duration of the call; `None` if the program ended first.
     duration_seconds: Option<f64>,
 }
 
@@ -69,14 +69,14 @@ struct Displayed<'a> {
 }
 
 impl<'a> Transcript<'a> {
-    /// Of a program that may have a file.
+    /// The transcript of an outcome; `file_path` is the file that the program was saved to.
     #[must_use]
     pub fn new(outcome: &'a Outcome, file_path: Option<&'a str>) -> Self {
         Self::with_call_ids(outcome, file_path, "call")
     }
 
-    /// The same, with ids of calls that begin with `prefix`: where several programs run
-    /// at once, it tells them apart.
+    /// The transcript of an outcome with call ids that begin with `prefix`, which distinguishes the
+    /// calls of programs that run at the same time.
     #[must_use]
     pub fn with_call_ids(outcome: &'a Outcome, file_path: Option<&'a str>, prefix: &str) -> Self {
         let records = &outcome.calls.records;
@@ -110,7 +110,7 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// As one line of JSON.
+    /// The transcript as one line of JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -134,7 +134,7 @@ impl<'a> Call<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// A value, as it would be to a program.
+    /// The value as a program would see it.
     fn of(value: &'a ToolValue) -> Self {
         match value {
             ToolValue::Nothing => Self::Nothing,
@@ -158,7 +158,7 @@ impl<'a> CallResult<'a> {
     }
 }
 
-/// What a call is named in a transcript with this prefix.
+/// The id of a call in a transcript with this prefix.
 #[must_use]
 pub fn call_id(prefix: &str, id: u64) -> String {
     format!("{prefix}_{id}")
@@ -172,7 +172,7 @@ fn whole(output: &Output) -> String {
     text
 }
 
-/// More digits than microseconds would tell nothing.
+/// Seconds, rounded to microseconds.
 fn seconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e6
 }

@@ -1,4 +1,4 @@
-//! Writes to a store for those who must not wait for the disk.
+//! Writes to the store on a background thread, so that requests do not wait for the disk.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -8,20 +8,20 @@ use std::time::Duration;
 
 use onecall_core::storage::{Store, StoreError};
 
-/// Writes that may wait.
+/// How many writes may be queued.
 const QUEUE: usize = 1024;
 
-/// Bytes that they may hold.
+/// How many bytes the queued writes may hold.
 const QUEUE_BYTES: u64 = 128 * 1024 * 1024;
 
 type Work = Box<dyn FnOnce(&dyn Store) -> Result<(), StoreError> + Send>;
 
-/// A thread that writes, in the order in which it is told to. What finds its queue full is
-/// dropped and counted: no program waits for a slow disk.
+/// A thread that executes writes in the order in which they are submitted. If the queue is full, a
+/// write is dropped and counted: no program waits for a slow disk.
 pub struct StoreWriter {
     store: Arc<dyn Store>,
     state: Arc<State>,
-    /// Gone once it is closed.
+    /// The queue to the thread; `None` once the writer is closed.
     queue: Mutex<Option<SyncSender<(u64, Work)>>>,
     finished: Mutex<Receiver<()>>,
 }
@@ -33,7 +33,7 @@ struct State {
 }
 
 impl StoreWriter {
-    /// Starts the thread. Without one, everything is dropped.
+    /// Starts the thread. If it cannot be started, all writes are dropped.
     #[must_use]
     pub fn start(store: Arc<dyn Store>) -> Self {
         let (queue, work) = mpsc::sync_channel(QUEUE);
@@ -51,14 +51,14 @@ impl StoreWriter {
         Self { store, state, queue, finished: Mutex::new(finished) }
     }
 
-    /// What it writes to; reading it directly waits for no write.
+    /// The store that is written to. Reading from it does not wait for queued writes.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 
-    /// Has `work` done as soon as everything before it is. An error of it is logged. `bytes`
-    /// is what it holds until then.
+    /// Queues a write; its errors are logged. `bytes` is how much memory the write holds until it
+    /// is done.
     pub fn submit(
         &self,
         bytes: usize,
@@ -89,8 +89,8 @@ impl StoreWriter {
         self.state.dropped.load(Ordering::Relaxed)
     }
 
-    /// Takes nothing more and waits until all is written, but not longer than `patience`:
-    /// whether it was.
+    /// Closes the queue and waits at most `patience` until all writes are done; returns whether
+    /// they are.
     pub fn close(&self, patience: Duration) -> bool {
         drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +99,7 @@ impl StoreWriter {
 }
 
 fn write(store: &dyn Store, state: &State, queue: &Receiver<(u64, Work)>) {
-    // The same trouble is told once, not with every write.
+    // An error that repeats is logged once, not for every write.
     let mut told = None;
     for (bytes, work) in queue {
         match work(store) {

@@ -1,4 +1,4 @@
-//! What agents pass to our tools, read and checked.
+//! Reads and checks the arguments that agents pass to onecall's own tools.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use serde_json::Value;
 use crate::error::ArgumentError;
 use crate::findings::SearchDetail;
 
-/// Tools that a search gives if it does not say how many, and at most.
+/// How many tools a search returns by default (`FOUND`) and at most (`MOST_FOUND`).
 const FOUND: usize = 10;
 const MOST_FOUND: usize = 100;
 
-/// The arguments of one call to a tool of ours.
+/// The arguments of one call to one of onecall's own tools.
 #[derive(Clone, Copy)]
 pub(crate) struct Arguments<'a> {
     pub(crate) tool: &'a str,
@@ -26,7 +26,7 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Text that must be there.
+    /// A required text.
     pub(crate) fn text(self, name: &str) -> Result<&'a str, ArgumentError> {
         match self.given.get(name) {
             Some(Value::String(text)) => Ok(text),
@@ -38,7 +38,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Text, if it is there.
+    /// An optional text.
     pub(crate) fn optional_text(self, name: &str) -> Result<Option<&'a str>, ArgumentError> {
         match self.get(name) {
             Some(Value::String(text)) => Ok(Some(text)),
@@ -47,7 +47,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Whether something is wanted.
+    /// An optional flag; false if it is missing.
     pub(crate) fn flag(self, name: &str) -> Result<bool, ArgumentError> {
         match self.get(name) {
             Some(Value::Bool(flag)) => Ok(*flag),
@@ -56,7 +56,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// What `search_tools` is to look for, and how much of it to show.
+    /// The search that `search_tools` asks for, and how much of each tool to show.
     pub(crate) fn search(self) -> Result<(ToolSearch<'a>, SearchDetail), ArgumentError> {
         let query = self.optional_text("query")?.unwrap_or_default();
         let server = self.optional_text("server")?.filter(|server| !server.is_empty());
@@ -80,7 +80,8 @@ impl<'a> Arguments<'a> {
         Ok((ToolSearch { query, server, limit }, detail))
     }
 
-    /// The program of `execute_program`. `client` has sent it, unless that cannot be known.
+    /// The program of `execute_program`. `client` has sent it; `None` if clients cannot be
+    /// identified.
     pub(crate) fn program(self, client: Option<ClientId>) -> Result<Program, ArgumentError> {
         let session = self.optional_text("session")?;
         let reset = self.flag("reset")?;
@@ -140,8 +141,8 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Which session a client means. Where clients cannot be told apart, a name could be that of
-/// another client: it begins a session, and only the session's handle continues it.
+/// Which session a client refers to. If clients cannot be identified, a name could be used by
+/// another client as well: it starts a new session, and only that session's handle continues it.
 fn session_key(client: Option<ClientId>, text: String) -> SessionKey {
     match (client, SessionHandle::read(&text)) {
         (Some(client), _) => SessionKey::Named { client, name: text },

@@ -1,5 +1,5 @@
-//! The client of this server, as the servers behind it see it: what it can be asked, and
-//! how a question gets to it.
+//! The client of this server, as bridged servers see it: what it can be asked, and how a question
+//! is sent to it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,28 +12,28 @@ use rmcp::{RoleServer, ServiceError};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// The longest that a client may think about a question. What asked it has a deadline of
-/// its own, which nearly always comes first.
+/// The longest time that a client may take to answer a question. The call that caused the question
+/// has a timeout of its own, which is nearly always shorter.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// The longest question. What a client is sent is kept for it until it has answered.
+/// The longest question in bytes. A question is kept in memory until it is answered.
 const MAX_QUESTION: usize = 4 * 1024 * 1024;
 
-/// The code for parameters that are not accepted.
+/// The JSON-RPC error code for invalid parameters.
 const INVALID_PARAMS: i64 = -32602;
 
-/// A number for a client that none before it had.
+/// A new id for a client, unique in this process.
 pub(crate) fn next_id() -> ClientId {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     ClientId(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What a client that speaks this revision can be asked.
+/// What a client with these capabilities and this protocol version can be asked.
 pub(crate) fn abilities(
     capabilities: Option<&ClientCapabilities>,
     version: Option<&ProtocolVersion>,
 ) -> Abilities {
-    // From this revision on, servers ask by their results instead of by requests.
+    // From this version on, servers put questions into their results instead of sending requests.
     if version.is_some_and(|version| *version >= ProtocolVersion::V_2026_07_28) {
         return Abilities::default();
     }
@@ -41,8 +41,8 @@ pub(crate) fn abilities(
     capabilities.map(|capabilities| Abilities::of(&capabilities)).unwrap_or_default()
 }
 
-/// Puts a question to the client. `given_up` ends when nobody wants the answer any more,
-/// which the client is then told.
+/// Sends a question to the client. When `given_up` completes, the answer is not needed any more,
+/// and the question is cancelled.
 pub(crate) async fn put(
     peer: &Peer<RoleServer>,
     question: &Question,
@@ -55,7 +55,7 @@ pub(crate) async fn put(
     }
     let mut params: Value = serde_json::from_str(question.params.get()).unwrap_or_default();
     if let Some(params) = params.as_object_mut() {
-        // It is about the request that the server made, not about ours.
+        // It belongs to the request of the bridged server, not to this one.
         params.remove("_meta");
     }
     let request = CustomRequest::new(question.subject.method(), Some(params));
@@ -65,7 +65,7 @@ pub(crate) async fn put(
     let answer = tokio::select! {
         answer = &mut handle.rx => answer,
         () = given_up => {
-            // If the client cannot be told, it answers for nothing.
+            // If the cancellation cannot be sent, the client's answer is ignored.
             let _ = handle.cancel(Some("nobody waits for the answer any more".to_owned())).await;
             return Err(Refusal::TimedOut);
         }
@@ -90,8 +90,8 @@ fn refusal(error: ServiceError) -> Refusal {
     }
 }
 
-/// A client that is connected, whether or not it runs a program. It can be asked only what is about
-/// no call.
+/// A client that is connected but runs no program at the moment. It can be asked only questions
+/// that belong to no call.
 pub(crate) fn idle_client(
     id: ClientId,
     peer: Peer<RoleServer>,

@@ -1,5 +1,5 @@
-//! The tools an agent is shown. Each word here costs the agent tokens in every
-//! request, so each has to earn its place.
+//! The definitions of onecall's own tools. An agent pays for them with tokens in every request, so
+//! they have to be short.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 
 use crate::findings::SearchDetail;
 
-/// Runs a program.
+/// The tool that runs a program.
 pub(crate) const EXECUTE_PROGRAM: &str = "execute_program";
-/// Lists what programs can call.
+/// The tool that lists what programs can call.
 pub(crate) const LIST_CALLABLE_TOOLS: &str = "list_callable_tools";
-/// Describes one of them.
+/// The tool that describes one callable tool.
 pub(crate) const INSPECT_TOOL: &str = "inspect_tool";
 
-/// Finds tools by what they are for.
+/// The tool that searches for callable tools.
 pub(crate) const SEARCH_TOOLS: &str = "search_tools";
 
-/// Carries out a plan of nested calls.
+/// The tool that runs a plan of nested calls.
 pub(crate) const PROXY: &str = "proxy";
 
-/// Runs a program for a host that wants to know everything about it.
+/// The tool that runs a program for a host and returns everything about the run.
 pub(crate) const PROGRAMMATIC_TOOL_CALLING: &str = "programmatic_tool_calling";
 
-/// What the agent reads about the server as a whole.
+/// The description of the whole server for the agent.
 pub(crate) const INSTRUCTIONS: &str = "\
 Write one program instead of several calls to tools of other MCP servers, or to take a part of a \
 large result: intermediate results stay out of your context. Find tools with search_tools, then \
@@ -46,8 +46,8 @@ const PROXY_DESCRIPTION: &str = "\
 Calls target_tool without a program; you see only its answer. In tool_args, {\"__tool__\": name, \"args\": {...}} stands for that tool's result and {\"__ref__\": id} for that of \
 the call with \"identifier\": id. \"__transform__\": \"lambda r: ...\" beside either changes it.";
 
-/// The definitions of all tools, in a fixed order, where programs may use this much of
-/// a workspace.
+/// The definitions of all tools, in a fixed order. They depend on the access that programs have to
+/// a workspace, and on the optional tools in `exposed`.
 #[must_use]
 pub fn definitions(workspace: Option<WorkspaceAccess>, exposed: &[OptionalTool]) -> Vec<Tool> {
     let files = match workspace {

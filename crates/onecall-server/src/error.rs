@@ -1,4 +1,4 @@
-//! Why a tool of ours gave no answer. The display text is what the agent reads.
+//! The errors of onecall's own tools. The display text is what the agent reads.
 
 use onecall_core::ToolError;
 use onecall_engine::EngineMismatch;
@@ -8,25 +8,25 @@ use thiserror::Error;
 
 use crate::definitions::SEARCH_TOOLS;
 
-/// A request to one of our tools, or to an exposed one, that failed.
+/// A request to one of onecall's own tools, or to an exposed one, that failed.
 #[derive(Debug, Error)]
 pub(crate) enum RequestError {
     /// The arguments cannot be used.
     #[error(transparent)]
     Arguments(#[from] ArgumentError),
-    /// The program was to be kept as a file, and was neither kept nor run.
+    /// The program should have been saved as a file. It was neither saved nor run.
     #[error(transparent)]
     NotSaved(#[from] SaveError),
-    /// The search is for tools of a server that does not exist.
+    /// The search names a server that does not exist.
     #[error("{SEARCH_TOOLS}: {0}")]
     NoSuchServer(#[from] NoSuchServer),
     /// The exposed tool could not be called, or failed.
     #[error(transparent)]
     Tool(#[from] ToolError),
-    /// The arguments for an exposed tool could not be written.
+    /// The arguments for an exposed tool could not be serialized.
     #[error(transparent)]
     NotWritten(serde_json::Error),
-    /// The exposed tool answered with something else than a result.
+    /// The exposed tool returned something that is not a valid result.
     #[error("'{name}' failed: its result is not valid MCP: {source}")]
     NotMcp {
         /// The tool as the client named it.
@@ -36,28 +36,28 @@ pub(crate) enum RequestError {
     },
 }
 
-/// Arguments of one of our tools that cannot be used.
+/// Arguments of one of onecall's own tools that cannot be used.
 #[derive(Debug, Error)]
 pub(crate) enum ArgumentError {
-    /// An argument that must be there is not.
+    /// A required argument is missing.
     #[error("{tool}: '{name}' is missing")]
     Missing {
         /// The tool that was called.
         tool: String,
-        /// The argument.
+        /// The name of the argument.
         name: String,
     },
-    /// An argument has a value that it cannot have.
+    /// An argument has an invalid value.
     #[error("{tool}: '{name}' must be {wanted}")]
     Invalid {
         /// The tool that was called.
         tool: String,
-        /// The argument.
+        /// The name of the argument.
         name: String,
-        /// What it can be.
+        /// Which values are valid.
         wanted: String,
     },
-    /// The language and the engine do not go together.
+    /// The engine does not run programs in this language.
     #[error(transparent)]
     Engine(#[from] EngineMismatch),
 }

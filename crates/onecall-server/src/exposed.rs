@@ -1,6 +1,6 @@
-//! Tools of other servers that clients call themselves: their definitions and results as
-//! their servers gave them. A model reads the definitions, so the words in them are made
-//! readable; results pass as they are.
+//! Definitions and results of exposed tools, which clients call directly. Definitions are read by a
+//! model, so invisible characters in them are escaped and long texts are cut; results are passed on
+//! unchanged, except for content blocks of unknown types.
 
 use onecall_catalog::{DESCRIPTION_TOKENS, ShownSchema};
 use onecall_core::text::readable;
@@ -9,11 +9,11 @@ use rmcp::model::{CallToolResult, ContentBlock, Tool};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-/// Tokens of a title.
+/// Longest title in tokens.
 const TITLE_TOKENS: usize = 100;
 
-/// The definition of a tool, under the name that programs know it by. Of what its server
-/// says beyond that, anything that is no valid MCP is left out.
+/// The definition of a tool, under its callable name. Other fields from its server are left out if
+/// they are not valid MCP.
 pub(crate) fn definition(exposed: &ExposedTool) -> Option<Tool> {
     let spec = &exposed.spec;
     let mut definition = Map::new();
@@ -43,8 +43,8 @@ pub(crate) fn definition(exposed: &ExposedTool) -> Option<Tool> {
     serde_json::from_value(Value::Object(definition)).ok()
 }
 
-/// A part of what a server says about a tool for people to see, with readable titles. Icons
-/// and metadata are for the client.
+/// A field of a server's tool definition that is shown to people, with its title made readable.
+/// Icons and metadata are passed on unchanged.
 fn readable_face(key: &str, value: &Value) -> Value {
     let mut value = value.clone();
     let title = match key {
@@ -58,7 +58,7 @@ fn readable_face(key: &str, value: &Value) -> Value {
     value
 }
 
-/// The result of a call. A block of a kind that is not known here is shown as JSON.
+/// The result of a call. A content block of an unknown type is converted into JSON text.
 pub(crate) fn result(answer: &RawValue) -> Result<CallToolResult, serde_json::Error> {
     let mut answer: Value = serde_json::from_str(answer.get())?;
     if let Some(blocks) = answer.get_mut("content").and_then(Value::as_array_mut) {
@@ -69,9 +69,9 @@ pub(crate) fn result(answer: &RawValue) -> Result<CallToolResult, serde_json::Er
         }
     }
     if let Some(answer) = answer.as_object_mut() {
-        // Without any field it would not be taken for a result.
+        // A result without any field would not be recognised as one.
         answer.entry("content").or_insert_with(|| json!([]));
-        // Only clients of the revision that has it are told, whatever the server speaks.
+        // rmcp sends this field only to clients whose protocol version has it.
         answer.insert("resultType".to_owned(), json!("complete"));
     }
     serde_json::from_value(answer)

@@ -1,5 +1,5 @@
-//! What a search has found, as an agent reads it. A model pays for every word, so the
-//! best tools are shown in full and the others by name.
+//! Formats the result of a search for an agent. A model pays for every word, so the best matches
+//! are shown in detail and the others by name.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use onecall_core::text::{tokens, visible_json};
 use onecall_gateway::{Findings, ToolFinding};
 use serde_json::{Value, json};
 
-/// How much of a description a tool shows, in characters.
+/// Characters of a description that are shown for each tool.
 const SUMMARY_WIDTH: usize = 100;
 
-/// Characters of signatures after which further tools are shown by their name alone,
-/// about three hundred tokens.
+/// Characters of signatures after which further tools are shown by name only, about three hundred
+/// tokens.
 const SIGNATURES_ROOM: usize = 1_200;
 
-/// The same for whole definitions.
+/// Characters of whole definitions after which further tools are shown by name only.
 const DEFINITIONS_ROOM: usize = 12_000;
 
-/// Servers that are listed where no tool was found, and where some are not up.
+/// How many servers are listed if no tool was found, or if some servers are not connected.
 const SERVERS_LISTED: usize = 12;
 
-/// Names that are listed at most, and tokens of all of them.
+/// The limits for a list of names: how many names, and how many tokens they may have together.
 const NAMES_LISTED: usize = 5_000;
 const NAMES_TOKENS: usize = 150_000;
 
-/// The callable names of tools as a JSON array and, if that has no room for all, what is
+/// The callable names of tools as a JSON array. If not all fit, a second text says how many are
 /// missing.
 pub(crate) fn listed_names(tools: &[Arc<ToolSpec>]) -> Vec<String> {
     let mut room = NAMES_TOKENS;
@@ -49,30 +49,30 @@ pub(crate) fn listed_names(tools: &[Arc<ToolSpec>]) -> Vec<String> {
     texts
 }
 
-/// How much of a tool is shown.
+/// How much of each tool a search shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SearchDetail {
-    /// Its name and what it is for.
+    /// The name and a summary.
     Names,
-    /// What a program needs to call it, in two lines.
+    /// What a program needs to call the tool, in two lines.
     #[default]
     Signatures,
-    /// Everything its server says.
+    /// The whole definition.
     Full,
 }
 
 impl SearchDetail {
-    /// As agents and people write them.
+    /// The levels of detail and their names in arguments.
     pub const NAMES: [(&'static str, Self); 3] =
         [("names", Self::Names), ("signatures", Self::Signatures), ("full", Self::Full)];
 
-    /// The detail of this name.
+    /// The level of detail with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, detail)| *detail)
     }
 
-    /// Lines about one tool.
+    /// The lines about one tool.
     fn text(self, found: &ToolFinding) -> String {
         let ToolFinding { spec, observed } = found;
         let observed = observed.as_ref();
@@ -86,7 +86,7 @@ impl SearchDetail {
         }
     }
 
-    /// The same for programs.
+    /// One tool as a JSON value, for `--json` and similar output.
     #[must_use]
     pub fn value(self, found: &ToolFinding) -> Value {
         let ToolFinding { spec, observed } = found;
@@ -105,7 +105,7 @@ impl SearchDetail {
 
     fn room(self) -> usize {
         match self {
-            // As many as were asked for.
+            // The search has a limit of its own.
             Self::Names => usize::MAX,
             Self::Signatures => SIGNATURES_ROOM,
             Self::Full => DEFINITIONS_ROOM,
@@ -113,7 +113,7 @@ impl SearchDetail {
     }
 }
 
-/// What was found, for whoever asked for `query`.
+/// The text for the result of a search for `query`.
 #[must_use]
 pub fn tell(findings: &Findings, query: &str, detail: SearchDetail) -> String {
     let mut text = String::new();
@@ -125,7 +125,7 @@ pub fn tell(findings: &Findings, query: &str, detail: SearchDetail) -> String {
             continue;
         }
         let shown = detail.text(found);
-        // The best one is shown whatever it takes.
+        // The best match is shown in detail, however long it is.
         if rank > 0 && shown.len() > room {
             room = 0;
             by_name.push(found.spec.callable.as_str());
@@ -175,7 +175,7 @@ fn nothing(findings: &Findings, query: &str) -> String {
     text
 }
 
-/// The first few, and how many others.
+/// The first few names, and the number of the others.
 fn some(names: impl ExactSizeIterator<Item = impl ToString>) -> String {
     let others = names.len().saturating_sub(SERVERS_LISTED);
     let mut text =

@@ -1,4 +1,4 @@
-//! Answers the agent's requests.
+//! The MCP request handler: answers tool, resource and completion requests of one client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,25 +34,25 @@ use crate::progress::{Progress, run_with_client};
 use crate::resources;
 use crate::unread::Unread;
 
-/// Tokens of a failure that is no program's.
+/// Longest error text in tokens, for errors that do not come from a program.
 const FAILURE_TOKENS: usize = 4_000;
 
-/// The MCP server that one agent talks to.
+/// The MCP server for one client.
 pub(crate) struct Handler {
     gateway: Arc<Gateway>,
     definitions: Vec<Tool>,
     /// The client that this handler serves.
     client: ClientId,
-    /// Whether later requests of the same client reach this handler, too. Over HTTP, only a
-    /// client that has made the handshake has a handler of its own; without it, there is a
-    /// handler for every request, and clients cannot be told apart.
+    /// Whether later requests of the same client reach this handler as well. Over HTTP, only a
+    /// client that did the `initialize` handshake has a handler of its own; otherwise each request
+    /// has a new handler, and clients cannot be identified.
     is_lasting: AtomicBool,
     unread: Arc<Unread>,
     news: News,
 }
 
 impl Handler {
-    /// A handler for one request, or for the client that makes the handshake with it.
+    /// A handler for one request, or for the client that does the handshake with it.
     pub(crate) fn new(gateway: Arc<Gateway>, unread: Arc<Unread>) -> Self {
         let definitions = definitions(gateway.workspace(), &gateway.exposed());
         let news = News::new(&gateway);
@@ -61,7 +61,7 @@ impl Handler {
         Self { gateway, definitions, client, is_lasting, unread, news }
     }
 
-    /// A handler for the only client that there is.
+    /// A handler for a transport with a single client.
     pub(crate) fn for_only_client(gateway: Arc<Gateway>, unread: Arc<Unread>) -> Self {
         Self { is_lasting: AtomicBool::new(true), ..Self::new(gateway, unread) }
     }
@@ -70,7 +70,7 @@ impl Handler {
         self.definitions.iter().any(|definition| definition.name == tool)
     }
 
-    /// Whose sessions a program may use; `None` where clients cannot be told apart.
+    /// The owner of the sessions that a program may use; `None` if clients cannot be identified.
     fn owner(&self) -> Option<ClientId> {
         self.is_lasting.load(Ordering::Relaxed).then_some(self.client)
     }
@@ -118,7 +118,7 @@ impl Handler {
         let outcome = run_with_client(run, channel, context).await;
         let transcript = Transcript::new(&outcome, file.as_deref());
         let mut result = success(visible_json(&transcript.to_json()).into_owned());
-        // Numbers that do not fit a JSON library are in the text, as they were.
+        // Numbers that `serde_json::Value` cannot represent are complete in the text.
         result.structured_content = serde_json::to_value(&transcript).ok();
         Ok(result)
     }
@@ -149,7 +149,7 @@ impl Handler {
         }
     }
 
-    /// A call that the client makes itself.
+    /// Executes a direct call of an exposed tool.
     async fn pass_on(
         &self,
         name: &str,
@@ -316,13 +316,14 @@ impl ServerHandler for Handler {
         };
         tokio::select! {
             answer = answer => answer.map(CallToolResult::into),
-            // Leaving the program's future kills it. Nobody reads this answer.
+            // Dropping the program's future kills the program. The client has cancelled and ignores
+            // this answer.
             () = cancelled.cancelled() => Ok(failure("cancelled").into()),
         }
     }
 }
 
-/// The answer to arguments that a program cannot be made of.
+/// The answer if the arguments do not make a valid program.
 fn not_run(error: RequestError) -> CallToolResult {
     failure(format!("[Script execution failed]\n{error}"))
 }
@@ -331,7 +332,7 @@ fn success(text: String) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-/// The answer to a request that failed. A server may have had its say in it.
+/// The answer to a request that failed. The text may come from a server, so it is made readable.
 fn failure(text: impl ToString) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(readable(&text.to_string(), FAILURE_TOKENS))])
 }

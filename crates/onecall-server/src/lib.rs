@@ -1,5 +1,4 @@
-//! The MCP face of the gateway: the tools an agent sees, and the transport it
-//! speaks over.
+//! The MCP server of the gateway: the tools that agents see, and the transports stdio and HTTP.
 
 mod arguments;
 mod client;

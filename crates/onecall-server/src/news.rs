@@ -1,5 +1,5 @@
-//! Tells clients that what they have listed has changed, so that nobody relies on a list
-//! from before. Every connection has news of its own.
+//! Notifies clients when a list that they have requested is outdated. Each connection has its own
+//! state for this.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,25 +10,26 @@ use rmcp::service::{Peer, SubscriptionContext};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-/// A client is told at most this often.
+/// The shortest time between two notifications to a client.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The news of one connection; ends with it.
+/// The notifications of one connection; they end with it.
 pub(crate) struct News {
     tools: Changes,
-    /// A count of changes.
+    /// Counts changes to the list of resources.
     resources: watch::Receiver<u64>,
-    /// That count when the client has asked last. Who never asks need not be told.
+    /// The value of that counter when the client last listed resources. A client that never does
+    /// gets no notification.
     resources_seen: watch::Sender<Option<u64>>,
     telling: Mutex<Vec<AbortHandle>>,
 }
 
-/// Counts of which each change is the same news.
+/// Counters of which any change leads to the same notification.
 #[derive(Clone)]
 struct Changes(Vec<watch::Receiver<u64>>);
 
 impl Changes {
-    /// Returns when there is news, and never where there will not be any.
+    /// Completes at the next change; never if there can be none.
     async fn next(&mut self) {
         let changed = self.0.iter_mut().map(|count| {
             Box::pin(async move {
@@ -41,18 +42,19 @@ impl Changes {
         self.forget();
     }
 
-    /// What has happened so far is no news.
+    /// Ignores all changes up to now.
     fn forget(&mut self) {
         self.0.iter_mut().for_each(watch::Receiver::mark_unchanged);
     }
 }
 
 impl News {
-    /// What changes in this gateway is news.
+    /// Creates the notifications for changes in this gateway.
     pub(crate) fn new(gateway: &Gateway) -> Self {
         let listed = gateway.listed();
         Self {
-            // What programs may call is no tool of ours, but nothing else tells of it.
+            // The tools of programs are not listed as onecall's own tools, but no other
+            // notification exists for them.
             tools: Changes(vec![gateway.revision(), listed.exposed]),
             resources: listed.tools,
             resources_seen: watch::Sender::default(),
@@ -60,12 +62,12 @@ impl News {
         }
     }
 
-    /// The client asks for resources now, and will want to know when there are others.
+    /// Notes that the client lists resources now, and has to be notified of later changes.
     pub(crate) fn resources_seen(&self) {
         self.resources_seen.send_replace(Some(*self.resources.borrow()));
     }
 
-    /// Tells a client that did a handshake, for as long as it is connected.
+    /// Notifies a client that did the handshake, for as long as it is connected.
     pub(crate) fn tell(&self, peer: Peer<RoleServer>) {
         let (mut tools, mut resources) = (self.tools.clone(), self.resources.clone());
         let mut seen = self.resources_seen.subscribe();
@@ -97,7 +99,7 @@ impl News {
         std::mem::replace(&mut *earlier, telling).iter().for_each(AbortHandle::abort);
     }
 
-    /// Tells a client that has asked for it, until it does not want to hear more.
+    /// Notifies a client that has subscribed, until it cancels the subscription.
     pub(crate) async fn tell_subscriber(&self, subscription: SubscriptionContext) {
         let mut tools = self.tools.clone();
         let mut resources = Changes(vec![self.resources.clone()]);
@@ -107,7 +109,7 @@ impl News {
         let tell_tools = async {
             loop {
                 tools.next().await;
-                // One that was not asked for is refused, and nobody is told.
+                // A kind of notification that the client has not subscribed to is refused by rmcp.
                 _ = sink.notify_tool_list_changed().await;
                 tokio::time::sleep(INTERVAL).await;
             }

@@ -1,5 +1,5 @@
-//! What happens between a program that runs and the client it runs for: the client is told
-//! how it is getting on, and asked what the servers it uses want to know.
+//! The exchange with a client while its program runs: progress notifications to the client, and
+//! questions of bridged servers that the client answers.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,26 +22,26 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::unread::Unread;
 use crate::{client, trace};
 
-/// A client is told at most this often.
+/// The shortest time between two progress notifications.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Tokens of what a server reports about a call.
+/// Tokens of a server's progress message that are passed on.
 const MESSAGE_TOKENS: usize = 150;
 
-/// Questions that wait for a client that is busy with others.
+/// How many questions are put to a client at once, and how many more may wait.
 const MAX_WAITING: usize = 16;
 
-/// Watches a program for the client that [`run_with_client`] speaks to.
+/// Observes a program for the client that [`run_with_client`] exchanges messages with.
 pub(crate) struct Progress {
     caller: Arc<Caller>,
-    /// What the client calls itself.
+    /// The name that the client gives itself.
     name: String,
     unread: Arc<Unread>,
     told: Told,
     news: Arc<watch::Sender<News>>,
 }
 
-/// The other end of a [`Progress`]: what is to be told to the client and asked of it.
+/// The receiving end of a [`Progress`]: notifications and questions for the client.
 pub(crate) struct ClientChannel {
     news: watch::Receiver<News>,
     questions: mpsc::Receiver<ClientQuestion>,
@@ -49,8 +49,8 @@ pub(crate) struct ClientChannel {
 
 #[derive(Clone, Default)]
 struct News {
-    /// How often there was something to tell: what the protocol calls progress, which
-    /// only ever grows.
+    /// How many changes there were. This is the `progress` value of the protocol, which must
+    /// increase each time.
     count: u32,
     calls: u32,
     latest: Latest,
@@ -60,23 +60,23 @@ struct News {
 enum Latest {
     #[default]
     Nothing,
-    /// The program waits for others, so many of which wait too.
+    /// The program is queued; so many others are ahead of it.
     Waiting(usize),
     Call(CallableName),
     Report(CallableName, String),
     Passed(Reported),
 }
 
-/// What a client is told of a call.
+/// How progress of a call is reported to the client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
-    /// Which call of its program it is, and what the server says in words.
+    /// As a sentence: which call of its program it is, and the server's message.
     InWords,
-    /// What the server says, as it said it.
+    /// As the server reported it.
     AsReported,
 }
 
-/// What a server reported.
+/// A progress report of a server.
 #[derive(Clone, Deserialize)]
 struct Reported {
     progress: f64,
@@ -84,7 +84,7 @@ struct Reported {
     message: Option<String>,
 }
 
-/// A question on its way to the client.
+/// A question for the client, and where its answer goes.
 struct ClientQuestion {
     question: Question,
     answer: oneshot::Sender<Result<Box<RawValue>, Refusal>>,
@@ -99,7 +99,8 @@ impl Progress {
         Self::telling(Told::InWords, client, unread, context)
     }
 
-    /// Watches a call that the client makes itself: reports reach it as its server wrote them.
+    /// Observes a direct call of an exposed tool: reports of the server are passed on, with long
+    /// messages cut.
     pub(crate) fn passed_on(
         client: ClientId,
         unread: &Arc<Unread>,
@@ -136,7 +137,7 @@ impl Progress {
         (progress, ClientChannel { news: heard, questions: taken })
     }
 
-    /// Tells the client something of the program, if it wants to know.
+    /// Updates the progress of the program, if the client has asked for progress.
     fn tell(&self, change: impl FnOnce(&mut News)) {
         if self.caller.progress.is_some() && self.told == Told::InWords {
             self.news.send_modify(|news| {
@@ -175,7 +176,7 @@ impl Observer for Progress {
 }
 
 impl Told {
-    /// Takes reports of servers, and makes news of them in this form.
+    /// A channel for the reports of servers, which turns them into notifications of this form.
     fn channel(self, news: &Arc<watch::Sender<News>>) -> ProgressChannel {
         let news = Arc::clone(news);
         Arc::new(move |report| match self {
@@ -209,8 +210,8 @@ fn question_channel(questions: mpsc::Sender<ClientQuestion>) -> QuestionChannel 
     })
 }
 
-/// Waits for what runs with a [`Progress`], and meanwhile speaks to its client. All of it
-/// is one task: transports find the way to the client by the request that it works on.
+/// Runs `run` and meanwhile exchanges messages with the client. All of it is one task, because
+/// transports find the client by the request that the task works on.
 pub(crate) async fn run_with_client<T>(
     run: impl Future<Output = T>,
     channel: ClientChannel,
@@ -224,7 +225,8 @@ pub(crate) async fn run_with_client<T>(
     }
 }
 
-/// Never ends by itself: the program goes on even if the client no longer listens.
+/// Sends progress notifications. Never completes: the program continues even if the client has
+/// stopped listening.
 async fn report(
     mut changes: watch::Receiver<News>,
     context: &RequestContext<RoleServer>,
@@ -269,7 +271,7 @@ impl Reported {
     }
 }
 
-/// Puts every question to the client and brings its answer back.
+/// Sends each question to the client, and returns its answer to the server that asked.
 async fn ask(
     mut questions: mpsc::Receiver<ClientQuestion>,
     context: &RequestContext<RoleServer>,
@@ -281,7 +283,7 @@ async fn ask(
                 open.push(async move {
                     let answered =
                         client::put(&context.peer, &question, answer.closed()).await;
-                    // Whoever asked may be gone.
+                    // The call that caused the question may have ended.
                     let _ = answer.send(answered);
                 });
             }

@@ -1,6 +1,5 @@
-//! The tools that programs may call as MCP resources, for those who would rather read
-//! than ask: `onecall://servers`, `onecall://servers/<server>` and a file for each tool
-//! in each language.
+//! The tools that programs may call as MCP resources, for clients that prefer to browse:
+//! `onecall://servers`, `onecall://servers/<server>`, and a file for each tool in each language.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -18,16 +17,16 @@ use serde_json::json;
 const INDEX: &str = "onecall://servers";
 const TEXT: &str = "text/plain";
 
-/// Servers or tools on one page of the list.
+/// How many servers or tools are on one page of the list.
 const PAGE: usize = 100;
 
-/// Tools that are listed in the text of one server.
+/// How many tools the text of one server lists.
 const MOST_TOLD: usize = 1_000;
 
-/// How much of a description is shown, in characters.
+/// Characters of a description that are shown.
 const SUMMARY_WIDTH: usize = 100;
 
-/// What an address means.
+/// What a URI refers to.
 #[derive(Debug, PartialEq, Eq)]
 enum Address<'a> {
     Index,
@@ -65,8 +64,8 @@ fn mime_type(file: ToolFile) -> &'static str {
     }
 }
 
-/// One page of everything there is: the index, the servers, then the files of all tools.
-/// A cursor is the last server or tool of the page before.
+/// One page of the list of resources: the index, the servers, then the files of all tools. A cursor
+/// is the last server or tool of the previous page.
 pub(crate) async fn list(
     gateway: &Gateway,
     cursor: Option<&str>,
@@ -101,7 +100,7 @@ pub(crate) async fn list(
         page.extend(files_of(spec));
     }
     let mut result = ListResourcesResult::with_all_items(page);
-    // A full page may be the last one, and then an empty one follows it.
+    // A full page may be the last one; an empty page follows it then.
     result.next_cursor = last.filter(|_| room == 0);
     Ok(result)
 }
@@ -118,7 +117,7 @@ fn files_of(spec: &Arc<ToolSpec>) -> Vec<Resource> {
     ToolFile::ALL.map(file).into()
 }
 
-/// How addresses are made.
+/// The templates of resource URIs.
 pub(crate) fn templates() -> ListResourceTemplatesResult {
     let template = |path: &str, name: &str, about: &str| {
         ResourceTemplate::new(format!("{INDEX}/{path}"), name).with_description(about)
@@ -135,7 +134,7 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items([vec![server], files.into()].concat())
 }
 
-/// What is at an address.
+/// Reads the resource with this URI.
 pub(crate) async fn read(gateway: &Gateway, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let Some(address) = Address::parse(uri) else {
         return Err(not_found(uri, Some(INDEX.to_owned())));
@@ -205,7 +204,7 @@ fn of_server(tree: &ToolTree, folder: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Values that an argument of a template can have.
+/// Completions for an argument of a template.
 pub(crate) async fn complete(gateway: &Gateway, request: &CompleteRequestParams) -> CompletionInfo {
     let known = matches!(&request.r#ref, Reference::Resource(it) if it.uri.starts_with(INDEX));
     let typed = request.argument.value.as_str();

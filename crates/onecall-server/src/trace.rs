@@ -1,5 +1,5 @@
-//! The trace that a client's request is part of, as the request itself says it or, over
-//! HTTP, its headers.
+//! The trace context of a client's request, from the request itself or, over HTTP, from its
+//! headers.
 
 use hyper::HeaderMap;
 use hyper::http::request::Parts;
@@ -22,7 +22,7 @@ fn in_headers(headers: &HeaderMap) -> Option<TraceContext> {
     let mut parents = headers.get_all(PARENT).iter();
     let parent = parents.next()?.to_str().ok()?;
     if parents.next().is_some() {
-        // Nobody can tell which of them is meant.
+        // With several `traceparent` headers it is unknown which one is valid.
         return None;
     }
     let states: Option<Vec<&str>> =

@@ -1,5 +1,5 @@
-//! Answers that are on their way to clients, and the memory that all of them together may
-//! take. An answer that finds no room waits, and while answers wait no program starts: what
+//! Answers that are on their way to clients, and a limit for the memory that they take together. An
+//! answer that finds no room waits, and while answers wait no program starts. So answers that
 //! clients do not read cannot pile up.
 
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 /// How many bytes of answers may be on their way.
 const MAX_UNREAD: usize = 64 * 1024 * 1024;
 
-/// What of that is counted as one.
+/// The bytes that one permit of the semaphore stands for.
 const UNIT: usize = 1024;
 
-/// The room for answers of one process.
+/// The room for unread answers in this process.
 pub(crate) struct Unread {
     room: Arc<Semaphore>,
     waiting: watch::Sender<usize>,
 }
 
-/// The room that one answer takes until it is written, or given up.
+/// The room that one answer takes until it is written or dropped.
 pub(crate) struct Charge {
     _room: Option<OwnedSemaphorePermit>,
 }
 
-/// An answer that waits for room.
+/// Counts an answer that waits for room.
 struct Waiting<'a>(&'a watch::Sender<usize>);
 
 impl Unread {
@@ -32,7 +32,7 @@ impl Unread {
         Arc::new(Self { room, waiting: watch::Sender::new(0) })
     }
 
-    /// Waits for room for an answer. One that is larger than all the room waits until it is
+    /// Waits for room for an answer. An answer that is larger than all the room waits until it is
     /// the only one.
     pub(crate) async fn charge(self: Arc<Self>, bytes: usize) -> Charge {
         let units = bytes.min(MAX_UNREAD).div_ceil(UNIT);
@@ -51,9 +51,9 @@ impl Unread {
         *self.waiting.borrow() > 0
     }
 
-    /// Returns when no answer waits for room.
+    /// Completes when no answer waits for room.
     pub(crate) async fn settled(&self) {
-        // The sender is part of this.
+        // The channel cannot be closed, because `self` owns the sender.
         let _ = self.waiting.subscribe().wait_for(|count| *count == 0).await;
     }
 }

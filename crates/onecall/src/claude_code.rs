@@ -1,5 +1,5 @@
-//! Claude Code's own program, which changes its file if it is there: it writes that file
-//! all the time, and knows best how.
+//! Changes the configuration file of Claude Code through its own command, if it is installed:
+//! Claude Code writes that file often and knows its format best.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,12 +11,12 @@ use serde_json::{Map, Value};
 
 use crate::setup;
 
-/// Longer than it takes on a busy machine.
+/// The timeout for the command, longer than it takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const NAME: &str = "onecall";
 
-/// Has the program make this change of its file; says whether it has.
+/// Makes this change of the file through Claude Code's command; returns whether that worked.
 pub(crate) fn change(path: &Path, old: &str, new: &str, is_project: bool) -> bool {
     let Some(program) = program() else { return false };
     let (Some(old), Some(new)) = (servers(old), servers(new)) else { return false };
@@ -25,7 +25,7 @@ pub(crate) fn change(path: &Path, old: &str, new: &str, is_project: bool) -> boo
         servers.shift_remove(NAME);
         servers
     };
-    // It is asked for nothing but to add or remove us.
+    // The command is used only for adding or removing onecall.
     if without(&old) != without(&new) {
         return false;
     }

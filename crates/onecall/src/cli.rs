@@ -1,4 +1,4 @@
-//! What can be typed after `onecall`.
+//! The command line of onecall, as clap parses it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::configuration::Configuration;
 use crate::http::HttpOptions;
 use crate::logging::LogFormat;
 
-/// What `--version` says: enough for a report that something is wrong.
+/// The output of `--version`, with the details that a bug report needs.
 const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ONECALL_BUILD"), ")");
 
 /// Many tools, one call: runs programs over your other MCP servers.
@@ -42,8 +42,8 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Parses the words of a command line. What is wrong with them, and help, is printed in the
-    /// colours that `--color` asks for; then the process ends.
+    /// Parses the words of a command line. Errors and help are printed in the colours that
+    /// `--color` asks for; then the process exits.
     pub(crate) fn of_words(words: Vec<OsString>) -> Self {
         let mut command = Self::command().color(Color::wanted_by(&words).for_help());
         let matches = command.try_get_matches_from_mut(words);
@@ -617,7 +617,7 @@ Example:
     },
 }
 
-/// Longer than a year is not meant.
+/// The longest timeout that is accepted, one year.
 pub(crate) const LONGEST_TIMEOUT: f64 = 31_536_000.0;
 
 fn seconds(text: &str) -> Result<Duration, String> {

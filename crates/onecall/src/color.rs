@@ -1,4 +1,4 @@
-//! Whether output has colours: `--color`, else NO_COLOR and what the output goes to.
+//! Decides whether output has colours: by `--color`, or else by NO_COLOR and the kind of output.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -19,8 +19,8 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// The choice among the words of a command line that is not parsed yet. A value that is none
-    /// of the choices is left to the parser.
+    /// The value of `--color` in a command line that is not parsed yet. An invalid value is left to
+    /// the parser.
     pub(crate) fn wanted_by(words: &[OsString]) -> Self {
         let mut words = words.iter().map(|word| word.to_string_lossy()).take_while(|it| it != "--");
         let mut color = Self::default();
@@ -35,7 +35,7 @@ impl Color {
         color
     }
 
-    /// The choice for help and for what is wrong with a command line.
+    /// The choice for help and for errors in the command line.
     pub(crate) fn for_help(self) -> ColorChoice {
         match self {
             Self::Auto => ColorChoice::Auto,
@@ -44,7 +44,7 @@ impl Color {
         }
     }
 
-    /// Makes everything that this process prints follow this choice.
+    /// Applies this choice to everything that this process prints.
     pub(crate) fn apply(self) {
         let Some(is_on) = self.forced() else { return };
         set_colors_enabled(is_on);

@@ -1,15 +1,15 @@
-//! Two texts line by line, for a person who has to decide about the difference. The
-//! texts come from a server that may want to hide something in them.
+//! Compares two texts line by line, for a person who has to decide about the difference. The texts
+//! come from a server, which may try to hide something in them.
 
 use std::time::{Duration, Instant};
 
 use onecall_core::text::visible_line;
 use similar::{Algorithm, ChangeTag, capture_diff_slices_deadline};
 
-/// How long to look for what two texts have in common. After that, more of them counts as changed.
+/// The time limit for the comparison. After that, more lines than necessary count as changed.
 const LONGEST_SEARCH: Duration = Duration::from_millis(500);
 
-/// The lines of both texts, marked with `-`, `+` or a space; nothing if they are equal.
+/// The lines of both texts, marked with `-`, `+` or a space; empty if they are equal.
 pub(crate) fn compared(old: &str, new: &str) -> Vec<String> {
     if old == new {
         return Vec::new();

@@ -1,5 +1,4 @@
-//! The configuration that a command runs with: found, read and parsed when the first part of the
-//! command needs it, and never again.
+//! The configuration of a command: located, read and parsed when it is first needed, and only once.
 
 use std::sync::OnceLock;
 
@@ -8,7 +7,7 @@ use onecall_config::{ConfigErrors, Loaded, Located, Surroundings, locate};
 use crate::cli::Global;
 use crate::reload::WatchedFiles;
 
-/// What was read of the configuration so far.
+/// The parts of the configuration that have been read so far.
 #[derive(Debug, Default)]
 pub(crate) struct Configuration {
     found: OnceLock<FoundFile>,
@@ -18,18 +17,18 @@ pub(crate) struct Configuration {
 /// The file to use, or why there is none.
 #[derive(Debug)]
 struct FoundFile {
-    /// Every file that the choice depends on, as it was before.
+    /// Every file on which the choice depends, with its state before it was read.
     watched: WatchedFiles,
     located: anyhow::Result<Located>,
 }
 
 impl Global {
-    /// The configuration file to use, with what it held when it was read.
+    /// The configuration file to use, with the content that was read.
     pub(crate) fn located(&self) -> anyhow::Result<&Located> {
         self.found().located.as_ref().map_err(|error| anyhow::anyhow!("{error}"))
     }
 
-    /// The configuration.
+    /// The parsed configuration.
     pub(crate) fn loaded(&self) -> anyhow::Result<&Loaded> {
         let located = self.located()?;
         let load = || located.load(&Surroundings::of_process());
@@ -37,8 +36,8 @@ impl Global {
         loaded.as_ref().map_err(|error| anyhow::anyhow!("{error}"))
     }
 
-    /// The files that the configuration depends on, as they were before it was read: whoever
-    /// compares them with what they are later misses no change.
+    /// The files on which the configuration depends, with their state before it was read. Comparing
+    /// them with their state later misses no change.
     pub(crate) fn watched_files(&self) -> WatchedFiles {
         self.found().watched.clone()
     }

@@ -1,5 +1,5 @@
-//! A change of a file as people know it from patches: only the lines around it, and in
-//! colour where that can be seen.
+//! Shows the change of a file like a patch: only the lines around changes, with colours if the
+//! output supports them.
 
 use dialoguer::console::style;
 
@@ -8,7 +8,7 @@ use crate::comparison::compared;
 /// How many lines are shown around a change.
 const CONTEXT: usize = 3;
 
-/// The difference between two texts of a file; `hidden` is not shown wherever it stands.
+/// The difference between two contents of a file; texts in `hidden` are not shown.
 pub(crate) fn unified(path: &str, old: &str, new: &str, hidden: &[String]) -> String {
     let (old, new) = (without_last_break(old), without_last_break(new));
     let lines = compared(old, new);
@@ -30,7 +30,7 @@ fn without_last_break(text: &str) -> &str {
     text.strip_suffix('\n').unwrap_or(text)
 }
 
-/// Without what is far from any change.
+/// Leaves out lines that are far from any change.
 fn shortened(lines: &[String]) -> Vec<String> {
     let is_change = |line: &String| line.starts_with(['+', '-']);
     let is_near = |index: usize| {

@@ -1,17 +1,17 @@
-//! Numbers, times and bars as a person reads them in a terminal.
+//! Formats numbers, times and bars for a terminal.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use dialoguer::console::Term;
 
-/// Where there is no terminal to ask.
+/// The width if there is no terminal.
 const USUAL_WIDTH: usize = 100;
 
-/// Eighths of a bar's last character.
+/// The eighths of a bar's last character.
 const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// How many characters a line may have: `COLUMNS` if it is set, else what the terminal says.
+/// The width of a line: `COLUMNS` if it is set, otherwise that of the terminal.
 pub(crate) fn terminal_width() -> usize {
     let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let asked = || {
@@ -21,7 +21,7 @@ pub(crate) fn terminal_width() -> usize {
     set.or_else(asked).unwrap_or(USUAL_WIDTH).clamp(40, 400)
 }
 
-/// Such as `480µs`, `12ms`, `1.52s` or `3m20s`.
+/// A duration as `480µs`, `12ms`, `1.52s` or `3m20s`.
 pub(crate) fn duration(span: Duration) -> String {
     let microseconds = span.as_micros();
     match microseconds {
@@ -34,7 +34,7 @@ pub(crate) fn duration(span: Duration) -> String {
     }
 }
 
-/// Such as `now`, `3m ago` or `2d ago`.
+/// An age as `now`, `3m ago` or `2d ago`.
 pub(crate) fn age(span: Duration) -> String {
     match span.as_secs() {
         0..2 => "now".to_owned(),
@@ -45,7 +45,7 @@ pub(crate) fn age(span: Duration) -> String {
     }
 }
 
-/// Such as `6`, `1.2k` or `3.4M`, with a sign where it is below zero.
+/// A number as `6`, `1.2k` or `3.4M`, with a sign if it is negative.
 pub(crate) fn amount(number: i64) -> String {
     let size = number.unsigned_abs();
     let sign = if number < 0 { "-" } else { "" };
@@ -64,7 +64,7 @@ pub(crate) fn amount(number: i64) -> String {
     }
 }
 
-/// A share in whole percent; nothing of nothing is `-`.
+/// A share in whole percent; `-` if `all` is zero.
 pub(crate) fn percent(part: u64, all: u64) -> String {
     match part.saturating_mul(100).checked_div(all) {
         Some(share) => format!("{share}%"),
@@ -72,11 +72,11 @@ pub(crate) fn percent(part: u64, all: u64) -> String {
     }
 }
 
-/// A bar that is `width` characters long for `most`.
+/// A bar that is `width` characters long for the value `most`.
 pub(crate) fn bar(value: u64, most: u64, width: usize) -> String {
     let full = u64::try_from(width).unwrap_or(0).saturating_mul(8);
     let eighths = value.min(most).saturating_mul(full).checked_div(most).unwrap_or(0);
-    // Something is never nothing.
+    // A value above zero is never shown as an empty bar.
     let eighths = usize::try_from(if value > 0 { eighths.max(1) } else { 0 }).unwrap_or(0);
     let mut bar = "█".repeat(eighths / 8);
     bar.extend(EIGHTHS.get(eighths % 8).filter(|part| **part != ' '));
@@ -108,15 +108,15 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Which side of a column its texts stand at.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
     Right,
 }
 
-/// Rows below their headings, in columns that are as wide as they need to be. What does not
-/// fit is cut from the last column.
+/// A table with headings, whose columns are as wide as necessary. The last column is cut if the
+/// table is too wide.
 pub(crate) fn table(headings: &[(&str, Side)], rows: &[Vec<String>], width: usize) -> String {
     let length = |text: &str| text.chars().count();
     let widths: Vec<usize> = headings

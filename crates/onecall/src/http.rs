@@ -1,4 +1,4 @@
-//! From the command line to the settings of `onecall serve --http`.
+//! Converts the command line of `onecall serve --http` into settings.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use anyhow::{Context, bail};
 use clap::Args;
 use onecall_server::{AllowedHost, AllowedOrigin, HttpSettings, Token};
 
-/// Where the token comes from if no option gives it.
+/// The variable with the token, if no option gives one.
 const TOKEN_VARIABLE: &str = "ONECALL_TOKEN";
 
-/// A token file longer than this is another file.
+/// A longer file is not a token file.
 const MAX_TOKEN_FILE: u64 = 64 * 1024;
 
 /// Options of serving over HTTP.
@@ -42,7 +42,7 @@ impl HttpOptions {
         self.http.is_some()
     }
 
-    /// What to serve; `None` means standard input and output.
+    /// The settings for HTTP; `None` serves on standard input and output.
     pub(crate) fn settings(self) -> anyhow::Result<Option<HttpSettings>> {
         let Some(address) = &self.http else { return Ok(None) };
         let address = socket_address(address)?;

@@ -1,5 +1,5 @@
-//! A JSON value for a person to read: on one line where it fits, else indented, with short
-//! items side by side.
+//! Formats a JSON value for a person: on one line if it fits, otherwise indented, with short items
+//! side by side.
 
 use std::fmt::Write;
 
@@ -7,11 +7,11 @@ use serde_json::Value;
 
 const WIDTH: usize = 80;
 
-/// Lines that are shown; nobody reads more of them.
+/// The most lines that are shown.
 const MAX_LINES: usize = 1_000;
 
-/// JSON as text that ends with a line break. A string of several lines stands as it is, and so
-/// does what cannot be read without a loss.
+/// JSON as text that ends with a line break. A string of several lines is printed unchanged, and so
+/// is JSON that cannot be parsed without losing precision.
 pub(crate) fn laid_out(json: &str) -> String {
     let Some(value) = serde_json::from_str(json).ok().filter(|_| !has_long_number(json)) else {
         return format!("{}\n", json.trim_end());
@@ -29,7 +29,7 @@ pub(crate) fn laid_out(json: &str) -> String {
     kept
 }
 
-/// Whether it may hold a number that a float does not hold exactly.
+/// Whether the text may contain a number that a float cannot represent exactly.
 fn has_long_number(json: &str) -> bool {
     json.split(|character: char| !character.is_ascii_digit()).any(|digits| digits.len() > 15)
 }
@@ -99,7 +99,7 @@ fn is_plain(value: &Value) -> bool {
     !matches!(value, Value::Array(_) | Value::Object(_))
 }
 
-/// On one line, with room after commas and colons.
+/// On one line, with spaces after commas and colons.
 fn spaced(value: &Value) -> String {
     match value {
         Value::Array(items) => {

@@ -1,5 +1,5 @@
-//! The tools of servers as they were listed last, for commands that have no gateway: kept,
-//! forgotten, and named for the completion of a shell.
+//! The stored tool listings of servers, for commands without a gateway: stores them, removes them,
+//! and reads tool names for shell completion.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use onecall_gateway::{LastSeen, SeenTools, redactor};
 use crate::cli::Global;
 use crate::setup;
 
-/// How long a command waits until what it keeps or forgets is written.
+/// How long a command waits for the store to be written.
 const STORING: Duration = Duration::from_secs(2);
 
-/// Keeps what the servers of a bridge have listed, which `config` is about.
+/// Stores the listings of the servers of a bridge; `config` is their configuration.
 pub(crate) fn keep(bridge: &Bridge, config: &Config) {
     if let Some(writer) = setup::store(config) {
         SeenTools::new(Arc::clone(&writer)).keep(bridge, || redactor(config));
@@ -23,12 +23,12 @@ pub(crate) fn keep(bridge: &Bridge, config: &Config) {
     }
 }
 
-/// Forgets what servers of these names have listed. Nothing depends on it: where the store cannot
-/// be used, what it has is no server's of the configuration.
+/// Removes the stored listings of servers with these names. Does nothing if the store cannot be
+/// used: a listing is found only through a server in the configuration, so that does no harm.
 pub(crate) fn forget<'a>(servers: impl IntoIterator<Item = &'a str>, global: &Global) {
     let Some(config) = config(global) else { return };
     let file = config.store.file(&Surroundings::of_process().directories);
-    // To look into a store that is not there would make one.
+    // Opening a store that does not exist would create one.
     if file.is_some_and(|file| file.exists())
         && let Some(writer) = setup::store(&config)
     {
@@ -39,7 +39,7 @@ pub(crate) fn forget<'a>(servers: impl IntoIterator<Item = &'a str>, global: &Gl
 }
 
 /// The names of the tools that programs may call, as far as they are known without starting a
-/// server. None if there is anything wrong with the configuration or the store.
+/// server. Empty if the configuration or the store cannot be used.
 pub(crate) fn tool_names(global: &Global) -> Vec<CallableName> {
     let names = || {
         let config = config(global)?;
@@ -49,7 +49,7 @@ pub(crate) fn tool_names(global: &Global) -> Vec<CallableName> {
     names().unwrap_or_default()
 }
 
-/// The configuration, of which nothing is said here: one that is not trusted is not read.
+/// The configuration, without reporting errors; `None` if it is invalid or not trusted.
 fn config(global: &Global) -> Option<Config> {
     let loaded = onecall_config::load(global.config.as_deref(), &Surroundings::of_process());
     Some(loaded.ok()?.config)

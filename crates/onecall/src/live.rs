@@ -1,4 +1,4 @@
-//! What a program does, shown while it does it; and told when it is interrupted.
+//! Shows what a program does while it runs, and what it has done if it is interrupted.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -14,33 +14,33 @@ use crate::spectator::spectator;
 use crate::terminal::{Readable, spinner};
 use crate::waiting;
 
-/// The client name in the records of programs that commands run.
+/// The name of the client in the records of programs that commands run.
 pub(crate) const COMMAND_LINE: &str = "command line";
 
-/// Tools that are named when a program is interrupted.
+/// How many tools are named when a program is interrupted.
 const NAMES: usize = 8;
 
-/// Whether output is shown as it comes.
+/// Whether output is shown as it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Echo {
     Output,
     Nothing,
 }
 
-/// Shows what a program does while it does it.
+/// Observes a program and shows its output and progress.
 pub(crate) struct Live {
     echo: Echo,
     state: Mutex<State>,
-    /// Hidden where stderr is no terminal.
+    /// Hidden if stderr is not a terminal.
     spinner: ProgressBar,
 }
 
 struct State {
     stdout: Readable,
     stderr: Readable,
-    /// Tool calls that have begun, and those of them that have ended.
+    /// Tool calls by name: how many have begun, and how many have ended.
     calls: BTreeMap<CallableName, Calls>,
-    /// Why a part of stdout went nowhere, if one did.
+    /// The error that prevented a part of stdout from being written, if any.
     lost_output: Option<io::Error>,
 }
 
@@ -71,8 +71,8 @@ impl Live {
         Self { echo, state: Mutex::new(state), spinner: spinner("running") }
     }
 
-    /// Does some work until Ctrl-C is pressed; then there is nothing, and what had been
-    /// done is to be told.
+    /// Runs `work` until Ctrl-C is pressed. `None` means that it was interrupted, and the caller
+    /// should report what was done.
     pub(crate) async fn unless_interrupted<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = work => Some(done),
@@ -80,8 +80,7 @@ impl Live {
         }
     }
 
-    /// Does some work, and shows which servers are still connecting until the first tool is
-    /// called.
+    /// Runs `work`, and shows which servers are still connecting until the first tool is called.
     pub(crate) async fn connecting<T>(
         &self,
         work: impl Future<Output = T>,
@@ -101,7 +100,7 @@ impl Live {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Which tool calls were begun, in words: some may have had effects.
+    /// Describes the tool calls that have begun: some may have had effects.
     pub(crate) fn calls_made(&self) -> String {
         self.with_state(|state| {
             let total = state.total();
@@ -126,7 +125,7 @@ impl Live {
         })
     }
 
-    /// Why output was lost, unless its reader simply had enough of it.
+    /// Why output was lost, unless the reader of stdout has exited.
     pub(crate) fn lost_output(&self) -> Option<io::Error> {
         let error = self.with_state(|state| state.lost_output.take());
         error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
@@ -176,8 +175,8 @@ impl Observer for Live {
         Some(spectator(self.spinner.clone()))
     }
 
-    // Output that cannot be written is told in the end; the program, whose calls may
-    // matter more than what it prints, goes on.
+    // If output cannot be written, the program continues, because its calls may matter more than
+    // its output; the error is reported at the end.
     fn stdout(&self, bytes: &[u8]) {
         if self.echo == Echo::Nothing {
             return;
@@ -203,7 +202,7 @@ impl Observer for Live {
     }
 }
 
-/// A number of tool calls.
+/// A number of tool calls, in singular or plural.
 pub(crate) fn tool_calls(count: u64) -> String {
     if count == 1 { "1 tool call".to_owned() } else { format!("{count} tool calls") }
 }

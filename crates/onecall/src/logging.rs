@@ -1,4 +1,5 @@
-//! Logs go to stderr, and to files (see `logs`); stdout belongs to the protocol and to programs.
+//! Starts logging to stderr and to files (see `logs`). Stdout belongs to the protocol and to
+//! programs.
 
 use clap::ValueEnum;
 use onecall_bridge::{AVAILABILITY_LOG_TARGET, LIFE_LOG_TARGET};
@@ -28,9 +29,9 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Without `--log` and `RUST_LOG`, only what needs attention is shown, or errors alone with
-/// `--quiet`; where many clients are served, a line for every program too. Commands that end by
-/// themselves say once, in their own words, which servers failed.
+/// The default log filter, without `--log` and `RUST_LOG`: warnings, or only errors with `--quiet`;
+/// a server for many clients also logs one line for every program. Commands that end by themselves
+/// report failed servers once, in their own output.
 fn default(global: &Global, command: &Command) -> String {
     match command {
         _ if global.quiet => "error".to_owned(),
@@ -42,8 +43,8 @@ fn default(global: &Global, command: &Command) -> String {
     }
 }
 
-/// Starts logging as `--log` says, else `RUST_LOG`, else the default of `command`; and has
-/// spans exported, if they are to be.
+/// Starts logging as `--log` says, or `RUST_LOG`, or the default for `command`; also exports spans
+/// if that is configured.
 pub(crate) fn start(
     global: &Global,
     command: &Command,
@@ -71,9 +72,10 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// Spans are for collectors: a line says itself what it is about. In detail, the libraries
-/// below us log whole messages, programs and results; they do if they are asked by name. The
-/// log of a server's life is for files; other lines say the same here.
+/// Whether an event becomes a log line on stderr. Spans do not, because they are for collectors.
+/// Libraries log whole messages, programs and results at detailed levels, so those are logged only
+/// if a directive names the library. The log of a server's life is for files; other lines say the
+/// same.
 fn is_line(metadata: &Metadata<'_>, directives: &str) -> bool {
     let library = metadata.target().split("::").next().unwrap_or_default();
     let is_brief = *metadata.level() <= Level::INFO;
@@ -82,7 +84,7 @@ fn is_line(metadata: &Metadata<'_>, directives: &str) -> bool {
         && (is_brief || library.starts_with("onecall") || directives.contains(library))
 }
 
-/// What a command says itself, whatever the log level. Among lines of JSON it is one.
+/// Prints a message of the command regardless of the log level; in JSON format as a JSON line.
 pub(crate) fn announce(format: LogFormat, message: &str) {
     match format {
         LogFormat::Human => say(message),
@@ -90,7 +92,7 @@ pub(crate) fn announce(format: LogFormat, message: &str) {
     }
 }
 
-/// Why a command could not be carried out.
+/// Prints why a command failed.
 pub(crate) fn complain(format: LogFormat, message: &str) {
     match format {
         LogFormat::Human => say(&format!("error: {message}")),

@@ -1,4 +1,4 @@
-//! The `onecall` command line.
+//! The `onecall` executable: starts the command line, or the helper process that it was started as.
 
 mod claude_code;
 mod cli;

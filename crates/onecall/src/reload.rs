@@ -1,6 +1,5 @@
-//! Brings a running gateway in line with its configuration when that has changed, or
-//! when somebody asks for it with SIGHUP. What is wrong with the new one is told, and
-//! the old one stays in use.
+//! Reloads the configuration of a running gateway when a file has changed or SIGHUP arrives. If the
+//! new configuration is invalid, the error is logged and the old one stays in use.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -20,29 +19,29 @@ use crate::cli::Global;
 use crate::logs;
 use crate::protection::{self, Overlaps};
 
-/// How often the files are looked at. Looking is cheap, and sees a file that an editor
-/// puts in the place of the old one like any other change.
+/// How often the files are checked. Polling is cheap, and also detects a file that an editor
+/// replaces by renaming.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long a file must stay the same before it is read: some editors write in steps.
+/// How long a file must be unchanged before it is read: some editors write in several steps.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// The configuration that a gateway is to follow.
+/// The configuration that a gateway follows.
 pub(crate) struct Followed {
     explicit: Option<PathBuf>,
-    /// The file in force.
+    /// The current configuration file.
     source: Option<PathBuf>,
-    /// What the gateway was started with. Some of it holds until it is started again.
+    /// The configuration that the gateway was started with. Parts of it apply until a restart.
     started_with: Config,
     watched: WatchedFiles,
 }
 
-/// Every file whose change may lead to another configuration, as it is known.
+/// Every file whose change may lead to another configuration, with its last known state.
 #[derive(Clone, Debug)]
 pub(crate) struct WatchedFiles(Vec<(PathBuf, Option<State>)>);
 
 impl Followed {
-    /// Follows the configuration of a command, of which this was loaded.
+    /// Follows the configuration of a command, which was loaded before.
     pub(crate) fn new(global: &Global, loaded: &Loaded) -> Self {
         Self {
             explicit: global.config.clone(),
@@ -52,12 +51,11 @@ impl Followed {
         }
     }
 
-    /// Keeps `gateway`, which was started with this configuration, in line for as long as it is
-    /// polled.
+    /// Reloads the configuration of `gateway` on changes, for as long as the future is polled.
     pub(crate) async fn keep(mut self, gateway: Arc<Gateway>) {
         let (sender, mut changes) = mpsc::channel(1);
         let watched = self.watched.clone();
-        // A thread of its own: files may be on a disk that takes its time.
+        // A separate thread, because the files may be on a slow disk.
         thread::spawn(move || watch(watched, &sender));
         let mut hangup = match signal(SignalKind::hangup()) {
             Ok(hangup) => hangup,
@@ -99,8 +97,8 @@ impl Followed {
         tell(&gateway.reload(loaded.config));
     }
 
-    /// Refuses folders for programs that cannot be given to them: those of the new
-    /// configuration, and those that stay in use until the next start.
+    /// Refuses folders that cannot be given to programs: those of the new configuration, and those
+    /// that stay in use until a restart.
     fn check_folders(&self, loaded: &Loaded) -> Result<(), Overlaps> {
         let source = loaded.source.as_deref();
         let started = &self.started_with;
@@ -114,7 +112,7 @@ impl Followed {
         protection::check(&mixed, source)
     }
 
-    /// Whether `found` would not have been used if the file in force could be.
+    /// Whether `found` has a lower precedence than the current file.
     fn is_worse(&self, found: Option<&Path>) -> bool {
         let surroundings = Surroundings::of_process();
         let places = onecall_config::places(self.explicit.as_deref(), &surroundings);
@@ -125,20 +123,20 @@ impl Followed {
 }
 
 impl WatchedFiles {
-    /// Those of the configuration that `explicit` leads to.
+    /// The files of the configuration that `explicit` leads to.
     pub(crate) fn of_configuration(
         explicit: Option<&Path>,
         surroundings: &Surroundings<'_>,
     ) -> Self {
         let mut paths = onecall_config::places(explicit, surroundings);
-        // What was accepted of the tools of pinned servers.
+        // The accepted tools of pinned servers.
         paths.extend(surroundings.directories.pins());
-        // What references of the configuration may stand for.
+        // The values of references in the configuration.
         paths.extend(surroundings.directories.secrets().map(|file| file.path().to_owned()));
         Self(paths.into_iter().map(|path| (path.clone(), State::of(&path))).collect())
     }
 
-    /// Whether something has changed since the last look.
+    /// Whether a file has changed since the last check.
     fn have_changed(&mut self) -> bool {
         let mut has_changed = false;
         for (path, known) in &mut self.0 {
@@ -150,7 +148,7 @@ impl WatchedFiles {
     }
 }
 
-/// What tells one state of a file from another.
+/// The properties by which changes of a file are detected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     modified: Option<SystemTime>,
@@ -159,7 +157,7 @@ struct State {
 }
 
 impl State {
-    /// None of a file that is not there.
+    /// The state of a file; `None` if it does not exist.
     fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
         let modified = metadata.modified().ok();
@@ -167,7 +165,7 @@ impl State {
     }
 }
 
-/// Says when a file is not what it was and has come to rest; ends when nobody listens.
+/// Sends a message when a file has changed and is stable again; ends when the receiver is gone.
 fn watch(mut files: WatchedFiles, changes: &mpsc::Sender<()>) {
     while !changes.is_closed() {
         thread::sleep(INTERVAL);
@@ -180,7 +178,7 @@ fn watch(mut files: WatchedFiles, changes: &mpsc::Sender<()>) {
                 break;
             }
         }
-        // One that has not been taken yet covers this one too.
+        // A message that has not been received yet covers this change as well.
         let _ = changes.try_send(());
     }
 }

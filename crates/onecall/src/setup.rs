@@ -1,4 +1,4 @@
-//! From the command line to a running gateway.
+//! Builds a gateway from the command line: reads the configuration and starts engines and servers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,16 +17,16 @@ use crate::logging::announce;
 use crate::terminal::is_quiet;
 use crate::{logs, protection, waiting};
 
-/// The configuration, unless it gives programs folders that they cannot be given; what the user
-/// should know about it is logged.
+/// Loads the configuration and logs its warnings. Fails if it gives programs a folder that they
+/// must not have.
 pub(crate) fn load(global: &Global) -> anyhow::Result<Loaded> {
     let loaded = read(global)?;
     protection::check(&loaded.config, loaded.source.as_deref())?;
     Ok(loaded)
 }
 
-/// The configuration. The folders in it are not looked at yet, for a command that gives programs
-/// another one.
+/// Reads the configuration without checking its folders, for a command that gives programs another
+/// one.
 pub(crate) fn read(global: &Global) -> anyhow::Result<Loaded> {
     let loaded = global.loaded()?;
     for warning in &loaded.warnings {
@@ -38,17 +38,17 @@ pub(crate) fn read(global: &Global) -> anyhow::Result<Loaded> {
 /// How much a command depends on a configuration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// It works without.
+    /// The command works without one.
     Optional,
-    /// It has little to show without.
+    /// The command has little to show without one.
     Servers,
-    /// It can do nothing without.
+    /// The command cannot work without one.
     Required,
 }
 
-/// Says which configuration a command reads, if it is neither the user's own nor named by
-/// `--config`; and what to do if there is none but the command needs one. What is wrong
-/// with a configuration is left to [`load`].
+/// Prints which configuration a command reads, if it is neither the user's own nor given by
+/// `--config`, or what to do if the command needs one and there is none. Errors in the
+/// configuration are left to [`load`].
 pub(crate) fn say_source(global: &Global, need: Need) -> anyhow::Result<()> {
     let Ok(located) = global.located() else { return Ok(()) };
     let Some(found) = &located.found else {
@@ -80,13 +80,13 @@ pub(crate) fn is_configured(global: &Global) -> bool {
     global.located().is_ok_and(|located| located.found.is_some())
 }
 
-/// Where spans are to go. It is asked for before there is a log, so what else there is to say
-/// of the configuration is left to [`load`].
+/// The settings for exporting spans. This is called before logging starts, so errors in the
+/// configuration are left to [`load`].
 pub(crate) fn telemetry(global: &Global) -> Telemetry {
     global.loaded().map(|loaded| loaded.config.telemetry.clone()).unwrap_or_default()
 }
 
-/// Asks a gateway something, and stops it again. Servers start when the question needs them.
+/// Runs `ask` with a gateway, and stops it again. Servers start when they are needed.
 pub(crate) fn with_gateway<T>(
     global: &Global,
     ask: impl AsyncFnOnce(&Gateway) -> T,
@@ -101,8 +101,8 @@ pub(crate) fn with_gateway<T>(
     })
 }
 
-/// Asks a gateway something that takes as long as the servers need, and stops it again. If it
-/// takes long, the servers that are waited for are shown.
+/// Runs `ask` with a gateway, and stops it again. If it takes long, the servers that it waits for
+/// are shown.
 pub(crate) fn ask_gateway<T>(
     global: &Global,
     ask: impl AsyncFnOnce(&Gateway) -> T,
@@ -110,7 +110,7 @@ pub(crate) fn ask_gateway<T>(
     with_gateway(global, async |gateway| wait_for_servers(gateway, ask(gateway)).await)
 }
 
-/// Does some work, and shows which servers it waits for if it takes long.
+/// Runs `work`, and shows which servers it waits for if it takes long.
 pub(crate) async fn wait_for_servers<T>(gateway: &Gateway, work: impl Future<Output = T>) -> T {
     let started = || {
         let mut servers = gateway.status();
@@ -120,19 +120,19 @@ pub(crate) async fn wait_for_servers<T>(gateway: &Gateway, work: impl Future<Out
     waiting::shown(work, started).await
 }
 
-/// Starts a gateway for a configuration that [`load`] has accepted. Must be called inside a
-/// tokio runtime.
+/// Starts a gateway for a configuration that [`load`] has accepted. Must be called inside a tokio
+/// runtime.
 pub(crate) fn gateway(loaded: Loaded) -> anyhow::Result<Arc<Gateway>> {
     gateway_with(loaded, ServerStart::AtOnce, downloads())
 }
 
-/// Starts a gateway for a command that ends soon and rarely needs every server: each one is
-/// started when it is first needed. Must be called inside a tokio runtime.
+/// Starts a gateway for a short command that rarely needs every server: each one is started when it
+/// is first needed. Must be called inside a tokio runtime.
 pub(crate) fn gateway_on_demand(loaded: Loaded) -> anyhow::Result<Arc<Gateway>> {
     gateway_with(loaded, ServerStart::OnDemand, downloads())
 }
 
-/// Starts a gateway whose servers' first downloads are treated as `downloads` says.
+/// Starts a gateway; `downloads` decides about the first downloads of its servers.
 pub(crate) fn gateway_with(
     loaded: Loaded,
     start: ServerStart,
@@ -150,29 +150,29 @@ pub(crate) fn gateway_with(
     Ok(gateway)
 }
 
-/// What outlives this process; nothing of it is touched before it is needed.
+/// The writer for the store. The store is opened when it is first used.
 pub(crate) fn store(config: &Config) -> Option<Arc<StoreWriter>> {
     let file = config.store.file(&Surroundings::of_process().directories)?;
     Some(Arc::new(StoreWriter::start(onecall_store::open(file))))
 }
 
-/// What is known of servers whose command downloads what it runs: this user's file of them.
+/// The user's file of servers whose command downloads what it runs.
 pub(crate) fn downloads() -> Downloads {
     Downloads::remembered_in(Surroundings::of_process().directories.state.as_deref())
 }
 
-/// Where the folder is made in which programs can look around.
+/// Where the folder with tool files is created.
 pub(crate) fn place_of_tool_folder() -> PathBuf {
     let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     own.filter(|it| it.is_absolute() && it.is_dir()).unwrap_or_else(std::env::temp_dir)
 }
 
-/// The folder in which programs can look around. They can do without.
+/// The folder with tool files, in which programs can explore tools. It is optional.
 fn tool_folder() -> Option<ToolFolder> {
     let parent = place_of_tool_folder();
     let created = ToolFolder::below(&parent);
     let place = parent.clone();
-    // A place for temporary files may be full of others, and nobody waits for this.
+    // The folder for temporary files may be large, so this runs in the background.
     std::thread::spawn(move || ToolFolder::tidy_up(&place));
     created
         .inspect_err(|error| {
@@ -181,15 +181,15 @@ fn tool_folder() -> Option<ToolFolder> {
         .ok()
 }
 
-/// Starts the process that ends servers if this one is killed.
+/// Starts the process that ends servers if this process is killed.
 pub(crate) fn guard() -> anyhow::Result<Guard> {
     let mut guard = Command::new(this_executable()?);
     guard.arg("guard");
     Guard::spawn(guard).context("cannot start the process guard")
 }
 
-/// The engines that `config` from the file `source` asks for, whose programs may look into
-/// the folder `tools`.
+/// Creates the engines that `config` from the file `source` asks for; their programs can read the
+/// folder `tools`.
 pub(crate) fn engines(
     config: &Config,
     source: Option<&Path>,
@@ -208,7 +208,7 @@ pub(crate) fn engines(
     }))
 }
 
-/// What has to hold of the sandbox before a program runs.
+/// The sandbox properties that are required before a program runs.
 pub(crate) fn requirement(config: &Config) -> Requirement {
     let mode = match config.sandbox {
         Sandbox::Required => JailMode::Required,
@@ -219,7 +219,7 @@ pub(crate) fn requirement(config: &Config) -> Requirement {
     Requirement { mode, without: without.collect() }
 }
 
-/// Whether programs can use the folder that `config` gives them, if it does.
+/// Checks that programs can use the workspace in `config`, if there is one.
 pub(crate) fn check_workspace(config: &Config) -> anyhow::Result<()> {
     let Some(Workspace { path, .. }) = &config.workspace else { return Ok(()) };
     let metadata = std::fs::metadata(path)
@@ -228,14 +228,13 @@ pub(crate) fn check_workspace(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The file this process runs from, to be run again for its helper processes.
+/// The file of this process, which is executed again for helper processes.
 pub(crate) fn this_executable() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("cannot find the path of the onecall executable")
 }
 
-/// A runtime for one command. One thread carries every message: a tool call is a
-/// chain of short steps, and handing each to another thread would cost more than
-/// the step itself.
+/// Creates the tokio runtime of a command. It has one thread: a tool call is a chain of short
+/// steps, and passing each step to another thread would cost more than the step itself.
 pub(crate) fn tokio_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,8 +1,8 @@
-//! A span of time as it is typed: `30s`, `15m`, `2h`, `7d`, `4w`.
+//! Parses a span of time from the command line: `30s`, `15m`, `2h`, `7d`, `4w`.
 
 use std::time::Duration;
 
-/// Reads a span.
+/// Parses a span.
 pub(crate) fn span(text: &str) -> Result<Duration, String> {
     let wrong = || "write a number and a unit, such as 30s, 15m, 2h, 7d or 4w".to_owned();
     let unit = text.chars().next_back().ok_or_else(wrong)?;

@@ -1,4 +1,5 @@
-//! The person at the terminal while a program runs: sees what servers report, and cannot be asked.
+//! The person at the terminal as the client of a program: sees the progress of servers, but cannot
+//! be asked questions.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use onecall_core::{Caller, ClientId, ProgressChannel};
 
 use crate::terminal::neutralise;
 
-/// A caller whose reports are shown beside a spinner.
+/// A caller whose progress reports are shown beside a spinner.
 pub(crate) fn spectator(spinner: ProgressBar) -> Arc<Caller> {
     let show = |spinner: ProgressBar| -> ProgressChannel {
         Arc::new(move |report| {

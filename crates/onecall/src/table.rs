@@ -2,13 +2,13 @@
 
 use dialoguer::console::{Term, measure_text_width, truncate_str};
 
-/// Rows in columns, each but the last as wide as its widest cell. On a terminal, the last
-/// two share what is left.
+/// Formats rows in columns, each but the last as wide as its widest cell. On a terminal, the last
+/// two columns share the remaining width.
 pub(crate) fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
     fitted(rows, columns())
 }
 
-/// The width of the terminal that stdout is, if it is one.
+/// The width of the terminal, if stdout is one.
 pub(crate) fn columns() -> Option<usize> {
     Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
 }

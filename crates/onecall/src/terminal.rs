@@ -1,4 +1,4 @@
-//! Text from programs and servers, made safe for a person's terminal.
+//! Makes text from programs and servers safe for a terminal, and writes it.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle, WeakProgressBar};
 use onecall_core::text::visible;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Neutralises what could steer a terminal or hide text in it; on anything else
-/// than a terminal, output passes as it is.
+/// Escapes what could control a terminal or hide text in it. If the output is not a terminal, text
+/// passes unchanged.
 pub(crate) struct Readable {
     on_terminal: bool,
     /// The first bytes of a character whose rest has not arrived.
@@ -22,7 +22,7 @@ impl Readable {
         Self { on_terminal, incomplete: Vec::new() }
     }
 
-    /// The next piece of a stream.
+    /// Converts the next piece of a stream.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Vec<u8> {
         if !self.on_terminal {
             return bytes.to_vec();
@@ -37,7 +37,7 @@ impl Readable {
         neutralise(&String::from_utf8_lossy(&whole)).into_bytes()
     }
 
-    /// A whole text.
+    /// Converts a whole text.
     pub(crate) fn text(&self, text: &str) -> String {
         if self.on_terminal { neutralise(text) } else { text.to_owned() }
     }
@@ -56,17 +56,16 @@ pub(crate) fn is_quiet() -> bool {
     IS_QUIET.load(Ordering::Relaxed)
 }
 
-/// The exit code of a command that Ctrl-C ended, as shells report SIGINT.
+/// The exit code of a command that was ended by Ctrl-C, as shells report SIGINT.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
-/// Makes the cursor visible again.
+/// The sequence that makes the cursor visible again.
 const SHOW_CURSOR: &str = "\x1b[?25h";
 
 /// The spinner that is on the terminal now, if there is one.
 static SPINNER: Mutex<Option<WeakProgressBar>> = Mutex::new(None);
 
-/// Shows that something goes on, in one line at most; hidden where stderr is no terminal, and
-/// by `--quiet`.
+/// A spinner with a message of one line; hidden if stderr is not a terminal or with `--quiet`.
 pub(crate) fn spinner(message: &'static str) -> ProgressBar {
     if !io::stderr().is_terminal() || is_quiet() {
         return ProgressBar::hidden();
@@ -84,7 +83,7 @@ fn current_spinner() -> Option<ProgressBar> {
     spinner.as_ref().and_then(WeakProgressBar::upgrade).filter(|it| !it.is_finished())
 }
 
-/// Stderr for whole lines: each is written above the spinner, if there is one.
+/// Stderr for complete lines: each is written above the spinner, if there is one.
 pub(crate) struct Stderr;
 
 impl Write for Stderr {
@@ -105,8 +104,7 @@ impl Write for Stderr {
     }
 }
 
-/// Ends the process because the user pressed Ctrl-C, and leaves the terminal in order. The
-/// process guard ends the servers.
+/// Ends the process after Ctrl-C and restores the terminal. The process guard ends the servers.
 #[expect(clippy::exit, reason = "it takes the place of the death by SIGINT")]
 pub(crate) fn exit_interrupted() -> ! {
     if let Some(spinner) = current_spinner() {
@@ -119,13 +117,13 @@ pub(crate) fn exit_interrupted() -> ! {
     std::process::exit(EXIT_INTERRUPTED.into())
 }
 
-/// Has Ctrl-C end the process by [`exit_interrupted`] from now on: for prompts that hide the
+/// Makes Ctrl-C end the process by [`exit_interrupted`] from now on, for prompts that hide the
 /// cursor.
 pub(crate) fn exit_on_interrupt() {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return;
     };
-    // Set up before this returns: from then on, no Ctrl-C is missed.
+    // Set up before this function returns, so that no Ctrl-C is missed.
     let interrupts = {
         let _inside = runtime.enter();
         signal(SignalKind::interrupt())
@@ -145,12 +143,12 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     stdout.write_all(readable.text(text).as_bytes())
 }
 
-/// Writes a text to stdout whose control characters are our own.
+/// Writes a text to stdout that contains only control characters of onecall itself.
 pub(crate) fn print_styled(text: &str) -> io::Result<()> {
     io::stdout().lock().write_all(text.as_bytes())
 }
 
-/// A text that cannot steer a terminal or hide anything in it: see [`onecall_core::text`].
+/// Escapes what could control a terminal or hide text in it: see [`onecall_core::text`].
 pub(crate) fn neutralise(text: &str) -> String {
     visible(text).into_owned()
 }

@@ -1,4 +1,4 @@
-//! What is shown while a command waits for servers: after a second, on a terminal.
+//! Shows which servers a command waits for, after a second and only on a terminal.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -12,17 +12,17 @@ use crate::commands::note;
 use crate::logs;
 use crate::terminal::{exit_interrupted, is_quiet, spinner};
 
-/// How long a command waits before it shows what for.
+/// How long a command may take before the servers that it waits for are shown.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// How often the line is brought up to date.
+/// How often the line is updated.
 const PACE: Duration = Duration::from_millis(100);
 
-/// Names of servers that are shown.
+/// How many servers in each state are named.
 const NAMES: usize = 3;
 
-/// Does some work, and shows meanwhile which servers are still connecting. On a terminal,
-/// Ctrl-C ends the process.
+/// Runs `work`, and meanwhile shows which servers are still connecting. On a terminal, Ctrl-C ends
+/// the process.
 pub(crate) async fn shown<T>(
     work: impl Future<Output = T>,
     status: impl Fn() -> Vec<ServerStatus>,
@@ -49,7 +49,7 @@ pub(crate) async fn shown<T>(
     }
 }
 
-/// Does some work, and shows the latest message in `spinner` meanwhile, whenever there is one.
+/// Runs `work`, and meanwhile shows the latest message in `spinner`, whenever there is one.
 pub(crate) async fn with_messages<T>(
     spinner: &ProgressBar,
     work: impl Future<Output = T>,
@@ -69,7 +69,7 @@ pub(crate) async fn with_messages<T>(
     }
 }
 
-/// How far connecting is, in words; `None` if no server is connecting.
+/// The progress of connecting as text; `None` if no server is connecting.
 pub(crate) fn progress(servers: &[ServerStatus]) -> Option<String> {
     let names_of = |is_meant: fn(&ServerState) -> bool| -> Vec<&str> {
         servers.iter().filter(|it| is_meant(&it.state)).map(|it| it.name.as_str()).collect()
@@ -101,8 +101,8 @@ pub(crate) fn progress(servers: &[ServerStatus]) -> Option<String> {
     Some(text)
 }
 
-/// Says which servers failed to start, for a command that shows no table of them. A failure
-/// whose reason is in `said` already is not repeated.
+/// Prints which servers failed to start, for a command without a table of them. A failure whose
+/// reason is in `said` is not repeated.
 pub(crate) fn say_failures(servers: &[ServerStatus], said: &str) {
     for server in servers {
         let ServerState::Failed { reason, last_words, next_start, .. } = &server.state else {
@@ -122,7 +122,7 @@ pub(crate) fn say_failures(servers: &[ServerStatus], said: &str) {
     }
 }
 
-/// Where to read what a server wrote to stderr before its last words, if it wrote any.
+/// A hint where to read the whole stderr of a server, if it wrote anything.
 pub(crate) fn logs_hint(server: &ServerName, last_words: &str) -> String {
     match !last_words.is_empty() && logs::are_kept() {
         true => format!("; `onecall logs {}` shows all of it", shell_word(server.as_str())),

@@ -1,5 +1,5 @@
-//! The words of the command line before they are parsed: `onecall add NAME COMMAND ARGUMENTS…` is
-//! understood without `--` in front of the command.
+//! Prepares the command line before it is parsed, so that `onecall add NAME COMMAND ARGUMENTS…`
+//! works without `--` before the command.
 
 use std::ffi::OsString;
 
@@ -7,13 +7,13 @@ use clap::{Command, CommandFactory};
 
 use crate::cli::Cli;
 
-/// The words of this process, with `--` in front of the command that `add` is given.
+/// The command line of this process, with `--` before the command of `add`.
 pub(crate) fn of_process() -> Vec<OsString> {
     with_separator(std::env::args_os().collect())
 }
 
 fn with_separator(mut words: Vec<OsString>) -> Vec<OsString> {
-    // Most command lines are not looked at any further.
+    // Most command lines need no further inspection.
     if words.iter().any(|word| word == "add")
         && let Some(at) = command_of_server(&words)
     {
@@ -22,7 +22,7 @@ fn with_separator(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// Where the command of a local server begins, if nothing separates it yet.
+/// The position where the command of a local server begins, if there is no separator yet.
 fn command_of_server(words: &[OsString]) -> Option<usize> {
     let cli = Cli::command();
     let add = cli.find_subcommand("add")?;
@@ -36,7 +36,7 @@ fn command_of_server(words: &[OsString]) -> Option<usize> {
     is_command.then_some(command)
 }
 
-/// The next word that is neither an option nor an option's value; `None` from `--` on.
+/// The next word that is neither an option nor the value of one; `None` from `--` on.
 fn next_value(words: &[OsString], mut at: usize, known: &[&Command]) -> Option<usize> {
     loop {
         let word = words.get(at)?.to_string_lossy();

@@ -1,6 +1,5 @@
-//! An authorization server that agrees to everything, or misbehaves on demand. It
-//! lives in the process of the test, which looks at what it was asked and ends
-//! tokens as it likes.
+//! An authorization server that agrees to everything, or misbehaves on demand. It runs in the
+//! process of the test, which can inspect its requests and end tokens.
 
 use std::collections::BTreeMap;
 use std::net::{TcpListener, TcpStream};
@@ -13,45 +12,45 @@ use sha2::{Digest, Sha256};
 use crate::fixture::http_message::{HttpRequest, Wire};
 use crate::web::{encoded, fields};
 
-/// How an authorization server goes wrong.
+/// How an authorization server misbehaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misbehaviour {
-    /// It sends the browser back in the name of another issuer.
+    /// The server redirects the browser in the name of another issuer.
     WrongIssuer,
-    /// It sends the browser back without saying who it is, although it promised to.
+    /// The server redirects the browser without its issuer, although its metadata promise one.
     NoIssuer,
-    /// It sends the browser back with a refusal.
+    /// The server redirects the browser with a refusal.
     Denied,
-    /// Its metadata do not mention S256.
+    /// The server's metadata do not mention S256.
     NoS256,
-    /// Its metadata are of another issuer.
+    /// The server's metadata are those of another issuer.
     ForeignMetadata,
-    /// Its metadata name a token endpoint elsewhere that is not encrypted.
+    /// The server's metadata name a token endpoint on another host that is not encrypted.
     InsecureEndpoint,
-    /// It has no metadata.
+    /// The server has no metadata.
     NoMetadata,
-    /// It registers nobody.
+    /// The server does not register clients.
     NoRegistration,
-    /// It gives no token for a code, and repeats the code.
+    /// The server gives no token for a code, and repeats the code in its error.
     TokenError,
-    /// It gives no token for an older one, for now.
+    /// The server refuses to renew tokens, for now.
     RefreshFails,
 }
 
-/// One request to it: its path and the fields of its query or form.
+/// One request: its path and the fields of its query or form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// Without the query.
+    /// The path without the query.
     pub path: String,
-    /// Of the query, or of the form.
+    /// The fields of the query or of the form.
     pub fields: BTreeMap<String, String>,
-    /// The body as it came.
+    /// The body as it was received.
     pub body: String,
     /// The header `Authorization`.
     pub authorization: Option<String>,
 }
 
-/// A running authorization server, for as long as the process lives.
+/// A running authorization server, which runs as long as the process.
 pub struct AuthorizationServer {
     address: String,
     state: Arc<Mutex<State>>,
@@ -59,22 +58,22 @@ pub struct AuthorizationServer {
 
 struct State {
     misbehaviour: Option<Misbehaviour>,
-    /// What its metadata say in the place of the truth.
+    /// Fields of its metadata that are replaced by other values.
     claims: BTreeMap<String, Value>,
     lifetime: Option<u64>,
     next: u64,
     asked: Vec<Asked>,
-    /// What each code is for.
+    /// The request that each code belongs to.
     codes: BTreeMap<String, BTreeMap<String, String>>,
-    /// The scopes of each token that is worth something.
+    /// The scopes of each valid access token.
     access: BTreeMap<String, String>,
     refresh: BTreeMap<String, String>,
-    /// Every code and token that was ever given.
+    /// Every code and token that was ever issued.
     secrets: Vec<String>,
 }
 
 impl AuthorizationServer {
-    /// Starts it. Its tokens last an hour.
+    /// Starts the server. Its tokens last an hour.
     ///
     /// # Panics
     /// If there is no free port.
@@ -103,7 +102,7 @@ impl AuthorizationServer {
         server
     }
 
-    /// The same, misbehaving.
+    /// Starts a server that misbehaves.
     #[must_use]
     pub fn misbehaving(how: Misbehaviour) -> Self {
         let server = Self::start();
@@ -111,53 +110,53 @@ impl AuthorizationServer {
         server
     }
 
-    /// What it calls itself.
+    /// The issuer that the server names itself.
     #[must_use]
     pub fn issuer(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Makes it misbehave from now on, or not any more.
+    /// Makes the server misbehave from now on, or behave again.
     pub fn misbehave(&self, how: Option<Misbehaviour>) {
         self.lock().misbehaviour = how;
     }
 
-    /// Has its metadata say `value` about `field` from now on.
+    /// Replaces the value of `field` in its metadata from now on.
     pub fn claim(&self, field: &str, value: impl Into<Value>) {
         self.lock().claims.insert(field.to_owned(), value.into());
     }
 
-    /// An address of this server at another origin of this machine.
+    /// A URL of this server with another origin.
     #[must_use]
     pub fn other_origin(&self) -> String {
         self.issuer().replace("127.0.0.1", "localhost")
     }
 
-    /// How long tokens that it gives from now on last, in seconds.
+    /// Sets how many seconds tokens last that are issued from now on.
     pub fn give_tokens_for(&self, seconds: u64) {
         self.lock().lifetime = Some(seconds);
     }
 
-    /// Ends every access token.
+    /// Invalidates every access token.
     pub fn end_tokens(&self) {
         self.lock().access.clear();
     }
 
-    /// Ends every login: no token is worth anything any more.
+    /// Ends every login: all tokens become invalid.
     pub fn end_logins(&self) {
         let mut state = self.lock();
         state.access.clear();
         state.refresh.clear();
     }
 
-    /// How many tokens of either kind are worth something.
+    /// The number of valid access tokens and of valid refresh tokens.
     #[must_use]
     pub fn valid_tokens(&self) -> (usize, usize) {
         let state = self.lock();
         (state.access.len(), state.refresh.len())
     }
 
-    /// What it was asked at this path so far.
+    /// The requests to this path so far.
     #[must_use]
     pub fn asked(&self, path: &str) -> Vec<Asked> {
         self.lock().asked.iter().filter(|asked| asked.path == path).cloned().collect()
@@ -170,7 +169,7 @@ impl AuthorizationServer {
         asked.iter().filter(|it| it.fields["grant_type"] == "refresh_token").count()
     }
 
-    /// Every code and token that it ever gave.
+    /// Every code and token that was ever issued.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         self.lock().secrets.clone()
@@ -283,7 +282,7 @@ impl State {
         )
     }
 
-    /// Agrees in the name of whoever asks.
+    /// Agrees to an authorization request.
     fn authorize(&mut self, asked: &Asked, issuer: &str) -> Answer {
         let given = &asked.fields;
         let state = given["state"].clone();
@@ -325,7 +324,7 @@ impl State {
                 if given.get("code_challenge") != Some(&challenge) {
                     return Answer::error("invalid_grant", "wrong verifier");
                 }
-                // Whoever proves in the header who they are need not say so in the form.
+                // A client that authenticates in the header need not name itself in the form.
                 let is_named = asked.authorization.is_none();
                 let same = ["redirect_uri", "resource", "client_id"];
                 let same = &same[..if is_named { 3 } else { 2 }];
@@ -338,7 +337,7 @@ impl State {
                 if self.misbehaviour == Some(Misbehaviour::RefreshFails) {
                     return Answer::json(503, &json!({}));
                 }
-                // Each is worth one new token.
+                // Each refresh token can be used once.
                 let Some(scope) = self.refresh.remove(field("refresh_token")) else {
                     return Answer::error("invalid_grant", "unknown refresh token");
                 };

@@ -1,16 +1,16 @@
-//! Finds the executables of this workspace beside the running test, so that
-//! tests drive exactly what was built with them.
+//! Finds the executables of this workspace beside the running test, so that tests run exactly what
+//! was built with them.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-/// `onecall` itself.
+/// The path of `onecall` itself.
 #[must_use]
 pub fn onecall() -> PathBuf {
     find("onecall")
 }
 
-/// The fixture MCP server of this crate.
+/// The path of the fixture MCP server of this crate.
 #[must_use]
 pub fn fixture_server() -> PathBuf {
     find("fixture-server")
@@ -31,8 +31,8 @@ pub fn fixture_command(flags: &[&str]) -> Command {
 #[must_use]
 pub fn find(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the running test has a path");
-    // A test is target/<profile>/deps/<test>-<hash>, an executable of ours is
-    // target/<profile>/<name>; an example sits in a folder beside deps.
+    // A test is target/<profile>/deps/<test>-<hash>, an executable of the workspace is
+    // target/<profile>/<name>; an example is in a folder beside deps.
     let mut folder = test.parent().expect("an executable is in a folder");
     if folder.ends_with("deps") || folder.ends_with("examples") {
         folder = folder.parent().expect("deps is in a profile folder");

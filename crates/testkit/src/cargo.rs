@@ -1,13 +1,13 @@
-//! Runs cargo as this workspace needs it.
+//! Runs cargo with what this workspace needs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The interpreter's parser declares this Rust version but builds with the
-/// workspace's own; an older cargo has to be told not to mind.
+/// The interpreter's parser declares this Rust version but builds with the workspace's own; an
+/// older cargo needs an option to accept that.
 const PARSER_NEEDS: (u32, u32) = (1, 96);
 
-/// `cargo <subcommand>`, in the workspace, with what its toolchain needs.
+/// `cargo <subcommand>` in the workspace, with the options that its toolchain needs.
 pub fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).arg(subcommand).arg("--locked");
@@ -17,7 +17,7 @@ pub fn cargo(subcommand: &str) -> Command {
     command
 }
 
-/// Runs a command to its end; a failure names it.
+/// Runs a command to its end; the error names the command.
 pub fn run(mut command: Command) -> Result<(), String> {
     let shown = format!("{command:?}");
     match command.status() {
@@ -27,10 +27,10 @@ pub fn run(mut command: Command) -> Result<(), String> {
     }
 }
 
-/// Builds the binaries that tests run, which is not a test's business.
+/// Builds the binaries that tests run, since tests do not build them.
 pub fn build_binaries() -> Result<(), String> {
     let mut build = cargo("build");
-    // All of the workspace, as for the tests: a part of it would be built with other features.
+    // The whole workspace, as for the tests: a part of it would be built with other features.
     build.args(["--workspace", "--bins"]);
     run(build)
 }
@@ -41,13 +41,13 @@ pub fn root() -> PathBuf {
     testkit.ancestors().nth(2).unwrap_or(testkit).to_path_buf()
 }
 
-/// Where cargo puts what it builds with `profile`.
+/// The folder of what cargo builds with `profile`.
 pub fn output(profile: &str) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     target.unwrap_or_else(|| root().join("target")).join(profile)
 }
 
-/// Where what we start keeps its state, instead of in the user's own directory.
+/// The state directory for processes that tests start, instead of the user's own.
 pub fn state() -> PathBuf {
     output("state")
 }

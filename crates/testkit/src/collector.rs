@@ -1,5 +1,5 @@
-//! A collector that takes spans over OTLP, or misbehaves. It lives in the process of the
-//! test, which looks at what came.
+//! A collector that receives spans over OTLP, or misbehaves. It runs in the process of the test,
+//! which can inspect what it received.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -17,78 +17,78 @@ use prost::Message;
 
 use crate::process::wait_until;
 
-/// Longer than anything takes that is going to happen at all.
+/// A timeout that is longer than anything takes that will happen at all.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How a collector answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manners {
-    /// It takes what comes.
+    /// The collector accepts everything.
     Polite,
-    /// It refuses with this status.
+    /// The collector refuses every request with this status.
     Refusing(u16),
-    /// It says nothing.
+    /// The collector does not answer.
     Silent,
-    /// It says something that is no HTTP.
+    /// The collector answers with something that is not HTTP.
     Babbling,
-    /// It takes what comes and answers with something that is no protobuf.
+    /// The collector accepts everything and answers with something that is not protobuf.
     Confused,
 }
 
-/// A running collector, for as long as the process lives.
+/// A running collector, which runs as long as the process.
 pub struct Collector {
     address: String,
     batches: Arc<Mutex<Vec<Batch>>>,
 }
 
-/// One request to it.
+/// One request to the collector.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// The path that was asked for.
+    /// The path of the request.
     pub path: String,
-    /// Names in lower case.
+    /// The headers, with names in lower case.
     pub headers: BTreeMap<String, String>,
-    /// As it came.
+    /// The body as it was received.
     pub body: Vec<u8>,
 }
 
 /// A span as it was received.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceivedSpan {
-    /// What it is called.
+    /// The name of the span.
     pub name: String,
     /// `internal`, `server`, `client` …
     pub kind: String,
-    /// Its trace, in hexadecimal digits.
+    /// The id of the span's trace, in hexadecimal digits.
     pub trace: String,
-    /// Itself, in hexadecimal digits.
+    /// The id of the span, in hexadecimal digits.
     pub id: String,
-    /// The span it belongs to; empty if it is the first.
+    /// The id of the span's parent; empty if it has none.
     pub parent: String,
-    /// `tracestate`.
+    /// The `tracestate` of the span.
     pub state: String,
-    /// Its attributes as text.
+    /// The attributes of the span as text.
     pub attributes: BTreeMap<String, String>,
-    /// Whether it says that it failed.
+    /// Whether the status of the span is an error.
     pub failed: bool,
-    /// When it began, in nanoseconds.
+    /// When the span began, in nanoseconds.
     pub start: u64,
-    /// When it ended.
+    /// When the span ended, in nanoseconds.
     pub end: u64,
-    /// Events in it.
+    /// How many events the span has.
     pub events: usize,
-    /// The attributes of whoever sent it.
+    /// The resource attributes of the process that sent the span.
     pub resource: BTreeMap<String, String>,
 }
 
 impl Collector {
-    /// One that takes what comes.
+    /// Starts a collector that accepts everything.
     #[must_use]
     pub fn start() -> Self {
         Self::with(Manners::Polite)
     }
 
-    /// One with these manners.
+    /// Starts a collector that answers in this way.
     ///
     /// # Panics
     /// If there is no free port.
@@ -107,28 +107,28 @@ impl Collector {
         collector
     }
 
-    /// An address where nobody listens: no test is given this port.
+    /// A URL at which nothing listens: no test is given this port.
     #[must_use]
     pub fn nowhere() -> String {
         "http://127.0.0.1:1".to_owned()
     }
 
-    /// Where it listens.
+    /// The URL of the collector.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What came so far.
+    /// The requests so far.
     #[must_use]
     pub fn batches(&self) -> Vec<Batch> {
         lock(&self.batches).clone()
     }
 
-    /// The spans that came so far, in the order in which they began.
+    /// The spans so far, in the order in which they began.
     ///
     /// # Panics
-    /// If something came that is no batch of spans.
+    /// If a request is not a batch of spans.
     #[must_use]
     pub fn spans(&self) -> Vec<ReceivedSpan> {
         let mut spans: Vec<_> = self.batches().iter().flat_map(Batch::spans).collect();
@@ -136,10 +136,10 @@ impl Collector {
         spans
     }
 
-    /// Waits for a span of this name, and returns all that came so far.
+    /// Waits for a span of this name, and returns all spans so far.
     ///
     /// # Panics
-    /// If none comes.
+    /// If no such span arrives.
     #[must_use]
     pub fn wait_for(&self, name: &str) -> Vec<ReceivedSpan> {
         let came = wait_until(PATIENCE, || self.spans().iter().any(|span| span.name == name));
@@ -180,7 +180,7 @@ impl ReceivedSpan {
         }
     }
 
-    /// One of its attributes; empty if it has none of this name.
+    /// The value of an attribute; empty if there is none of this name.
     #[must_use]
     pub fn attribute(&self, name: &str) -> &str {
         self.attributes.get(name).map_or("", String::as_str)

@@ -1,10 +1,10 @@
-//! What container engines put around a process by default, emulated without one: Docker's
-//! seccomp profile and its capabilities, for the tests; and the profile that is shipped for
-//! those who let onecall use namespaces in a container.
+//! Emulates the restrictions that container engines put on a process by default, without a
+//! container: Docker's seccomp profile and its capabilities, for the tests; also the profile that
+//! is shipped for users who let onecall use namespaces in a container.
 //!
 //! Not emulated: namespaces, mounts (masked files of `/proc`, `/sys` read-only), cgroups and
-//! AppArmor. They take nothing away that the sandbox could lean on instead. `no_new_privs` is
-//! always on, which Docker leaves off: the safe way to install a filter sets it.
+//! AppArmor. They remove nothing that the sandbox could use instead. `no_new_privs` is always on,
+//! which Docker leaves off: the safe way to install a filter sets it.
 
 mod calls;
 mod capabilities;
@@ -20,7 +20,7 @@ pub use launcher::{Container, Seccomp};
 pub use needed::namespace_calls;
 pub use profile::{Action, Condition, Operator, Profile, Rule};
 
-/// The profile that is shipped: Docker's default one and what onecall's namespaces need.
+/// The profile that is shipped: Docker's default profile and what onecall's namespaces need.
 #[must_use]
 pub fn shipped_profile() -> Profile {
     let mut profile = default_profile();

@@ -1,11 +1,11 @@
-//! A root folder with glibc and no other library, and how a command is run in it.
+//! A root folder that contains glibc and no other library, and running a command in it.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Libraries of glibc itself. Older ones have some functions in libraries of their own.
+/// The libraries of glibc itself. Older versions have some functions in separate libraries.
 const GLIBC: [&str; 8] = [
     "libc",
     "libm",
@@ -17,19 +17,19 @@ const GLIBC: [&str; 8] = [
     "ld-linux-aarch64",
 ];
 
-/// The loader of programs, which is a program that lists what another one needs.
+/// The dynamic loader, which can list the libraries that a program needs.
 const LOADERS: [&str; 2] = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
 
-/// Folders that a root has to have.
+/// Folders that a root must have.
 const FOLDERS: [&str; 4] = ["proc", "dev", "tmp", "outside"];
 
-/// Makes the first argument the root of all, with the kernel's own files in it, and runs the rest
-/// there. What was the root before stays visible, but no program looks for a library in there. A
-/// mere `chroot` would not do: the kernel gives no namespaces to those who are in one.
+/// Makes the first argument the root of the file system, with the kernel's own files in it, and
+/// runs the rest there. The previous root stays visible, but no program looks for libraries there.
+/// A `chroot` is not enough: the kernel refuses namespaces to processes in one.
 const ENTER: &str = r#"mount --rbind "$0" "$0" && cd "$0" &&
     mount --rbind /proc proc && mount --rbind /dev dev && pivot_root . outside && exec "$@""#;
 
-/// What a binary needs, by the paths of the libraries.
+/// The paths of the libraries that a binary needs.
 #[must_use]
 pub fn libraries(binary: &Path) -> Vec<PathBuf> {
     let loader = LOADERS.iter().find(|path| Path::new(path).exists()).expect("glibc's loader");
@@ -51,7 +51,8 @@ pub fn is_of_glibc(library: &Path) -> bool {
     name.split(".so").next().is_some_and(|name| GLIBC.contains(&name))
 }
 
-/// Puts into `root` what a binary needs of glibc, and the folders that [`inside`] needs.
+/// Copies the glibc files that a binary needs into `root`, and creates the folders that [`inside`]
+/// needs.
 pub fn fill(root: &Path, binary: &Path) {
     for folder in FOLDERS {
         fs::create_dir_all(root.join(folder)).unwrap();
@@ -64,8 +65,8 @@ pub fn fill(root: &Path, binary: &Path) {
     fs::set_permissions(root.join("tmp"), Permissions::from_mode(0o777)).unwrap();
 }
 
-/// Runs the command that follows in namespaces where every user may mount. Where root runs the tests it
-/// is an ordinary user that does: in a namespace that root has to itself, no threads are counted.
+/// Runs the following command in namespaces where every user may mount. If root runs the tests, it
+/// uses an ordinary user: in a namespace that belongs to root alone, threads are not counted.
 fn unshare() -> Command {
     let arguments = ["--user", "--map-root-user", "--mount"];
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
@@ -87,7 +88,7 @@ pub fn inside(root: &Path, command: &[&str]) -> Command {
     unshare
 }
 
-/// Whether this machine has what it takes to enter another root.
+/// Whether this machine supports entering another root.
 #[must_use]
 pub fn can_enter() -> bool {
     let script = "mount --rbind /proc /proc && command -v pivot_root";

@@ -1,6 +1,6 @@
-//! A bare MCP server on stdio or HTTP in plain std Rust: the honest tools that
-//! programs and benchmarks call, and flags that make it hostile. Fast tools are
-//! answered by the reading thread with one write each; slow ones by the `clock`.
+//! A minimal MCP server on stdio or HTTP in plain std Rust: the regular tools that programs and
+//! benchmarks call, and flags that make it hostile. Fast tools are answered by the reading thread
+//! with one write each; slow ones by the `clock`.
 
 mod answer;
 mod catalog;
@@ -34,10 +34,10 @@ use serde_json::json;
 use tools::Tools;
 use wire::{Output, Params, Reply, Request, Stdout};
 
-/// The revisions this server echoes back when a client asks for them.
+/// The protocol versions that this server accepts in the handshake.
 const PROTOCOLS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// The revision that knows no handshake.
+/// The protocol version without a handshake.
 const STATELESS: &str = "2026-07-28";
 
 /// Runs the server until stdin closes.
@@ -128,7 +128,7 @@ impl<'a> Server<'a> {
         Self { options, catalog, changes, tools, clock: Clock::new(output) }
     }
 
-    /// Sends `message` for every change, until the listener `key` is forgotten.
+    /// Sends `message` for every change, until the listener `key` is removed.
     fn tell_changes(&self, output: Arc<dyn Output>, key: &str, message: String) {
         let changes = self.changes.listen(key);
         let (id, brief) = (key.to_owned(), self.options.brief_listening && !key.is_empty());
@@ -142,7 +142,7 @@ impl<'a> Server<'a> {
         });
     }
 
-    /// A subscription on stdio, which goes on until it is cancelled.
+    /// A subscription on stdio, which lasts until it is cancelled.
     fn subscribe(&self, id: &str, output: &Arc<dyn Output>) {
         if self.options.face != Face::Stateless {
             return output.answer(id, &Reply::Error(-32601, "method not found".to_owned()));

@@ -1,6 +1,6 @@
-//! What the tests and the benchmark stand on: a fixture MCP server, bare
-//! clients that speak to any MCP server over stdio, published servers and clients,
-//! and eyes on the processes that a run leaves behind. Nothing here ships.
+//! The tools of the tests and the benchmark: a fixture MCP server, clients for MCP servers on
+//! stdio, published servers and clients, and functions that inspect the processes of a run. Nothing
+//! here is shipped.
 
 #![allow(
     clippy::unwrap_used,

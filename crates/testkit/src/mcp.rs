@@ -1,4 +1,4 @@
-//! MCP on top of a [`Client`]: the handshake, tools, progress, cancellation.
+//! An MCP client on top of [`Client`]: handshake, tools, progress, cancellation.
 
 use std::process::Command;
 use std::time::Duration;
@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 
 use crate::rpc::{Client, RpcError};
 
-/// The revision that [`Session::open`] asks for.
+/// The protocol version that [`Session::open`] requests.
 pub const PROTOCOL: &str = "2025-11-25";
 
-/// What a tool answered.
+/// The answer of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolAnswer {
-    /// Its text blocks, joined with newlines.
+    /// The text blocks of the answer, joined with newlines.
     pub text: String,
-    /// Whether the tool says that it failed.
+    /// Whether the tool reports an error.
     pub is_error: bool,
     /// The whole `result`.
     pub raw: Value,
@@ -29,12 +29,12 @@ impl ToolAnswer {
     }
 }
 
-/// A call that is under way.
+/// A call in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a call that nobody finishes is never looked at"]
 pub struct CallId(pub u64);
 
-/// A connection to an MCP server over stdio; the server dies with it.
+/// A connection to an MCP server over stdio. The server is killed when this is dropped.
 pub struct Session {
     client: Client,
 }
@@ -47,8 +47,8 @@ impl Session {
         session
     }
 
-    /// Starts a server for a client that can be asked things: its `capabilities`, and
-    /// what it answers to requests of each method.
+    /// Starts a server for a client that can be asked questions: its `capabilities`, and its
+    /// answers to requests of each method.
     pub fn open_able(command: Command, capabilities: &Value, answers: &[(&str, Value)]) -> Self {
         let mut session = Self::new(Client::spawn(command));
         for (method, answer) in answers {
@@ -58,7 +58,7 @@ impl Session {
         session
     }
 
-    /// A session whose handshake is still to be done.
+    /// A session whose handshake has not been done yet.
     pub fn new(client: Client) -> Self {
         Self { client }
     }
@@ -68,7 +68,7 @@ impl Session {
         self.initialize_with(protocol_version, &json!({}))
     }
 
-    /// The same for a client with these capabilities.
+    /// Does the handshake for a client with these capabilities, and returns the server's answer.
     pub fn initialize_with(&mut self, protocol_version: &str, capabilities: &Value) -> Value {
         let params = json!({
             "protocolVersion": protocol_version,
@@ -80,7 +80,7 @@ impl Session {
         answer
     }
 
-    /// Every tool definition, from all pages.
+    /// All tool definitions, from all pages.
     pub fn list_tools(&mut self) -> Vec<Value> {
         let mut tools = Vec::new();
         let mut params = json!({});
@@ -154,7 +154,7 @@ impl Session {
         self.client.finish(call.0).map(ToolAnswer::new)
     }
 
-    /// The answer to a started call, or `None` if none comes in this time.
+    /// The answer to a started call; `None` if it does not arrive in this time.
     pub fn finish_call_within(
         &mut self,
         call: CallId,
@@ -163,7 +163,7 @@ impl Session {
         self.client.finish_within(call.0, timeout).map(|answer| answer.map(ToolAnswer::new))
     }
 
-    /// Tells the server that nobody waits for this call any more.
+    /// Cancels a started call.
     pub fn cancel(&mut self, call: CallId) {
         let params = json!({ "requestId": call.0, "reason": "cancelled by the test" });
         self.client.notify("notifications/cancelled", params);
@@ -180,7 +180,7 @@ impl Session {
             .collect()
     }
 
-    /// The client underneath.
+    /// The underlying client.
     pub fn client(&mut self) -> &mut Client {
         &mut self.client
     }

@@ -1,4 +1,4 @@
-//! Published MCP servers and clients, installed once into `target/interop`. `tests/interop` names
+//! Published MCP servers and clients, installed once into `target/interop`. `tests/interop` lists
 //! their versions.
 
 #![expect(clippy::print_stderr, reason = "an installation takes a while, and a developer waits")]
@@ -8,5 +8,5 @@ pub mod npm;
 mod stamp;
 pub mod venv;
 
-/// What the servers and clients from npm need.
+/// The version of Node.js that the servers and clients from npm need.
 pub const NODE: node::Version = (20, 0);

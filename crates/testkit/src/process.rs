@@ -1,5 +1,4 @@
-//! Looks at the processes of this machine through `/proc`, to prove that a run
-//! leaves none behind.
+//! Inspects the processes of this machine through `/proc`, to prove that a run leaves none behind.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,26 +8,26 @@ use std::time::{Duration, Instant};
 /// One process as `/proc` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its id.
+    /// The process id.
     pub pid: u32,
-    /// Its parent's id; 1 (or a subreaper's) when it is an orphan.
+    /// The parent's process id; 1 (or a subreaper's) if the process is an orphan.
     pub parent: u32,
-    /// Its process group.
+    /// The process group.
     pub group: u32,
-    /// Its session.
+    /// The session.
     pub session: u32,
-    /// The letter of its state: `R`, `S`, `Z` for a zombie, ….
+    /// The letter of the state: `R`, `S`, `Z` for a zombie, ….
     pub state: char,
-    /// Its command line, joined with spaces.
+    /// The command line, joined with spaces.
     pub command: String,
 }
 
 impl Process {
-    /// Reads one process; `None` if there is no such process (any more).
+    /// Reads one process; `None` if it does not exist (any more).
     #[must_use]
     pub fn read(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name in parentheses may itself hold spaces and parentheses.
+        // The name in parentheses may itself contain spaces and parentheses.
         let (_, fields) = stat.rsplit_once(')')?;
         let mut fields = fields.split_ascii_whitespace();
         let state = fields.next()?.chars().next()?;
@@ -39,7 +38,7 @@ impl Process {
         Some(Self { pid, parent, group, session, state, command })
     }
 
-    /// Dead, but not yet waited for by its parent.
+    /// Whether it is dead but not yet reaped by its parent.
     #[must_use]
     pub fn is_zombie(&self) -> bool {
         self.state == 'Z'
@@ -51,8 +50,7 @@ impl Process {
         self.memory("VmRSS:")
     }
 
-    /// The most bytes that were ever resident, or since the kernel was told to count
-    /// anew.
+    /// The maximum of resident bytes, since its start or since the kernel's counter was reset.
     #[must_use]
     pub fn peak_bytes(&self) -> Option<u64> {
         self.memory("VmHWM:")
@@ -66,7 +64,7 @@ impl Process {
     }
 }
 
-/// Every process that can be seen, zombies too.
+/// Every visible process, including zombies.
 #[must_use]
 pub fn all() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
@@ -76,8 +74,8 @@ pub fn all() -> Vec<Process> {
         .collect()
 }
 
-/// Children of `pid`, their children, and so on. Orphans have left the tree:
-/// find those with [`in_group`] or [`marked`].
+/// The descendants of `pid`. Orphans are not among them: find those with [`in_group`] or
+/// [`marked`].
 #[must_use]
 pub fn descendants(pid: u32) -> Vec<Process> {
     let mut rest = all();
@@ -118,7 +116,7 @@ fn environment_contains(pid: u32, mark: &str) -> bool {
         .is_ok_and(|environment| String::from_utf8_lossy(&environment).contains(mark))
 }
 
-/// Whether `pid` runs: it exists and is no zombie.
+/// Whether `pid` runs: it exists and is not a zombie.
 #[must_use]
 pub fn is_alive(pid: u32) -> bool {
     Process::read(pid).is_some_and(|process| !process.is_zombie())
@@ -132,7 +130,7 @@ pub fn is_first_of_namespace(pid: u32) -> bool {
     numbers.split_ascii_whitespace().skip(1).last() == Some("1")
 }
 
-/// A text that no other test of this machine uses as its mark.
+/// A mark that no other test on this machine uses.
 #[must_use]
 pub fn unique_mark() -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -142,7 +140,7 @@ pub fn unique_mark() -> String {
     format!("mark-{}-{}-{number}", std::process::id(), now.as_nanos())
 }
 
-/// Asks again and again until `condition` holds; `false` if it never did.
+/// Polls until `condition` holds; `false` if it does not in time.
 pub fn wait_until(timeout: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + timeout;
     loop {

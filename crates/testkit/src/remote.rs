@@ -1,4 +1,4 @@
-//! The fixture server on HTTP, as a process of its own.
+//! The fixture server on HTTP, as a separate process.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ pub struct HttpFixture {
 }
 
 impl HttpFixture {
-    /// Starts it on a free port of this machine.
+    /// Starts the server on a free port of this machine.
     ///
     /// # Panics
     /// If it does not start.
@@ -21,7 +21,7 @@ impl HttpFixture {
         Self::start_at("127.0.0.1:0", flags)
     }
 
-    /// Starts it at this address.
+    /// Starts the server at this address.
     ///
     /// # Panics
     /// If it does not start.
@@ -39,19 +39,19 @@ impl HttpFixture {
         Self { child, address }
     }
 
-    /// Kills it and waits for its end.
+    /// Kills the server and waits for its end.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Host and port.
+    /// Host and port of the server.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// An address on it; `path` begins with a slash.
+    /// A URL of the server; `path` begins with a slash.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)

@@ -1,6 +1,6 @@
-//! JSON-RPC over the stdio of a child process: [`Client`] for tests, which can
-//! have many requests under way and never waits for ever, and [`BareClient`]
-//! for the benchmark, which adds nothing to the two system calls of a round trip.
+//! JSON-RPC over the stdio of a child process: [`Client`] for tests, which can have many requests
+//! in progress and has timeouts, and [`BareClient`] for the benchmark, which adds nothing to the
+//! two system calls of a round trip.
 
 mod bare;
 mod child;
@@ -23,15 +23,15 @@ pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// A JSON-RPC error that the server answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcError {
-    /// Its code, such as -32602 for wrong parameters.
+    /// The error code, such as -32602 for invalid parameters.
     pub code: i64,
-    /// What it says.
+    /// The error message.
     pub message: String,
     /// The optional `data` member, null if there is none.
     pub data: Value,
 }
 
-/// A child process that speaks JSON-RPC lines; killed when dropped.
+/// A child process that exchanges JSON-RPC lines. It is killed when this is dropped.
 pub struct Client {
     running: Running,
     stdin: Option<ChildStdin>,
@@ -40,7 +40,7 @@ pub struct Client {
     next_id: u64,
     answers: HashMap<u64, Result<Value, RpcError>>,
     notifications: Vec<Value>,
-    /// What to answer to requests of the server, by method.
+    /// The answers to requests of the server, by method.
     prepared: HashMap<String, Value>,
     asked: Vec<Value>,
     strays: Vec<String>,
@@ -77,17 +77,17 @@ impl Client {
         self.prepared.insert(method.to_owned(), result);
     }
 
-    /// Takes requests of the server for this method and never answers them.
+    /// Accepts requests of the server for this method and never answers them.
     pub fn ignore_requests(&mut self, method: &str) {
         self.prepared.insert(method.to_owned(), Value::Null);
     }
 
-    /// What the server has asked so far, oldest first.
+    /// The requests of the server so far, oldest first.
     pub fn asked(&self) -> &[Value] {
         &self.asked
     }
 
-    /// Waits at most this long for any single answer from now on.
+    /// Sets the timeout for every answer from now on.
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
     }
@@ -130,7 +130,7 @@ impl Client {
         }
     }
 
-    /// The answer to a started request, or `None` if none comes in this time.
+    /// The answer to a started request; `None` if it does not arrive in this time.
     pub fn finish_within(&mut self, id: u64, timeout: Duration) -> Option<Result<Value, RpcError>> {
         let deadline = Instant::now() + timeout;
         self.pump(deadline, |client| client.answers.remove(&id))
@@ -160,8 +160,7 @@ impl Client {
         }
     }
 
-    /// Lines received so far that were neither answers to our requests nor
-    /// notifications; a well-behaved server sends none.
+    /// Lines that were neither answers to requests nor notifications; a correct server sends none.
     pub fn strays(&self) -> &[String] {
         &self.strays
     }
@@ -177,7 +176,7 @@ impl Client {
         }
     }
 
-    /// The next line as it came, without sorting it; `None` at the end of output.
+    /// The next line as it was received; `None` at the end of the output.
     pub fn receive_line(&mut self) -> Option<String> {
         match self.lines.recv_timeout(self.timeout) {
             Ok(line) => Some(line),
@@ -191,7 +190,7 @@ impl Client {
         self.running.child.id()
     }
 
-    /// Closes the server's stdin, the polite way to ask it to end.
+    /// Closes the server's stdin, which asks it to end.
     pub fn close_stdin(&mut self) {
         self.stdin = None;
     }
@@ -206,12 +205,12 @@ impl Client {
         self.running.kill();
     }
 
-    /// What the process wrote to stderr so far.
+    /// What the process has written to stderr so far.
     pub fn stderr(&self) -> String {
         self.running.stderr()
     }
 
-    /// Sorts incoming lines until `found` finds what it looks for.
+    /// Sorts incoming lines until `found` returns a value.
     fn pump<T>(&mut self, deadline: Instant, found: impl Fn(&mut Self) -> Option<T>) -> Option<T> {
         loop {
             if let Some(thing) = found(self) {
@@ -246,7 +245,7 @@ impl Client {
         }
     }
 
-    /// A request of the server to us: we live, and can do what was prepared.
+    /// Answers a request of the server: pings, and what was prepared.
     fn answer_server(&mut self, id: &Value, request: &Value) {
         self.asked.push(request.clone());
         let method = request["method"].as_str().unwrap_or_default();

@@ -1,36 +1,36 @@
-//! HTTP as a person's browser speaks it, as far as tests need one.
+//! A minimal HTTP client that acts as a person's browser in tests.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Nobody waits longer than this for a page.
+/// The timeout for a page.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a server answered.
+/// The response of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The status code.
     pub status: u16,
-    /// Where it sends the browser, if it does.
+    /// The target of a redirect, if it is one.
     pub location: Option<String>,
-    /// What is to be read.
+    /// The body of the response.
     pub body: String,
 }
 
-/// Fetches a page; redirections are not followed.
+/// Fetches a page without following redirects.
 ///
 /// # Panics
-/// If there is no answer.
+/// If there is no response.
 #[must_use]
 pub fn get(url: &str) -> Page {
     exchange("GET", url, "").unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
-/// Follows a link and every redirection, as a browser does; the last page.
+/// Fetches a page and follows every redirect, as a browser does; returns the last page.
 ///
 /// # Panics
-/// If it does not end at a page.
+/// If the redirects do not end.
 #[must_use]
 pub fn visit(url: &str) -> Page {
     let mut page = get(url);
@@ -43,7 +43,7 @@ pub fn visit(url: &str) -> Page {
     panic!("{url} leads nowhere")
 }
 
-/// Sends one request to an address that begins with `http://`.
+/// Sends one request to a URL that begins with `http://`.
 ///
 /// # Errors
 /// If the connection fails.
@@ -102,7 +102,7 @@ pub fn fields(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// A text as it stands in a query or a form.
+/// A text in the encoding of a query or a form.
 #[must_use]
 pub fn encoded(text: &str) -> String {
     let mut encoded = String::new();

@@ -1,6 +1,6 @@
-//! The services that a team works with, each as an MCP server with the definitions and
-//! payloads of its kind: what the token benchmark counts, and what the cookbook's programs
-//! work with. The same answers every time; what would change something is only written down.
+//! The services that a team works with, each as an MCP server with typical definitions and
+//! payloads: the token benchmark counts them, and the cookbook's programs use them. Answers are
+//! always the same; calls that would change something are only written to a journal.
 
 mod analytics;
 mod calendar;
@@ -35,7 +35,7 @@ use serde_json::{Value, json};
 
 use calls::Answer;
 
-/// Tools of one kind of service.
+/// The tools of one kind of service.
 struct Service {
     name: &'static str,
     /// A JSON array of tool definitions.
@@ -75,19 +75,19 @@ const SERVICES: &[Service] = &[
     service!(warehouse_db),
 ];
 
-/// What one run of the server is.
+/// The options of one server process.
 #[derive(Debug, Default)]
 pub struct Options {
     /// `--service NAME`: one of the services, or one of those that only fill a catalog.
     service: String,
-    /// `--tools N`: only the first so many tools.
+    /// `--tools N`: only the first N tools.
     tools: Option<usize>,
-    /// `--journal FILE`: where calls of tools that change something are written down.
+    /// `--journal FILE`: where calls of tools that change something are logged.
     journal: Option<PathBuf>,
 }
 
 impl Options {
-    /// Reads the flags (without the program's own name).
+    /// Parses the flags (without the program's own name).
     ///
     /// # Errors
     /// A message that names the flag that is unknown or lacks its value.
@@ -116,7 +116,7 @@ pub fn neighbours() -> Vec<(String, usize)> {
     neighbours::all()
 }
 
-/// How many tools a service has, or `None` if there is no such service.
+/// How many tools a service has; `None` if there is no such service.
 #[must_use]
 pub fn tool_count(service: &str) -> Option<usize> {
     definitions(service).map(|definitions| definitions.len())

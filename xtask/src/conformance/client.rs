@@ -1,6 +1,6 @@
-//! The client that the suite starts: a configuration with the suite's server in it,
-//! and a program on the real binary that calls its tools. Where that says that a login
-//! is needed, there is one.
+//! The client that the conformance suite starts: a configuration with the suite's server, and a
+//! program on the real binary that calls its tools. If that reports that a login is needed, it logs
+//! in.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 
 use super::{login, onecall};
 
-/// Where the suite says what is to be done.
+/// The variables in which the suite passes the scenario.
 const SCENARIO: &str = "MCP_CONFORMANCE_SCENARIO";
 const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
 
-/// The client that the suite wants to see where clients may describe themselves at an
-/// address; users who have such a description configure it.
+/// The client id metadata document that the suite expects; users who have such a document configure
+/// its URL.
 const DESCRIBED_CLIENT: &str = "https://conformance-test.local/client-metadata.json";
 
-/// What a user reads who has to log in, and how often they do before they give up.
+/// The message for a user who has to log in, and below it how often to log in before giving up.
 const ADVICE: &str = "run `onecall login suite`";
 const PATIENCE: usize = 2;
 
-/// Calls every tool that it is told to, else every tool that it sees.
+/// Calls the tools that the scenario lists, or else every tool.
 const PROGRAM: &str = "\
 import json
 calls = json.loads(CALLS)
@@ -48,7 +48,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     ended
 }
 
-/// What the suite wants to be done.
+/// A scenario of the suite.
 struct Scenario {
     name: String,
     context: Value,
@@ -77,7 +77,7 @@ impl Scenario {
         entry
     }
 
-    /// Which tools are to be called, and with what; null means all there are.
+    /// The tools to call and their arguments; null stands for all tools.
     fn calls(&self, home: &Home) -> Result<Value, String> {
         if let Some(calls) = self.context["toolCalls"].as_array() {
             let call = |call: &Value| json!([call["name"], call["arguments"]]);
@@ -94,7 +94,7 @@ impl Scenario {
     }
 }
 
-/// A user's home, with a configuration and with logins that nobody else has.
+/// A separate home directory, with its own configuration and logins.
 struct Home {
     folder: PathBuf,
 }
@@ -103,7 +103,7 @@ impl Home {
     fn talk(&self, url: &str, scenario: &Scenario) -> Result<(), String> {
         let mut entry = scenario.entry(url);
         self.configure(&entry)?;
-        // A JSON text in a JSON string is a Python string, too.
+        // A JSON text in a JSON string is also a valid Python string.
         let calls = Value::from(scenario.calls(self)?.to_string()).to_string();
         let program = self.folder.join("program.py");
         write(&program, &PROGRAM.replace("CALLS", &calls))?;
@@ -115,7 +115,8 @@ impl Home {
                 login::log_in(self.onecall(&["login", "suite", "--no-browser", "--timeout", "20"]))
             };
             if let Err(said) = log_in() {
-                // A user who was given a secret knows for whom, and follows the advice.
+                // A user who has a client secret knows its issuer, and follows the advice to
+                // configure it.
                 let issuer = login::advised_issuer(&said).ok_or_else(|| said.clone())?;
                 entry["oauth"]["issuer"] = issuer.into();
                 self.configure(&entry)?;
@@ -132,7 +133,7 @@ impl Home {
         write(&self.config(), &json!({ "servers": [entry] }).to_string())
     }
 
-    /// Runs the program; what it and onecall said.
+    /// Runs the program; returns the output of it and of onecall.
     fn run(&self, program: &Path) -> Result<String, String> {
         let mut command = self.onecall(&["run"]);
         let output = command.arg(program).output();
@@ -148,7 +149,7 @@ impl Home {
         }
     }
 
-    /// What `onecall tools show` says of a tool.
+    /// The output of `onecall tools show` for a tool.
     fn show(&self, tool: &str) -> Result<Value, String> {
         let mut command = self.onecall(&["tools", "show", tool]);
         let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;

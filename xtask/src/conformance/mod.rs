@@ -1,5 +1,5 @@
-//! Runs the conformance suite of the protocol's authors against both of our sides:
-//! as a server, `onecall serve --http`; as a client, the bridge behind `onecall run`.
+//! Runs the conformance suite of MCP against both sides of onecall: the server behind
+//! `onecall serve --http`, and the client behind `onecall run`.
 
 mod client;
 mod install;
@@ -17,17 +17,17 @@ use suite::{Leg, Suite};
 
 pub use client::run as client;
 
-/// The suite for one revision of the protocol.
+/// The suite for one protocol version.
 struct Revision {
     name: &'static str,
-    /// How npm calls the release that knows this revision.
+    /// The npm name of the release that supports this version.
     package: &'static str,
     version: &'static str,
-    /// What chooses the server scenarios.
+    /// The arguments that select the server scenarios.
     server: &'static [&'static str],
-    /// What chooses the revision for a client scenario.
+    /// The arguments that select the version for a client scenario.
     client: &'static [&'static str],
-    /// Revisions before, of which it has client scenarios: there still are such servers.
+    /// Earlier versions whose client scenarios are run as well, because such servers still exist.
     earlier: &'static [&'static str],
 }
 
@@ -50,7 +50,7 @@ const REVISIONS: [Revision; 2] = [
     },
 ];
 
-/// Runs everything; what cannot be had here is skipped and named.
+/// Runs everything; what cannot be installed here is skipped and reported.
 pub fn run() -> Result<(), String> {
     let installed = match install::install() {
         Ok(installed) => installed,
@@ -75,7 +75,7 @@ fn client_leg(suite: &Suite) -> Result<Vec<String>, String> {
     Ok(scenarios.iter().filter_map(|scenario| suite.run(&Leg::Client { scenario })).collect())
 }
 
-/// Where it is written down what may fail.
+/// The folder of the files that list expected failures.
 fn expectations() -> PathBuf {
     root().join("tests/conformance")
 }

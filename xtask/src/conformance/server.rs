@@ -1,4 +1,4 @@
-//! `onecall serve --http`, for as long as the suite talks to it.
+//! Runs `onecall serve --http` for the suite.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,14 +7,14 @@ use std::thread;
 
 use super::onecall;
 
-/// It ends with this.
+/// A running server, which is ended when this is dropped.
 pub struct Server {
     child: Child,
     pub url: String,
 }
 
 impl Server {
-    /// Starts one without servers of its own on a free port.
+    /// Starts a server without any bridged servers on a free port.
     pub fn start(folder: &Path) -> Result<Self, String> {
         let config = folder.join("server.json");
         std::fs::write(&config, "{}")
@@ -35,7 +35,7 @@ impl Server {
         for line in lines.by_ref().map_while(Result::ok) {
             if let Some(url) = line.strip_prefix("listening on ") {
                 url.clone_into(&mut server.url);
-                // Nobody may be held up by a full pipe.
+                // The output is drained, so that a full pipe cannot block the server.
                 thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
                 return Ok(server);
             }

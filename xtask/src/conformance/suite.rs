@@ -1,4 +1,4 @@
-//! One release of the suite, and what it says.
+//! One release of the suite, and its results.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use testkit::cargo::output;
 
 use super::{Installed, Revision, expectations};
 
-/// No run of the suite takes longer, unless it hangs.
+/// The timeout for one run of the suite.
 const LIMIT: Duration = Duration::from_secs(120);
 
 const CLIENT_COMMAND: &str = "conformance-client";
 
-/// What is run.
+/// The part of the suite that is run.
 pub enum Leg<'a> {
     /// All server scenarios.
     Server { url: &'a str },
@@ -33,7 +33,7 @@ impl<'a> Suite<'a> {
         Self { installed, revision }
     }
 
-    /// The names of the client scenarios of this revision, and of those before.
+    /// The names of the client scenarios for this version and earlier ones.
     pub fn client_scenarios(&self) -> Result<Vec<String>, String> {
         let mut list = self.command();
         let output = list.arg("list").output();
@@ -50,7 +50,7 @@ impl<'a> Suite<'a> {
         if found.is_empty() { Err(format!("{list:?} names no client scenario")) } else { Ok(found) }
     }
 
-    /// Runs a leg and says how it went; what is returned is what went wrong.
+    /// Runs a part of the suite and prints the result; returns the failure, if there is one.
     pub fn run(&self, leg: &Leg<'_>) -> Option<String> {
         let mut command = self.command();
         let name = match leg {
@@ -59,7 +59,7 @@ impl<'a> Suite<'a> {
                 "server".to_owned()
             }
             Leg::Client { scenario } => {
-                // Not by asking for our own path: the file may have been built anew meanwhile.
+                // Not the path of this process: the file may have been rebuilt meanwhile.
                 let ourselves = output("debug").join("xtask");
                 let client = format!("{} {CLIENT_COMMAND}", ourselves.display());
                 command.args(["client", "--command", &client, "--scenario", scenario]);
@@ -94,7 +94,7 @@ impl<'a> Suite<'a> {
     }
 }
 
-/// Runs a command to its end, with what it says in a file; whether it succeeded.
+/// Runs a command to its end with its output in a file; returns whether it succeeded.
 fn finish(mut command: Command, log: &PathBuf) -> Result<bool, String> {
     let file = File::create(log).map_err(|error| format!("cannot be written down: {error}"))?;
     let copy = file.try_clone().map_err(|error| format!("cannot be written down: {error}"))?;
@@ -115,7 +115,7 @@ fn finish(mut command: Command, log: &PathBuf) -> Result<bool, String> {
     }
 }
 
-/// What the suite counts, in one line.
+/// The counts of the suite, in one line.
 fn summary(log: &Path) -> String {
     let said = std::fs::read_to_string(log).unwrap_or_default();
     let counts = |line: &&str| line.starts_with("Total: ") || line.starts_with("Passed: ");

@@ -1,4 +1,4 @@
-//! The archive for those who want no package: `onecall-VERSION-TARGET.tar.gz`.
+//! The archive for users who want no package: `onecall-VERSION-TARGET.tar.gz`.
 
 use super::binary::Binary;
 use super::contents::{File, Release};

@@ -1,4 +1,4 @@
-//! A binary that goes into packages: what it is for, and what it needs of a system.
+//! A binary for the packages: its platform, and what it requires of a system.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -54,7 +54,7 @@ impl Processor {
         }
     }
 
-    /// Whether it is the processor of this machine.
+    /// Whether this machine has this processor.
     pub fn is_here(self) -> bool {
         std::env::consts::ARCH == self.name()
     }
@@ -71,7 +71,7 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// Takes the symbols out of a copy of the binary, and reads what that one needs.
+    /// Copies the binary without symbols, and reads what it requires.
     pub fn read(path: &Path) -> Result<Self, String> {
         let failed = |error| format!("{}: {error}", path.display());
         let processor = Processor::of(&fs::read(path).map_err(failed)?)
@@ -85,7 +85,7 @@ impl Binary {
         Ok(Self { path: stripped, processor, glibc, content, libraries })
     }
 
-    /// One line about what the binary is and needs.
+    /// One line about the binary and its requirements.
     pub fn needs(&self) -> String {
         let (major, minor) = self.glibc;
         let libraries: Vec<&str> = self.libraries.iter().map(String::as_str).collect();
@@ -96,7 +96,7 @@ impl Binary {
     }
 }
 
-/// A number of bytes as people read it.
+/// A number of bytes for a person.
 pub fn size(bytes: usize) -> String {
     let tenths = bytes / 100_000;
     format!("{}.{} MB", tenths / 10, tenths % 10)
@@ -111,7 +111,7 @@ fn strip(path: &Path, processor: Processor) -> Result<PathBuf, String> {
     strip.args(["--strip-all", "-o"]).arg(&copy).arg(path);
     let why = match strip.output() {
         Ok(output) if output.status.success() => {
-            // A binary that was downloaded may have lost this.
+            // A downloaded binary may have lost this permission.
             let is_executable = fs::set_permissions(&copy, Permissions::from_mode(0o755));
             is_executable.map_err(|error| format!("{}: {error}", copy.display()))?;
             return Ok(copy);
@@ -123,7 +123,7 @@ fn strip(path: &Path, processor: Processor) -> Result<PathBuf, String> {
     Ok(path.to_path_buf())
 }
 
-/// The libraries that an executable is linked to, and the newest version of glibc that it names.
+/// The libraries that an executable is linked to, and the newest version of glibc that it requires.
 fn read_needs(path: &Path) -> Result<(BTreeSet<String>, Glibc), String> {
     let mut readelf = Command::new("readelf");
     readelf.args(["--wide", "--dynamic", "--version-info"]).arg(path).env("LC_ALL", "C");

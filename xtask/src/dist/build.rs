@@ -1,4 +1,4 @@
-//! Builds the binaries that are handed out, one for each processor whose Rust is installed.
+//! Builds the binaries for release, one for each processor whose Rust target is installed.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use testkit::packages::venv;
 
 use crate::dependencies::PLATFORMS;
 
-/// The oldest glibc that Rust's own libraries run on; systems since 2014 have it.
+/// The oldest glibc that Rust's own libraries support; systems since 2014 have it.
 const GLIBC: &str = "2.17";
 
-/// Builds for every platform that can be built for here; says what is skipped, and why.
+/// Builds for every platform that is possible here; reports what is skipped, and why.
 pub fn build() -> Result<Vec<PathBuf>, String> {
     let zig = venv::install_from("zig", &root().join("packaging/dist/zig.txt"));
     if let Err(why) = &zig {
@@ -36,7 +36,7 @@ pub fn build() -> Result<Vec<PathBuf>, String> {
     Ok(binaries)
 }
 
-/// Links with zig, which knows the symbols that each glibc has.
+/// Links with zig, which knows the symbols of each glibc version.
 fn build_with_zig(platform: &str, zig: &Path) -> Result<PathBuf, String> {
     let programs = zig.join("bin");
     let path = env::var_os("PATH").unwrap_or_default();
@@ -53,10 +53,11 @@ fn build_plainly() -> Result<PathBuf, String> {
     Ok(output("dist").join("onecall"))
 }
 
-/// All of the workspace, as for the tests: a part of it would be built with other features.
+/// The build arguments. The whole workspace, as for the tests: a part would be built with other
+/// features.
 fn arguments_of(mut build: Command) -> Command {
     build.args(["--profile", "dist", "--workspace", "--bin", "onecall"]);
-    // The symbols say what takes the space; packages get a copy without them.
+    // The symbols show what takes space; packages get a copy without them.
     build.env("CARGO_PROFILE_DIST_STRIP", "none");
     build
 }

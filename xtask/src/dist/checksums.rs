@@ -1,4 +1,4 @@
-//! `SHA256SUMS`: what `sha256sum --check` compares downloads with.
+//! `SHA256SUMS`, the file for `sha256sum --check`.
 
 use std::fmt::Write;
 use std::fs;
@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 
 use super::binary::size;
 
-/// The file with the checksums.
+/// The name of the file.
 pub const FILE: &str = "SHA256SUMS";
 
-/// Writes the checksums of everything in a folder, and returns its files with their sizes as text.
+/// Writes the checksums of all files in a folder; returns the files with their sizes as text.
 pub fn write(folder: &Path) -> Result<String, String> {
     let failed = |error| format!("{}: {error}", folder.display());
     let entries = fs::read_dir(folder).map_err(failed)?;

@@ -11,13 +11,13 @@ use super::binary::Binary;
 /// Shells, and the option of `onecall completions` for each.
 pub const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
-/// The texts that have to go along with the binary.
+/// The licence texts that must accompany the binary.
 pub const LICENCES: [&str; 3] = ["LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY.txt"];
 
-/// What a package is described as, in one line.
+/// The one-line description of a package.
 pub const SUMMARY: &str = "MCP server that runs programs over your other MCP servers";
 
-/// The expression for the licences of onecall's own code.
+/// The licence expression of onecall's own code.
 pub const LICENCE: &str = "MIT OR Apache-2.0";
 
 /// A file of a package.
@@ -33,20 +33,20 @@ impl File {
         Self { path: path.into(), mode, content: content.into().into() }
     }
 
-    /// The file below a folder of the package.
+    /// The file in a folder of the package.
     pub fn below(&self, folder: &str) -> Self {
         Self { path: format!("{folder}/{}", self.path), ..self.clone() }
     }
 }
 
-/// What goes into packages beside the binary.
+/// The contents of packages other than the binary.
 pub struct Release {
     pub version: String,
     /// The time of every file, in seconds since 1970.
     pub time: u64,
-    /// [`LICENCES`], by their names.
+    /// The files in [`LICENCES`].
     pub licences: Vec<File>,
-    /// A script for each of [`SHELLS`], by its name.
+    /// A completion script for each of [`SHELLS`].
     pub completions: Vec<File>,
     /// Man pages such as `onecall.1`.
     pub pages: Vec<File>,
@@ -56,7 +56,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// Asks the binary that runs on this machine for its version, completions and man pages.
+    /// Gets version, completions and man pages from the binary that runs on this machine.
     pub fn describe(binaries: &[Binary]) -> Result<Self, String> {
         let runs_here = |binary: &&Binary| binary.processor.is_here();
         let binary = binaries
@@ -81,7 +81,7 @@ impl Release {
     }
 }
 
-/// What onecall prints.
+/// The output of onecall for these arguments.
 fn ask(binary: &Binary, arguments: &[&str]) -> Result<Vec<u8>, String> {
     let shown = format!("{} {}", binary.path.display(), arguments.join(" "));
     match Command::new(&binary.path).args(arguments).output() {
@@ -117,7 +117,7 @@ fn from_root(path: &str) -> Result<File, String> {
     Ok(File::new(path, 0o644, content))
 }
 
-/// `$SOURCE_DATE_EPOCH`, else when the source was committed: the same source gives the same packages.
+/// `$SOURCE_DATE_EPOCH`, or the time of the commit: the same source gives the same packages.
 fn time() -> u64 {
     let given = std::env::var("SOURCE_DATE_EPOCH").ok();
     let committed = || {

@@ -6,7 +6,7 @@ use super::filter::through;
 use super::gzip::{Effort, compress};
 use super::tar;
 
-/// Where each shell looks for completions of packages.
+/// The paths where shells look for the completions of packages.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "usr/share/bash-completion/completions/onecall"),
     ("zsh", "usr/share/zsh/vendor-completions/_onecall"),
@@ -36,7 +36,7 @@ pub fn package(
     Ok((name, ar(&parts, release.time)))
 }
 
-/// What the package installs. Debian wants man pages and long texts compressed.
+/// The files that the package installs. Debian requires compressed man pages and long texts.
 fn files(release: &Release, binary: &Binary, effort: Effort) -> Result<Vec<File>, String> {
     let content = binary.content.clone();
     let mut files = vec![File { path: "usr/bin/onecall".to_owned(), mode: 0o755, content }];
@@ -81,7 +81,7 @@ fn control(release: &Release, binary: &Binary, files: &[File]) -> String {
     )
 }
 
-/// What `dpkg --verify` compares installed files with.
+/// The checksums for `dpkg --verify`.
 fn md5sums(files: &[File]) -> Result<String, String> {
     let line = |file: &File| {
         let sum = through("md5sum", &[], &file.content)?;
@@ -91,7 +91,7 @@ fn md5sums(files: &[File]) -> Result<String, String> {
     files.iter().map(line).collect()
 }
 
-/// Where the licences are, in the form that Debian's tools read.
+/// The copyright file, in the format of Debian's tools.
 fn copyright() -> String {
     format!(
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\
@@ -108,7 +108,7 @@ fn copyright() -> String {
     )
 }
 
-/// The archive of archives: a line of fixed width before each part, and even lengths.
+/// The outer archive: a header of fixed width before each part, and even lengths.
 fn ar(parts: &[(&str, Vec<u8>)], time: u64) -> Vec<u8> {
     let mut archive = b"!<arch>\n".to_vec();
     for (name, content) in parts {

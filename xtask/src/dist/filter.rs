@@ -1,9 +1,9 @@
-//! Programs that turn their input into their output.
+//! Runs programs as filters.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Gives the bytes to a program and returns what it prints.
+/// Passes the bytes to a program and returns its output.
 pub fn through(program: &str, arguments: &[&str], bytes: &[u8]) -> Result<Vec<u8>, String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -11,7 +11,7 @@ pub fn through(program: &str, arguments: &[&str], bytes: &[u8]) -> Result<Vec<u8
     let mut child = started.map_err(|error| format!("{program} cannot be started: {error}"))?;
     let stdin = child.stdin.take();
     let output = std::thread::scope(|scope| {
-        // The pipe is closed when the thread ends, which is the end of the input.
+        // The pipe is closed when the thread ends.
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(bytes)));
         child.wait_with_output()
     });

@@ -1,8 +1,9 @@
-//! Compression by the program `gzip`: without names and times, so that equal input gives equal output.
+//! Compression with the program `gzip`, without names and times, so that equal input gives equal
+//! output.
 
 use super::filter::through;
 
-/// How much time goes into small files.
+/// How much time to spend on compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     Little,

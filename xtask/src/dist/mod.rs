@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: makes the packages that onecall is handed out as, and tries each of them out
-//! where nothing else is installed.
+//! `cargo xtask dist`: creates the packages of a release, and checks each of them in an empty
+//! environment.
 
 mod archive;
 mod binary;
@@ -28,7 +28,7 @@ use contents::Release;
 use gzip::Effort;
 use options::Options;
 
-/// Makes the packages as the arguments say.
+/// Creates the packages as the arguments say.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let Some(options) = Options::parse(arguments)? else {
         eprint!("{}", options::HELP);
@@ -45,7 +45,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Packs the debug binary and tries the packages out: what `cargo xtask test` runs.
+/// Packs the debug binary and checks the packages; `cargo xtask test` runs this.
 pub fn test() -> Result<(), String> {
     let out = output("dist").join("tested");
     check::run(&pack(&[output("debug").join("onecall")], &out, Effort::Little)?)
@@ -53,7 +53,7 @@ pub fn test() -> Result<(), String> {
 
 /// The packages of one run.
 pub struct Packages {
-    /// The version that is packed.
+    /// The version of the packages.
     pub version: String,
     /// One archive, Debian package and wheel for each processor.
     pub of_processors: Vec<PackagesOfProcessor>,
@@ -61,7 +61,7 @@ pub struct Packages {
     pub npm: PathBuf,
 }
 
-/// The packages that carry the binary of one processor.
+/// The packages that contain the binary of one processor.
 pub struct PackagesOfProcessor {
     pub binary: Binary,
     pub archive: PathBuf,
@@ -69,7 +69,7 @@ pub struct PackagesOfProcessor {
     pub wheel: PathBuf,
 }
 
-/// Makes every package, the bill of materials and the checksums in an empty folder.
+/// Creates all packages, the bill of materials and the checksums in an empty folder.
 fn pack(binaries: &[PathBuf], out: &Path, effort: Effort) -> Result<Packages, String> {
     let binaries =
         binaries.iter().map(|path| Binary::read(path)).collect::<Result<Vec<_>, String>>()?;
@@ -97,7 +97,7 @@ fn pack(binaries: &[PathBuf], out: &Path, effort: Effort) -> Result<Packages, St
     Ok(Packages { version: release.version, of_processors, npm })
 }
 
-/// Makes a folder, and takes out what an earlier run left in it.
+/// Creates a folder, or removes what an earlier run left in it.
 fn make_empty(folder: &Path) -> Result<(), String> {
     let failed = |error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(failed)?;

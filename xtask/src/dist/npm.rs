@@ -1,5 +1,5 @@
-//! The npm package: `onecall-VERSION.tgz`, with the binary of every processor and a script that becomes
-//! the one of the machine.
+//! The npm package: `onecall-VERSION.tgz`, with the binaries of all processors and a script that
+//! executes the right one.
 
 use serde_json::json;
 
@@ -8,8 +8,8 @@ use super::contents::{File, LICENCE, Release, SUMMARY};
 use super::gzip::{Effort, compress};
 use super::tar;
 
-/// `exec` leaves no process in between: signals, streams and the exit code are those of onecall. Node
-/// could only start a child, which would outlive a killed parent.
+/// Uses `exec`, so that there is no process in between: signals, streams and the exit code are
+/// those of onecall. Node.js could only start a child, which would outlive a killed parent.
 const LAUNCHER: &str = r#"#!/bin/sh
 folder=$(dirname "$(readlink -f "$0")")
 processor=$(uname -m)

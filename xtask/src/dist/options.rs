@@ -21,10 +21,10 @@ say so. A processor whose Rust standard library is not installed is skipped.
   --fast         compress little, which is quick
 ";
 
-/// What to pack, and where to.
+/// What to pack, and where to write it.
 #[derive(Debug, PartialEq)]
 pub struct Options {
-    /// Binaries that were built before; empty to build them.
+    /// Binaries that were built before; if empty, they are built.
     pub binaries: Vec<PathBuf>,
     pub out: PathBuf,
     pub check: bool,
@@ -33,7 +33,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// `None` if the help is asked for.
+    /// Parses the arguments; `None` if the help is requested.
     pub fn parse(arguments: &[String]) -> Result<Option<Self>, String> {
         let mut options = Self {
             binaries: Vec::new(),
@@ -44,7 +44,7 @@ impl Options {
         };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
-            // Installers run in other folders than this.
+            // Installers run in other folders, so paths must be absolute.
             let mut path = || {
                 let given = rest.next().ok_or(format!("{argument} needs a path\n\n{HELP}"))?;
                 std::path::absolute(given).map_err(|error| format!("{given}: {error}"))

@@ -1,4 +1,4 @@
-//! `cargo xtask dist --sizes`: what takes the space in a binary, by its sections and symbols.
+//! `cargo xtask dist --sizes`: shows what takes space in a binary, by sections and symbols.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use testkit::cargo::root;
 
 use super::binary::{Binary, size};
 
-/// What the code is for, by how the names of its crates or of its C functions begin.
+/// The parts of the code, by the prefixes of crate names or of C functions.
 const PARTS: [(&str, &[&str]); 7] = [
     ("code: onecall itself", &["onecall"]),
     (
@@ -33,17 +33,17 @@ const SHARED: &str = "code: Rust's standard library, and what it is generic over
 
 const REST: &str = "code: other libraries";
 
-/// Crates whose functions are mostly there for the types of others.
+/// Crates whose functions are mostly instances for the types of other crates.
 const GENERIC: &[&str] = &["core", "alloc", "std", "hashbrown", "serde", "indexmap", "futures"];
 
-/// What sections are for, by their names.
+/// The purposes of sections, by their names.
 const SECTIONS: [(&str, &[&str]); 3] = [
     ("tables for unwinding the stack", &[".eh_frame", ".eh_frame_hdr", ".gcc_except_table"]),
     ("tables of pointers, and where they are", &[".rela.dyn", ".data.rel.ro", ".got", ".data"]),
     ("constants: the rest (Python's standard library, compressed, is most of it)", &[".rodata"]),
 ];
 
-/// Prints what takes the space in a binary with symbols.
+/// Prints what takes space in a binary with symbols.
 pub fn print(path: &Path) -> Result<(), String> {
     let binary = Binary::read(path)?;
     let rows = rows(path, &binary)?;
@@ -56,7 +56,7 @@ pub fn print(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Each thing with its bytes, the largest first; together they are the binary.
+/// Each part with its bytes, largest first; together they are the whole binary.
 fn rows(path: &Path, binary: &Binary) -> Result<Vec<(String, usize)>, String> {
     let sections = sections(&read("readelf", &["--wide", "--section-headers"], path)?);
     let symbols = read("nm", &["--print-size", "--demangle"], path)?;
@@ -74,7 +74,7 @@ fn rows(path: &Path, binary: &Binary) -> Result<Vec<(String, usize)>, String> {
         parts.insert(what.to_owned(), names.iter().map(|name| section(name)).sum());
     }
     let (constants, _) = SECTIONS[2];
-    // The licences are in the binary as they are.
+    // The licences are in the binary uncompressed.
     let path = root().join("THIRD-PARTY.txt");
     let licences = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     if contains(&binary.content, &licences) {
@@ -89,14 +89,14 @@ fn rows(path: &Path, binary: &Binary) -> Result<Vec<(String, usize)>, String> {
     Ok(rows)
 }
 
-/// Whether the binary has a file in it, by a part that is in no other file.
+/// Whether the binary contains a file, found by a part that no other file has.
 fn contains(binary: &[u8], file: &[u8]) -> bool {
     const SAMPLE: usize = 256;
     let end = file.len().saturating_sub(SAMPLE);
     file.get(end..).is_some_and(|sample| binary.windows(sample.len().max(1)).any(|it| it == sample))
 }
 
-/// The sections of a binary with their bytes, from what `readelf` lists.
+/// The sections of a binary with their sizes, from the output of `readelf`.
 fn sections(listed: &str) -> BTreeMap<String, usize> {
     let section = |line: &str| {
         let (_, line) = line.split_once(']')?;
@@ -107,7 +107,7 @@ fn sections(listed: &str) -> BTreeMap<String, usize> {
     listed.lines().filter_map(section).collect()
 }
 
-/// The functions and their bytes, from what `nm` lists. One function can have several names.
+/// The functions with their sizes, from the output of `nm`. A function can have several names.
 fn code(listed: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut functions: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
     for line in listed.lines() {
@@ -122,7 +122,7 @@ fn code(listed: &str) -> impl Iterator<Item = (&str, usize)> {
     functions.into_values()
 }
 
-/// What a function is for: the first crate in its name that is not there for others.
+/// The part that a function belongs to: by the first crate in its name that is not generic.
 fn part(name: &str) -> &'static str {
     let begins = |head: &str, starts: &[&str]| starts.iter().any(|start| head.starts_with(start));
     let paths = name.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');

@@ -1,4 +1,4 @@
-//! Tar archives in the format `ustar`, with root as the owner and one time for everything.
+//! Tar archives in the `ustar` format, with root as the owner and one time for all files.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use super::contents::File;
 
 const BLOCK: usize = 512;
 
-/// The longest path that one field of the header holds.
+/// The longest path that fits into one field of the header.
 const LONGEST_PATH: usize = 100;
 
-/// The files in order, and the folders that they are in.
+/// An archive of the files in order, and the folders that contain them.
 pub fn archive(files: &[File], time: u64) -> Result<Vec<u8>, String> {
     let mut archive = Vec::new();
     let mut folders = BTreeSet::new();
@@ -45,7 +45,7 @@ fn header(path: &str, mode: u32, length: usize, time: u64, kind: u8) -> Result<V
     field("0000000", 8);
     field(&format!("{length:011o}"), 12);
     field(&format!("{time:011o}"), 12);
-    // The checksum counts its own field as blanks.
+    // The checksum counts its own field as spaces.
     field("        ", 8);
     field(&char::from(kind).to_string(), 1);
     field("", 100);

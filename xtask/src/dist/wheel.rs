@@ -1,5 +1,5 @@
-//! The wheel: `onecall-VERSION-py3-none-manylinux_….whl`, which installs the binary as a script. It has
-//! no Python in it; the package `onecall-client` (clients/python) is another one, and finds the binary.
+//! The wheel: `onecall-VERSION-py3-none-manylinux_….whl`, which installs the binary as a script. It
+//! contains no Python; the separate package `onecall-client` (clients/python) finds the binary.
 
 use std::fmt::Write;
 
@@ -34,7 +34,8 @@ pub fn package(
     Ok((name, zip::archive(&files, effort)?))
 }
 
-/// The systems that the wheel is for; the older name of the first such system is what an older pip knows.
+/// The platform tags of the wheel; for the first of them there is an older name for older versions
+/// of pip.
 fn platforms((major, minor): Glibc, processor: &str) -> Vec<String> {
     let mut platforms = vec![format!("manylinux_{major}_{minor}_{processor}")];
     if (major, minor) == (2, 17) {
@@ -67,7 +68,7 @@ fn tags(platforms: &[String]) -> String {
     text
 }
 
-/// The hash and the size of every file but the record itself.
+/// The hash and the size of every file except the record itself.
 fn records(files: &[File], record: &str) -> String {
     let mut text = String::new();
     for file in files {

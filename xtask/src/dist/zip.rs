@@ -1,18 +1,18 @@
-//! Zip archives, as wheels are ones.
+//! Zip archives, the format of wheels.
 
 use super::contents::File;
 use super::gzip::{Effort, deflate};
 
-/// 1 January 1980, the first day that a zip archive can name. Wheels have no use for a later one.
+/// 1 January 1980, the earliest date in a zip archive. Wheels need no other.
 const FIRST_DAY: u16 = 0x21;
 
-/// Made on Unix, by version 2.0 of the format: modes are Unix modes.
+/// Created on Unix with version 2.0 of the format: modes are Unix modes.
 const MADE_ON_UNIX: u16 = 0x0314;
 const NEEDS: u16 = 20;
 const DEFLATED: u16 = 8;
 const REGULAR_FILE: u32 = 0o100_000;
 
-/// The files in the given order.
+/// An archive of the files in the given order.
 pub fn archive(files: &[File], effort: Effort) -> Result<Vec<u8>, String> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for file in files {
@@ -34,7 +34,7 @@ pub fn archive(files: &[File], effort: Effort) -> Result<Vec<u8>, String> {
         directory.extend_from_slice(b"PK\x01\x02");
         directory.extend(MADE_ON_UNIX.to_le_bytes());
         directory.extend(about);
-        // No comment, on the first disk, nothing about its kind.
+        // No comment, first disk, no internal attributes.
         directory.extend([0; 6]);
         directory.extend(((REGULAR_FILE | file.mode) << 16).to_le_bytes());
         directory.extend(start.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Looks for input that breaks a property, for as long as there is time.
+//! Searches for input that violates a property, for a given time.
 
 mod options;
 mod target;
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 use options::{HELP, Options};
 use target::{Built, Seed};
 
-/// What a run of one target should take: long enough to be worth its start, short
-/// enough for every target to have its turn.
+/// How long a run of one target should take: long enough to be worth its start, short enough for
+/// every target to have its turn.
 const RUN: Duration = Duration::from_secs(10);
 
-/// Cases of each property in the first round, from which the next are reckoned.
+/// The cases of each property in the first round, from which later numbers are computed.
 const FIRST_CASES: u32 = 500;
 
-/// What was done for one target.
+/// The progress of one target.
 struct Progress {
     built: Built,
     rounds: u32,
-    /// Of each property, in the next round.
+    /// The cases of each property in the next round.
     cases: u32,
-    /// Of all properties so far.
+    /// The cases of all properties so far.
     total: u64,
 }
 
@@ -38,7 +38,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         target::build(&options.targets)?.into_iter().map(start).collect();
     let begin = Instant::now();
     let mut turns = 0;
-    // Every target has one turn, however little time there is.
+    // Every target has at least one turn, however little time there is.
     while turns < targets.len() || begin.elapsed() < options.time {
         let turn = turns % targets.len();
         turns += 1;
@@ -67,7 +67,7 @@ impl Progress {
             took.as_secs_f64()
         );
         self.total += u64::from(seed.cases) * u64::try_from(properties).unwrap_or(u64::MAX);
-        // As many as fit, unless the machine was only briefly idle or busy.
+        // As many as fit, with bounds in case the machine was only briefly idle or busy.
         let fit = RUN.min(left.saturating_sub(took)).as_secs_f64() / took.as_secs_f64().max(0.001);
         self.cases = (f64::from(self.cases) * fit.clamp(0.2, 8.0)).max(1.0) as u32;
         Ok(())

@@ -1,4 +1,4 @@
-//! What can be typed after `cargo xtask fuzz`.
+//! The command line of `cargo xtask fuzz`.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ again. No seeds are kept in files: put the smallest input into an ordinary test 
 the fix.
 ";
 
-/// How long to look, and where.
+/// How long to search, and in which targets.
 #[derive(Debug)]
 pub struct Options {
     pub time: Duration,

@@ -1,4 +1,4 @@
-//! Where hostile input goes in, and one run of the properties that try it.
+//! The targets for hostile input, and one run of their properties.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::cargo::{cargo, output, root};
 
-/// Runs are made to take a few seconds; one that takes this long hangs.
+/// A run should take a few seconds; after this time it counts as hanging.
 const HANGS: Duration = Duration::from_secs(180);
 
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// A set of properties over one kind of hostile input.
+/// A set of properties for one kind of hostile input.
 #[derive(Debug)]
 pub struct Target {
     pub name: &'static str,
-    /// The folder of the crate that they are in.
+    /// The folder of their crate.
     package: &'static str,
-    /// What cargo calls the kind of their test binary.
+    /// Cargo's name for the kind of their test binary.
     kind: &'static str,
-    /// What their names begin with inside of it.
+    /// The prefix of their names in the test binary.
     filter: &'static str,
 }
 
@@ -34,11 +34,11 @@ pub static TARGETS: [Target; 5] = [
     Target { name: "definitions", package: "onecall-catalog", kind: "test", filter: "fuzz::" },
 ];
 
-/// What a run is made from.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed {
     pub number: u64,
-    /// For each property.
+    /// The number of cases for each property.
     pub cases: u32,
 }
 
@@ -52,7 +52,7 @@ pub struct Built {
 /// Builds the tests of all targets.
 pub fn build(targets: &[&'static Target]) -> Result<Vec<Built>, String> {
     let mut build = cargo("test");
-    // The whole workspace, so that dependencies keep the features they have there.
+    // The whole workspace, so that dependencies have the same features as there.
     build.args(["--workspace", "--lib", "--test", "it", "--no-run"]);
     build.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let built = build.output().map_err(|error| format!("cargo cannot be started: {error}"))?;
@@ -77,7 +77,7 @@ impl Target {
         root().join("crates").join(self.package)
     }
 
-    /// The path of this target's tests, if `artifact` is what cargo says about them.
+    /// The path of this target's tests, if `artifact` is cargo's message about them.
     fn executable(&self, artifact: &Value) -> Option<PathBuf> {
         let manifest = artifact["manifest_path"].as_str()?;
         let is_ours = self.folder().join("Cargo.toml") == Path::new(manifest)
@@ -88,7 +88,8 @@ impl Target {
 }
 
 impl Built {
-    /// Tries every property once; the number of properties. The error is for a person.
+    /// Runs every property once; returns the number of properties. The error is a text for a
+    /// person.
     pub fn run(&self, seed: Seed) -> Result<usize, String> {
         let log = output("fuzz.log");
         let status = self.status(seed, &log)?;
@@ -113,7 +114,7 @@ impl Built {
         }
     }
 
-    /// How the tests ended; `None` if they did not.
+    /// The exit status of the tests; `None` if they did not end.
     fn status(&self, seed: Seed, log: &Path) -> Result<Option<ExitStatus>, String> {
         let start = || -> std::io::Result<Child> {
             let stdout = File::create(log)?;
@@ -146,13 +147,13 @@ impl Built {
     }
 }
 
-/// How many tests passed, as the tests say themselves.
+/// The number of tests that passed, from their output.
 fn passed(said: &str) -> Option<usize> {
     let result = said.lines().find_map(|line| line.strip_prefix("test result: ok. "))?;
     result.split_once(' ')?.0.parse().ok()
 }
 
-/// A command that runs again what failed, from the same seed.
+/// The command that repeats a failure with the same seed.
 fn replay(said: &str, filter: &str, seed: Seed) -> String {
     let failed = |line: &'_ str| -> Option<String> {
         let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;

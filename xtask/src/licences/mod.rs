@@ -1,5 +1,5 @@
-//! `cargo xtask licences`: writes the licences and notices of everything that is in the binary to
-//! `THIRD-PARTY.txt`, which the binary and every archive carry.
+//! `cargo xtask licences`: writes the licences and notices of everything in the binary to
+//! `THIRD-PARTY.txt`, which is part of the binary and of every archive.
 
 mod texts;
 
@@ -17,7 +17,7 @@ const FILE: &str = "THIRD-PARTY.txt";
 
 const USAGE: &str = "usage: cargo xtask licences [--check]";
 
-/// Writes the file; with `--check`, compares it.
+/// Writes the file, or compares it with `--check`.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let path = root().join(FILE);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -27,7 +27,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
             Ok(())
         }
         ["--check"] => {
-            // What cannot be made at all is the better message.
+            // If the file cannot be created at all, that error is more helpful.
             notices()?;
             Err(format!(
                 "{FILE} is out of date: the dependencies have changed; run `cargo xtask licences`"
@@ -51,7 +51,7 @@ You may change them and build the binary anew with your version; docs/licences.m
 repository says how. Their source is at https://github.com/mhogrefe/malachite and at crates.io.
 ";
 
-/// Parts of the binary that no package's own files tell of.
+/// Parts of the binary that are not described by the files of any package.
 const BESIDES: [(&str, &str); 4] = [
     (
         "SQLite (in libsqlite3-sys)",
@@ -90,7 +90,7 @@ fn notices() -> Result<String, String> {
     Ok(format!("{HEAD}\nPackages\n\n{list}\n{texts}"))
 }
 
-/// What a package says its licence is.
+/// The licence that a package declares.
 fn licence(package: &Package) -> Result<String, String> {
     match (&package.license, &package.license_file) {
         (Some(expression), _) => Ok(expression.clone()),

@@ -1,4 +1,4 @@
-//! The texts of licences, each once, with those it is for.
+//! The texts of licences, each once, with the packages that it applies to.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,23 +9,23 @@ use testkit::cargo::root;
 
 use crate::dependencies::{Package, read};
 
-/// Texts for packages that name a licence and bring no text of it.
+/// Texts for packages that declare a licence without including its text.
 const STANDARD: [(&str, &[&str]); 4] = [
     ("MIT", &["LICENSE-MIT"]),
     ("Apache-2.0", &["LICENSE-APACHE"]),
     ("CC0-1.0", &["xtask/src/licences/texts/CC0-1.0.txt"]),
-    // The second is a part of the first.
+    // The second text is part of the first.
     (
         "LGPL-3.0-only",
         &["xtask/src/licences/texts/LGPL-3.0.txt", "xtask/src/licences/texts/GPL-3.0.txt"],
     ),
 ];
 
-/// How the names of files with licences and notices begin.
+/// The beginnings of the names of files with licences and notices.
 const NAMES: [&str; 7] =
     ["license", "licence", "unlicense", "copying", "copyright", "notice", "psf-license"];
 
-/// Folders of packages that nothing in the binary comes from.
+/// Folders of packages from which nothing is in the binary.
 const NOT_SHIPPED: [&str; 6] = ["tests", "benches", "examples", "testsuite", "libffi", "wasi-libc"];
 
 /// Licence texts, by their words.
@@ -35,12 +35,12 @@ pub struct Texts(BTreeMap<String, Text>);
 /// One licence text.
 struct Text {
     body: String,
-    /// The packages that it is for, with the lines in which each names its owners.
+    /// The packages that it applies to, each with the lines that name its owners.
     packages: BTreeMap<String, Vec<String>>,
 }
 
 impl Texts {
-    /// Adds all texts that a package brings; if it brings none, those of the licence it names.
+    /// Adds all texts of a package; if it has none, those of the licence it declares.
     pub fn add(&mut self, package: &Package) -> Result<(), String> {
         let mut files = Vec::new();
         find(&package.folder, &mut files)?;
@@ -107,7 +107,7 @@ fn split(text: &str) -> (Vec<String>, String) {
         line.starts_with("Copyright")
             && (is_dated || line.split(|c: char| !c.is_ascii_digit()).any(|it| it.len() == 4))
     };
-    // Some texts still tell a printer to begin a new page.
+    // Some texts still contain form feeds.
     let text = text.replace('\u{c}', "");
     let (owners, body): (Vec<&str>, Vec<&str>) =
         text.lines().map(str::trim_end).partition(is_owner);
@@ -115,7 +115,7 @@ fn split(text: &str) -> (Vec<String>, String) {
     (owners, body.join("\n").trim_matches('\n').to_owned())
 }
 
-/// Who owns a package that has no file to say so.
+/// The owners of a package without a licence file.
 fn owners(package: &Package) -> Vec<String> {
     match package.authors.as_slice() {
         [] => vec![format!("Copyright (c) the authors of {}", package.name)],
@@ -123,7 +123,7 @@ fn owners(package: &Package) -> Vec<String> {
     }
 }
 
-/// The usual texts of the licence that a package names.
+/// The standard texts of the licence that a package declares.
 fn standard(package: &Package) -> Result<Vec<String>, String> {
     let expression = package.license.as_deref().unwrap_or_default();
     let mut choices = expression.split(" OR ").flat_map(|choice| choice.split('/'));

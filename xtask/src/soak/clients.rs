@@ -1,4 +1,4 @@
-//! The clients: one over stdio with several programs under way, several over HTTP.
+//! The clients: one over stdio with several programs at once, several over HTTP.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,25 +10,25 @@ use super::http::HttpClient;
 use super::ledger::Ledger;
 use super::program::Program;
 
-/// Programs that the client on stdio has under way at any moment.
+/// How many programs the client on stdio runs at a time.
 const AT_ONCE: usize = 6;
 
-/// Of so many programs, one ends the server that it calls, one is killed, and one is left
-/// by its client.
+/// One in so many programs crashes the server that it calls, is killed, or is abandoned by its
+/// client.
 const CRASH_EVERY: u64 = 151;
 const KILL_EVERY: u64 = 97;
 const LEAVE_EVERY: u64 = 23;
 
-/// Of so many programs on stdio, one goes to a session.
+/// One in so many programs on stdio runs in a session.
 const SESSION_EVERY: u64 = 7;
 
-/// How long to wait for the oldest program before the others are looked at.
+/// How long to wait for the oldest program before the others are checked.
 const MOMENT: Duration = Duration::from_millis(2);
 
-/// What a client that leaves waits before it does.
+/// How long a client waits before it abandons its program.
 const STAY: Duration = Duration::from_millis(50);
 
-/// Numbers that no two programs share.
+/// Unique numbers for programs.
 #[derive(Default)]
 pub struct Numbers(AtomicU64);
 
@@ -38,7 +38,7 @@ impl Numbers {
     }
 }
 
-/// What the next program is.
+/// What a client does next.
 enum Turn {
     Program(Program),
     Leave,
@@ -56,15 +56,15 @@ fn turn(number: u64) -> Turn {
     }
 }
 
-/// A program of the client on stdio that is under way.
+/// A running program of the client on stdio.
 struct UnderWay {
     call: CallId,
     program: Program,
     since: Instant,
 }
 
-/// Runs programs until the time is over, and waits for all of them. `counted` is how far
-/// the session has counted.
+/// Runs programs until the time is over, and waits for all of them. `counted` is the counter of the
+/// session.
 pub fn over_stdio(session: &mut Session, ledger: &Ledger, numbers: &Numbers, counted: &mut u64) {
     let mut under_way: Vec<UnderWay> = Vec::new();
     while ledger.is_open() {
@@ -76,7 +76,7 @@ pub fn over_stdio(session: &mut Session, ledger: &Ledger, numbers: &Numbers, cou
                 session.cancel(call);
                 continue;
             }
-            // One session is one line of programs, so it has to be over before the next.
+            // A session runs one program at a time, so each must end before the next.
             Turn::Program(_) if number.is_multiple_of(SESSION_EVERY) => {
                 *counted += 1;
                 let program = Program::in_session("soak", *counted);
@@ -110,12 +110,12 @@ fn finish(session: &mut Session, ledger: &Ledger, under_way: UnderWay) {
     }
 }
 
-/// Waits for a moment, and takes what has been answered or will never be.
+/// Waits for a moment, and removes programs that are answered or lost.
 fn finish_some(session: &mut Session, ledger: &Ledger, under_way: &mut Vec<UnderWay>) {
     let mut wait = MOMENT;
     under_way.retain(|UnderWay { call, program, since }| {
         let answer = session.finish_call_within(*call, wait);
-        // The first has waited for all of them.
+        // The first program has waited for all of them.
         wait = Duration::ZERO;
         let verdict = match answer {
             Some(Ok(answer)) => program.check(&answer.text),
@@ -131,7 +131,7 @@ fn finish_some(session: &mut Session, ledger: &Ledger, under_way: &mut Vec<Under
     });
 }
 
-/// The same over HTTP, one program at a time.
+/// Runs programs over HTTP, one at a time, until the time is over.
 pub fn over_http(client: HttpClient, ledger: &Ledger, numbers: &Numbers) {
     while ledger.is_open() {
         let number = numbers.next();

@@ -1,4 +1,4 @@
-//! A gateway under load, with servers behind it that behave and servers that do not.
+//! A gateway under load, with correct servers and misbehaving ones.
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -11,17 +11,17 @@ use testkit::process::wait_until;
 
 const START: Duration = Duration::from_secs(30);
 
-/// Where the executables are, where the gateways live, and how their servers are marked.
+/// The executables, the folder for the gateways, and the mark of their servers.
 pub struct Site {
     pub onecall: PathBuf,
     pub fixture: PathBuf,
     pub folder: PathBuf,
-    /// In the command line of every server, so that none can be left behind unseen.
+    /// A text in the command line of every server, so that remaining ones can be found.
     pub mark: String,
 }
 
 impl Site {
-    /// `onecall serve` in a home of its own.
+    /// `onecall serve` with its own home directory.
     pub fn serve(&self, name: &str) -> Result<Command, String> {
         let home = self.folder.join(name);
         let config = home.join("config.json");
@@ -56,7 +56,7 @@ impl Site {
     }
 }
 
-/// `onecall serve --http`; killed when dropped.
+/// A running `onecall serve --http`, which is killed when this is dropped.
 pub struct Listening {
     child: Child,
     pub address: SocketAddr,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::PATIENCE;
 use super::program::Program;
 
-/// Where it talks to.
+/// A client for the gateway at this address.
 #[derive(Clone, Copy)]
 pub struct HttpClient(pub SocketAddr);
 
@@ -24,8 +24,8 @@ impl HttpClient {
             if reader.by_ref().take(1 << 20).read_line(&mut line)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            // The answer is the body itself, or an event of a stream; chunks end with an
-            // event, so a message is never cut.
+            // The answer is the whole body, or an event of a stream; chunks end with an event, so a
+            // message is never split.
             let text = line.strip_prefix("data:").unwrap_or(&line).trim();
             let Ok(message) = serde_json::from_str::<Value>(text) else { continue };
             if message["id"] == id {
@@ -36,7 +36,7 @@ impl HttpClient {
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    /// Starts a program and leaves.
+    /// Starts a program and disconnects.
     pub fn abandon(self, id: u64, program: &Program, after: Duration) -> io::Result<()> {
         let stream = self.send(id, program)?;
         std::thread::sleep(after);

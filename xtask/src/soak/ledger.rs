@@ -1,12 +1,12 @@
-//! Who was asked what, what came back, and how long it took.
+//! Counts requests, answers and their times.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The most mistakes that are kept word for word.
+/// How many errors are kept as text.
 const KEPT: usize = 10;
 
-/// Shared by all clients.
+/// The counters that all clients share.
 pub struct Ledger {
     begin: Instant,
     time: Duration,
@@ -21,29 +21,29 @@ struct Entries {
     wrong: u64,
     mistakes: Vec<String>,
     answered: u64,
-    /// When each answer whose time counts came, and after how long.
+    /// When each timed answer arrived, and how long it took.
     answers: Vec<(Duration, Duration)>,
 }
 
-/// What the ledger says in the end.
+/// The final totals.
 pub struct Totals {
     pub sent: u64,
     pub answered: u64,
-    /// Asked by clients that left before an answer came.
+    /// Programs whose clients disconnected before an answer.
     pub abandoned: u64,
     pub lost: u64,
-    /// Answered with something else: wrongly, or with what belongs to another program.
+    /// Programs with a wrong answer, or with that of another program.
     pub wrong: u64,
     pub mistakes: Vec<String>,
     pub slices: Vec<Slice>,
 }
 
-/// Answers that came in one part of the run.
+/// The answers in one part of the run.
 pub struct Slice {
-    /// When it began.
+    /// When the part began.
     pub from: Duration,
     pub answers: usize,
-    /// 50, 95, 99 and 100 percent took no longer.
+    /// The durations that 50, 95, 99 and 100 percent did not exceed.
     pub percentiles: [Duration; 4],
 }
 
@@ -58,7 +58,7 @@ impl Ledger {
         self.begin.elapsed()
     }
 
-    /// Whether programs are still to be started.
+    /// Whether more programs are to be started.
     pub fn is_open(&self) -> bool {
         self.elapsed() < self.time
     }
@@ -74,7 +74,7 @@ impl Ledger {
         });
     }
 
-    /// An answer came, after this long if that counts, and was looked at.
+    /// Counts an answer and its check; `took` is its time, if it is timed.
     pub fn answered(&self, took: Option<Duration>, verdict: Result<(), String>) {
         let now = self.elapsed();
         self.change(|entries| {
@@ -87,7 +87,7 @@ impl Ledger {
         });
     }
 
-    /// No answer came.
+    /// Counts a missing answer.
     pub fn lost(&self, why: String) {
         self.change(|entries| {
             entries.lost += 1;
@@ -99,7 +99,7 @@ impl Ledger {
         change(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Cuts the run into so many parts.
+    /// The totals, with the run divided into so many parts.
     pub fn totals(&self, parts: u32) -> Totals {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let length = self.time.max(Duration::from_millis(1)) / parts;

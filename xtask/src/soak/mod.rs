@@ -1,5 +1,5 @@
-//! Load and soak: mixed programs at the rate the machine allows, while servers crash,
-//! clients leave and workers are killed; and an account of what came of it.
+//! Load and soak test: mixed programs at full speed, while servers crash, clients disconnect and
+//! workers are killed; and a report of the results.
 
 mod clients;
 mod gateway;
@@ -30,25 +30,25 @@ use options::{HELP, Options};
 use report::{Report, Watched};
 use watch::Look;
 
-/// An answer that has not come after this is lost.
+/// The timeout after which an answer counts as lost.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Clients over HTTP.
+/// The number of clients over HTTP.
 const HTTP_CLIENTS: usize = 3;
 
-/// Servers behind each gateway.
+/// The number of servers behind each gateway.
 const SERVERS: usize = 4;
 
-/// Between two looks at the gateways.
+/// The time between two measurements of the gateways.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// For everything to have been used once, on every thread.
+/// The time in which everything is used once, on every thread.
 const WARM_UP: Duration = Duration::from_secs(20);
 
-/// Parts of the run that latencies are told of.
+/// The number of parts of the run for which latencies are reported.
 const PARTS: u32 = 10;
 
-/// For what is left to end by itself.
+/// The time for remaining processes to end by themselves.
 const END: Duration = Duration::from_secs(10);
 
 pub fn run(arguments: &[String]) -> Result<(), String> {
@@ -80,18 +80,18 @@ struct Stage {
     session: Session,
     listening: Listening,
     numbers: Numbers,
-    /// How far the session over stdio has counted.
+    /// The counter of the session over stdio.
     counted: u64,
 }
 
-/// What a phase of load left in the books.
+/// The results of a phase of load.
 struct Phase {
     totals: ledger::Totals,
     killed: u64,
     looks: [Vec<Look>; 2],
 }
 
-/// Soaks what is built in this folder; `folder` is for what the gateways need.
+/// Runs the soak test with the binaries in `built`; `folder` is for the files of the gateways.
 fn soak(built: &Path, folder: &Path, time: Duration, warm_up: Duration) -> Result<Report, String> {
     let folder = folder.to_owned();
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -119,7 +119,7 @@ fn soak(built: &Path, folder: &Path, time: Duration, warm_up: Duration) -> Resul
     Ok(Report { time, totals, killed, gateways, left_behind })
 }
 
-/// Waits for the end of everything that was started; what does not end is named, and ended.
+/// Waits for all processes to end; those that do not are killed and returned.
 fn ended(mark: &str, family: &[u32]) -> Vec<String> {
     let alive = || {
         let own = family.iter().filter(|pid| process::is_alive(**pid));
@@ -133,7 +133,7 @@ fn ended(mark: &str, family: &[u32]) -> Vec<String> {
 }
 
 impl Stage {
-    /// Has all clients at work for so long.
+    /// Runs all clients for this time.
     fn load(&mut self, time: Duration) -> Phase {
         let ledger = Ledger::new(time);
         let pids = [self.session.client().pid(), self.listening.pid()];
@@ -162,7 +162,7 @@ impl Stage {
     }
 }
 
-/// Looks at the gateways again and again, and kills the workers that wait for it.
+/// Measures the gateways repeatedly, and kills the workers that wait for it.
 fn watch(pids: [u32; 2], ledger: &Ledger, is_over: &AtomicBool) -> (u64, [Vec<Look>; 2]) {
     let mut looks = [Vec::new(), Vec::new()];
     let mut killed = 0;

@@ -1,4 +1,4 @@
-//! What can be typed after `cargo xtask soak`.
+//! The command line of `cargo xtask soak`.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ what broke.
   --no-build       take what is already built
 ";
 
-/// How long, and which build.
+/// How long to run, and which build.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
     pub time: Duration,

@@ -1,35 +1,35 @@
-//! The mix of programs, each with a number that has to come back.
+//! The mix of programs, each with a number that must be in its answer.
 
 use serde_json::{Value, json};
 
 const SUCCESS: &str = "[Script executed successfully]\n";
 const FAILURE: &str = "[Script execution failed]\n";
 
-/// What a worker that asks to be killed takes, and nobody else does.
+/// The memory that only a worker uses which waits to be killed.
 pub const VICTIM_BYTES: u64 = 150 << 20;
 
-/// A program under way.
+/// A program and its expected answer.
 pub struct Program {
     pub arguments: Value,
     expected: Expected,
-    /// Whether it takes as long as others let it, so that its time says nothing.
+    /// Whether its time depends on others, so that it is not counted.
     waits: bool,
 }
 
-/// What may come back.
+/// The expected answer.
 enum Expected {
     Exactly(String),
-    /// One of these, where a server may be down at the moment.
+    /// One of these, if a server may be down.
     Either([String; 2]),
-    /// It begins so; the rest is where the program was when it happened.
+    /// Text that begins like this; the rest is the position in the program.
     Beginning(String),
 }
 
-/// What kinds there are; one of each in turn.
+/// The number of kinds, which take turns.
 const KINDS: u64 = 12;
 
 impl Program {
-    /// The program with this number. It has its number in everything that it does.
+    /// The program with this number, which occurs in everything it does.
     pub fn new(number: u64) -> Self {
         let nonce = format!("n{number}n");
         let success = |text: &str| Expected::Exactly(format!("{SUCCESS}{text}\n"));
@@ -101,7 +101,7 @@ impl Program {
         }
     }
 
-    /// The next program of a session, which has counted to `count` when it is over.
+    /// The next program of a session, whose counter is `count` afterwards.
     pub fn in_session(session: &str, count: u64) -> Self {
         let code = "count = globals().get('count', 0) + 1\nprint('count', count)";
         let arguments = json!({ "code": code, "session": session });
@@ -109,7 +109,7 @@ impl Program {
         Self { arguments, expected, waits: false }
     }
 
-    /// A program that ends the server it calls.
+    /// A program that crashes the server it calls.
     pub fn crash(number: u64) -> Self {
         let code = format!(
             "try:\n    await mcp__flaky__crash()\nexcept ToolError:\n    print('crashed n{number}n')"
@@ -124,7 +124,7 @@ impl Program {
         Self { waits: true, ..Self::python(&code, Expected::Beginning(expected)) }
     }
 
-    /// A program that nobody will wait for.
+    /// A program whose client will disconnect.
     pub fn abandoned() -> Self {
         let code = "await mcp__slow__sleep(ms=600000)";
         Self::python(code, Expected::Exactly("nothing".to_owned()))
@@ -139,12 +139,12 @@ impl Program {
         Self { arguments, expected, waits: false }
     }
 
-    /// Whether the time until its answer counts.
+    /// Whether the time until its answer is counted.
     pub fn is_timed(&self) -> bool {
         !self.waits
     }
 
-    /// Whether this is the answer; what is wrong with it if it is not.
+    /// Checks an answer; the error says what is wrong with it.
     pub fn check(&self, answer: &str) -> Result<(), String> {
         let is_right = match &self.expected {
             Expected::Exactly(text) => answer == text,

@@ -1,4 +1,4 @@
-//! What a soak has found, and whether that is well.
+//! The results of a soak test, and whether they are acceptable.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use super::watch::{Look, slope};
 
 const MEGABYTE: f64 = 1e6;
 
-/// What memory may have grown by between an early and the last part of the run: a share,
-/// and room for what an allocator keeps.
+/// How much memory may grow between an early and the last part of the run: a share, and below it a
+/// tolerance for what an allocator keeps.
 const GROWTH: f64 = 0.10;
 const ROOM: f64 = 4.0 * MEGABYTE;
 
 /// One gateway over the whole run.
 pub struct Watched {
     pub name: &'static str,
-    /// At rest, before and after.
+    /// The measurements at rest, before and after.
     pub before: Look,
     pub after: Look,
-    /// Under load.
+    /// The measurements under load.
     pub looks: Vec<Look>,
 }
 
@@ -28,12 +28,12 @@ pub struct Report {
     pub totals: Totals,
     pub killed: u64,
     pub gateways: Vec<Watched>,
-    /// Command lines of what still ran after the end.
+    /// The command lines of processes that still ran after the end.
     pub left_behind: Vec<String>,
 }
 
 impl Report {
-    /// Everything that is not as it has to be.
+    /// Everything that is not acceptable.
     pub fn faults(&self) -> Vec<String> {
         let totals = &self.totals;
         let mut faults = Vec::new();
@@ -137,15 +137,15 @@ impl Report {
     }
 }
 
-/// Bytes of something, at one moment.
+/// A memory value of a measurement, in bytes.
 type Bytes = fn(&Look) -> u64;
 
-/// What is watched of memory.
+/// The memory values that are checked.
 const MEMORY: [(&str, Bytes); 2] =
     [("the gateway", |look| look.gateway), ("the zygotes", |look| look.zygotes)];
 
 impl Watched {
-    /// Medians of the second and of the last fifth.
+    /// The medians of the second and of the last fifth of the run.
     fn early_and_late(&self, bytes: Bytes) -> (f64, f64) {
         let fifth = self.looks.len() / 5;
         let median = |looks: &[Look]| {

@@ -1,4 +1,4 @@
-//! What the gateways hold while they work: memory, descriptors, processes.
+//! Measures the resources of gateways: memory, descriptors, processes.
 
 use std::fs;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use testkit::process::{self, Process, wait_until};
 
 use super::program::VICTIM_BYTES;
 
-/// How long a gateway may take to come to rest.
+/// How long a gateway may take to become idle.
 const REST: Duration = Duration::from_secs(30);
 
-/// A state counts as rest when it was seen so often in a row.
+/// A state counts as idle after it was seen this often in a row.
 const SEEN: u32 = 20;
 
-/// A gateway at one moment.
+/// A measurement of a gateway.
 #[derive(Clone, Debug, Default)]
 pub struct Look {
     pub at: Duration,
-    /// Resident bytes of the gateway and of its zygotes.
+    /// Resident bytes of the gateway, and below it of its zygotes.
     pub gateway: u64,
     pub zygotes: u64,
     pub descriptors: u64,
@@ -37,8 +37,8 @@ impl Look {
         }
     }
 
-    /// What it holds when nothing happens any more and all its `servers` are up; where it
-    /// never comes to rest, the last that was seen.
+    /// The measurement when the gateway is idle and all its `servers` run; if it never becomes
+    /// idle, the last one.
     pub fn at_rest(pid: u32, servers: &str, count: usize) -> Self {
         let mut last = Self::default();
         let mut times = 0;
@@ -52,7 +52,8 @@ impl Look {
         last
     }
 
-    /// Waits until it holds what it held before; where it never does, the last that was seen.
+    /// Waits until the resources are as before; if that never happens, returns the last
+    /// measurement.
     pub fn as_before(pid: u32, before: &Self) -> Self {
         let mut last = Self::default();
         wait_until(REST, || {
@@ -62,7 +63,7 @@ impl Look {
         last
     }
 
-    /// Whether descriptors and processes are as many.
+    /// Whether the numbers of descriptors and processes are equal.
     pub fn holds_what(&self, other: &Self) -> bool {
         (self.descriptors, self.processes) == (other.descriptors, other.processes)
     }
@@ -74,20 +75,20 @@ fn zygotes(family: &[Process], gateway: u32) -> impl Iterator<Item = &Process> {
         .filter(move |process| process.parent == gateway && process.command.contains("zygote"))
 }
 
-/// The size of the folder is their number, which the kernel tells even of a process that is closed
-/// to others.
+/// The number of open descriptors: the size of the folder, which the kernel shows even for a
+/// process that is protected from others.
 fn descriptors(pid: u32) -> u64 {
     fs::metadata(format!("/proc/{pid}/fd")).map_or(0, |folder| folder.len())
 }
 
-/// Workers that have taken what only those take that wait to be killed.
+/// Workers with as much memory as only those use that wait to be killed.
 pub fn victims(gateway: u32) -> Vec<u32> {
     let is_victim =
         |process: &Process| process.resident_bytes().is_some_and(|bytes| bytes > VICTIM_BYTES);
     process::descendants(gateway).iter().filter(|one| is_victim(one)).map(|one| one.pid).collect()
 }
 
-/// Bytes per minute, of the line through all looks by least squares.
+/// Bytes per minute: the slope through all measurements by least squares.
 pub fn slope(looks: &[Look], bytes: fn(&Look) -> u64) -> f64 {
     let points: Vec<(f64, f64)> =
         looks.iter().map(|look| (look.at.as_secs_f64() / 60.0, bytes(look) as f64)).collect();

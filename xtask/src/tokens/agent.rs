@@ -1,5 +1,5 @@
-//! An agent whose client is connected to onecall alone: it looks for tools, reads how to
-//! call them, and writes programs.
+//! An agent whose client is connected to onecall alone: it searches for tools, reads their
+//! signatures, and writes programs.
 
 use std::time::Instant;
 
@@ -18,12 +18,12 @@ pub struct Agent {
     session: Session,
     pub conversation: Conversation,
     can_search: bool,
-    /// How long the tools took.
+    /// How long the tools took, in seconds.
     pub seconds: f64,
 }
 
 impl Agent {
-    /// Starts onecall over the servers of the catalog and waits until it has their tools.
+    /// Starts onecall with the servers of the catalog and waits until it knows their tools.
     pub fn connect(catalog: &Catalog, place: &Place) -> Result<Self, String> {
         let mut session = Session::new(Client::spawn(catalog.gateway(place)?));
         let greeting = session.initialize(testkit::mcp::PROTOCOL);
@@ -37,12 +37,13 @@ impl Agent {
         if names.len() != catalog.tools {
             return Err(format!("onecall has {} tools, not {}", names.len(), catalog.tools));
         }
-        // The first program waits for the walls to be tried, which is nobody's tool work.
+        // The first program waits for the test of the sandbox, which is not part of the tools'
+        // time.
         session.call_tool("execute_program", json!({ "code": "print()" }));
         Ok(Self { session, conversation, can_search, seconds: 0.0 })
     }
 
-    /// Finds the tools that the workflow needs and how to call them.
+    /// Finds the tools that the workflow needs and their signatures.
     pub fn discover(&mut self, workflow: &Workflow) -> Result<(), String> {
         let mut seen = String::new();
         if self.can_search {
@@ -57,7 +58,7 @@ impl Agent {
         if let Some(missing) = missing {
             return Err(format!("discovery does not find {missing}"));
         }
-        // What was found with its signature need not be looked up.
+        // Tools that were found with their signature need not be inspected.
         let inspections: Vec<(&str, Value)> = workflow
             .tools()
             .filter(|tool| !seen.contains(&format!("{tool}(")))
@@ -74,7 +75,7 @@ impl Agent {
         Ok(printed.trim_end().to_owned())
     }
 
-    /// Calls tools of onecall with one request of the model.
+    /// Calls tools of onecall in one request of the model.
     fn call_all(&mut self, calls: Vec<(&str, Value)>) -> Result<Vec<String>, String> {
         if calls.is_empty() {
             return Ok(Vec::new());

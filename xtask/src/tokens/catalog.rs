@@ -1,5 +1,5 @@
-//! The servers of one run: those that the workflow needs, and as many others as it takes
-//! until the catalog has its size.
+//! The servers of one run: those that the workflow needs, and others until the catalog has its
+//! size.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,16 @@ use testkit::workplace;
 
 use super::workflows::Workflow;
 
-/// What a run needs on disk.
+/// The executables and the folder of a run.
 pub struct Place {
     pub onecall: PathBuf,
     pub server: PathBuf,
-    /// For configurations, journals and transcripts; kept after the run, so that it can be looked into.
+    /// For configurations, journals and transcripts; kept after the run, so that it can be
+    /// examined.
     pub folder: PathBuf,
 }
 
-/// A number of servers that have a number of tools between them.
+/// A set of servers with a given total number of tools.
 pub struct Catalog {
     pub tools: usize,
     servers: Vec<(String, usize)>,
@@ -32,7 +33,8 @@ pub enum Way {
 }
 
 impl Catalog {
-    /// The services of the workflow first; the last server may have to leave tools out.
+    /// A catalog with the services of the workflow first; the last server may have only some of its
+    /// tools.
     pub fn of(workflow: &Workflow, tools: usize) -> Result<Self, String> {
         let mut servers = Vec::new();
         let mut left = tools;
@@ -57,7 +59,7 @@ impl Catalog {
         }
     }
 
-    /// Every server's name and the command that starts it.
+    /// The name of every server and the command that starts it.
     pub fn commands(&self, place: &Place) -> Vec<(String, Command)> {
         let start = |(name, count): &(String, usize)| {
             let mut command = Command::new(&place.server);
@@ -67,8 +69,8 @@ impl Catalog {
         self.servers.iter().map(start).collect()
     }
 
-    /// `onecall serve` over the same servers, none of which it knows from before: what it has
-    /// learned of their results would change what a search costs.
+    /// `onecall serve` with the same servers and without stored state: learned result types would
+    /// change what a search costs.
     pub fn gateway(&self, place: &Place) -> Result<Command, String> {
         let servers: Vec<Value> = self
             .servers
@@ -81,7 +83,7 @@ impl Catalog {
         let path = place.folder.join("onecall.json");
         write(&path, &json!({ "servers": servers }).to_string())?;
         let state = place.folder.join("state");
-        // There is none the first time.
+        // The folder does not exist the first time.
         _ = fs::remove_dir_all(&state);
         let mut command = Command::new(&place.onecall);
         command.args(["serve", "--log", "error", "--config"]).arg(path);
@@ -89,7 +91,7 @@ impl Catalog {
         Ok(command)
     }
 
-    /// Forgets what earlier runs changed.
+    /// Removes the journals of earlier runs.
     pub fn clear_journals(&self, place: &Place) -> Result<(), String> {
         for way in [Way::Direct, Way::Onecall] {
             for (name, _) in &self.servers {
@@ -99,7 +101,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Every call that changed something, in an order that does not depend on when it came.
+    /// Every call that changed something, in an order that does not depend on its time.
     pub fn changes(&self, place: &Place, way: Way) -> Result<Vec<Value>, String> {
         let mut changes = Vec::new();
         for (name, _) in &self.servers {

@@ -1,5 +1,5 @@
-//! What a model reads and writes in one conversation, counted as a client sends it: with
-//! every request the instructions, the definitions of the tools, and everything said so far.
+//! What a model reads and writes in one conversation, counted as a client sends it: each request
+//! contains the instructions, the definitions of the tools, and everything before.
 
 use std::fmt::Write;
 
@@ -15,23 +15,23 @@ pub struct Request {
     pub output: usize,
 }
 
-/// A conversation that goes on.
+/// A conversation in progress.
 pub struct Conversation {
     tokenizer: &'static CoreBPE,
-    /// Instructions and definitions, which lead every request.
+    /// The tokens of instructions and definitions, which are part of every request.
     pub standing: usize,
-    /// What came after them so far.
+    /// The tokens of everything after them so far.
     said: usize,
-    /// Results of tools, as part of that.
+    /// The tokens of tool results, which are part of that.
     pub results: usize,
     /// How many tools the model has called.
     pub calls: usize,
     pub requests: Vec<Request>,
-    /// All of it in words, for whoever wants to see what was counted.
+    /// The whole conversation as text, to see what was counted.
     pub transcript: String,
 }
 
-/// Who says something in a conversation.
+/// The author of a message in a conversation.
 #[derive(Clone, Copy, Debug)]
 enum Speaker {
     Standing,
@@ -41,8 +41,8 @@ enum Speaker {
 }
 
 impl Conversation {
-    /// A conversation whose model is shown these tools of these servers. Of a definition
-    /// it sees what the interfaces of models have a place for.
+    /// A conversation whose model has these tools of these servers. Of a definition it sees the
+    /// fields that the APIs of models support.
     pub fn new(instructions: &str, tools: &[(&str, Value)]) -> Self {
         let definitions: Vec<String> = tools
             .iter()
@@ -68,12 +68,12 @@ impl Conversation {
         conversation
     }
 
-    /// The user says something.
+    /// Adds a message of the user.
     pub fn ask(&mut self, text: &str) {
         self.said += self.take(Speaker::User, text);
     }
 
-    /// The model is asked, and calls these tools.
+    /// Adds a request in which the model calls these tools.
     pub fn call<'a>(&mut self, calls: impl IntoIterator<Item = (&'a str, &'a Value)>) {
         let written: Vec<String> = calls
             .into_iter()
@@ -84,14 +84,14 @@ impl Conversation {
         self.request(output);
     }
 
-    /// A tool has answered.
+    /// Adds the result of a tool.
     pub fn result(&mut self, text: &str) {
         let tokens = self.take(Speaker::Tool, text);
         self.results += tokens;
         self.said += tokens;
     }
 
-    /// The model is asked, and answers the user.
+    /// Adds a request in which the model answers the user.
     pub fn answer(&mut self, text: &str) {
         let output = self.take(Speaker::Model, text);
         self.request(output);
@@ -102,7 +102,7 @@ impl Conversation {
         self.said += output;
     }
 
-    /// Counts a text and writes it down.
+    /// Counts a text and adds it to the transcript.
     fn take(&mut self, speaker: Speaker, text: &str) -> usize {
         let tokens = self.tokenizer.encode_ordinary(text).len();
         let _ = writeln!(self.transcript, "--- {speaker:?}, {tokens} tokens\n{text}");

@@ -1,5 +1,5 @@
-//! An agent whose client is connected to every server: each call and each result goes
-//! through its model. What the model would conclude from them is the workflow's business.
+//! An agent whose client is connected to every server: each call and each result passes through its
+//! model. The workflow decides what the model concludes from them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
@@ -13,11 +13,11 @@ use super::conversation::{Conversation, callable};
 pub struct Direct {
     servers: BTreeMap<String, Session>,
     pub conversation: Conversation,
-    /// Independent calls that the model makes with one request.
+    /// How many independent calls the model makes in one request.
     calls_per_turn: usize,
-    /// Results that are in its context: it reads them there instead of asking again.
+    /// Results that are in the context: the model uses them instead of calling again.
     known: HashMap<String, Value>,
-    /// How long the tools took.
+    /// How long the tools took, in seconds.
     pub seconds: f64,
 }
 
@@ -53,8 +53,7 @@ impl Direct {
         results.pop().ok_or_else(|| "one call has one result".to_owned())
     }
 
-    /// Calls one tool with each of these arguments, none of which depends on another's
-    /// result.
+    /// Calls one tool with each of these arguments, which do not depend on each other's results.
     pub fn call_each(
         &mut self,
         tool: &str,
@@ -63,7 +62,7 @@ impl Direct {
         self.call_all(arguments.into_iter().map(|arguments| (tool, arguments)).collect())
     }
 
-    /// Makes calls that do not depend on each other, so many at a time as the model does.
+    /// Makes independent calls, as many per request as the model does.
     pub fn call_all(&mut self, calls: Vec<(&str, Value)>) -> Result<Vec<Value>, String> {
         let mut new: Vec<(&str, Value)> = Vec::new();
         for call in &calls {
@@ -80,7 +79,7 @@ impl Direct {
             .collect()
     }
 
-    /// Every item under `name` of a tool that answers page by page.
+    /// Every item under `name` of a tool that answers in pages.
     pub fn pages(
         &mut self,
         tool: &str,
@@ -91,7 +90,7 @@ impl Direct {
         lists.pop().ok_or_else(|| "one query has one list".to_owned())
     }
 
-    /// The same for several queries, whose next pages are asked for together.
+    /// Every item of several queries that answer in pages; their next pages are requested together.
     pub fn pages_of_each(
         &mut self,
         queries: Vec<(&str, Value)>,

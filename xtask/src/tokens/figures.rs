@@ -1,16 +1,16 @@
-//! What a run of one workflow cost on both ways.
+//! The costs of one workflow with direct calls and with onecall.
 
 use serde_json::{Value, json};
 
 use super::conversation::{Conversation, Request};
 use super::workflows::Workflow;
 
-/// Dollars for a million tokens.
+/// Dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
     pub input: f64,
     pub output: f64,
-    /// Input that the request before had, too, where the model's host keeps it.
+    /// Input that was part of the previous request, if the provider caches it.
     pub cached: f64,
 }
 
@@ -20,11 +20,11 @@ impl Default for Prices {
     }
 }
 
-/// The way of one agent.
+/// The traffic of one agent.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
     pub requests: Vec<Request>,
-    /// Instructions and definitions.
+    /// The tokens of instructions and definitions.
     pub standing: usize,
     pub results: usize,
     pub calls: usize,
@@ -50,27 +50,27 @@ impl Traffic {
         self.requests.iter().map(|request| request.output).sum()
     }
 
-    /// Everything the model read and wrote, as often as it did.
+    /// All tokens that the model read and wrote, each as often as it did.
     pub fn tokens(&self) -> usize {
         self.input() + self.output()
     }
 
-    /// The same with every token once: all of it is in the last request.
+    /// All tokens counted once: the last request contains all of them.
     pub fn once(&self) -> usize {
         self.requests.last().map_or(0, |request| request.context + request.output)
     }
 
-    /// The longest request, which has to fit into the model's window.
+    /// The longest request, which has to fit into the model's context window.
     pub fn longest(&self) -> usize {
         self.requests.iter().map(|request| request.context + request.output).max().unwrap_or(0)
     }
 
-    /// Dollars if every request is read anew.
+    /// Dollars without a prompt cache.
     pub fn price(&self, prices: Prices) -> f64 {
         (self.input() as f64 * prices.input + self.output() as f64 * prices.output) / 1e6
     }
 
-    /// Dollars if what the request before had is kept by the model's host.
+    /// Dollars if the provider caches what the previous request contained.
     pub fn price_cached(&self, prices: Prices) -> f64 {
         let mut before = 0;
         let mut dollars = 0.0;
@@ -100,7 +100,7 @@ impl Traffic {
 pub struct Figures {
     pub workflow: &'static Workflow,
     pub tools: usize,
-    /// Independent calls that the model made at once.
+    /// How many independent calls the model made at once.
     pub calls_per_turn: usize,
     pub direct: Traffic,
     pub onecall: Traffic,
@@ -118,7 +118,7 @@ impl Figures {
     }
 }
 
-/// How many percent less `ours` is than `direct`; below zero if it is more.
+/// By how many percent `ours` is less than `direct`; negative if it is more.
 pub fn saved(direct: usize, ours: usize) -> f64 {
     match direct {
         0 => 0.0,

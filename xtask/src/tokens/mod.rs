@@ -1,5 +1,5 @@
-//! Counts the tokens that a task costs a model, with direct calls and with onecall. Both
-//! ways are taken for real, through MCP, and have to arrive at the same answer.
+//! Counts the tokens that a task costs a model, with direct calls and with onecall. Both are
+//! executed for real, through MCP, and must have the same answer.
 
 mod agent;
 mod catalog;
@@ -25,13 +25,13 @@ use figures::{Figures, Prices, Traffic};
 use options::{HELP, Options};
 use workflows::{WORKFLOWS, Workflow};
 
-/// What most people have connected.
+/// The number of tools that most users have.
 const USUAL_TOOLS: usize = 30;
 
-/// Models that make one call after the other, and models that make many at once.
+/// The numbers of calls at once for models that make single calls, and for those that make many.
 const OTHER_TURNS: [usize; 2] = [1, 10];
 
-/// Builds, takes both ways, and prints the figures as Markdown.
+/// Builds, runs both agents, and prints the results as Markdown.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let names: Vec<&str> = WORKFLOWS.iter().map(|workflow| workflow.name).collect();
     let options = Options::parse(arguments, &names)?;
@@ -88,8 +88,8 @@ fn place(onecall: PathBuf, server: PathBuf, folder: &Path) -> Result<Place, Stri
     Ok(Place { onecall, server, folder: folder.to_owned() })
 }
 
-/// Takes both ways. The clients of the testkit panic when their server dies; that is
-/// told like any other failure.
+/// Runs both agents. The clients of the testkit panic when their server dies; that becomes an error
+/// like any other.
 fn measure(
     workflow: &'static Workflow,
     tools: usize,

@@ -1,4 +1,4 @@
-//! What can be typed after `cargo xtask tokens`.
+//! The command line of `cargo xtask tokens`.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ and counts what passes through the model.
   --no-build           measure what is built already
 ";
 
-/// Sizes of the catalog that the tables are made of.
+/// The sizes of the catalog in the tables.
 const SIZES: [usize; 4] = [10, 30, 100, 500];
 
 /// What to count, and how.
@@ -90,14 +90,14 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether everything is to be counted, in the way that the documents describe.
+    /// Whether everything is counted with the options that the documents describe.
     pub fn is_usual(&self) -> bool {
         let usual = Self::default();
         (&self.workflows, &self.tools, self.calls_per_turn, self.prices)
             == (&usual.workflows, &usual.tools, usual.calls_per_turn, usual.prices)
     }
 
-    /// Whether this workflow was asked for.
+    /// Whether this workflow was requested.
     pub fn wants(&self, name: &str) -> bool {
         self.workflows.is_empty() || self.workflows.iter().any(|wanted| wanted == name)
     }

@@ -1,4 +1,4 @@
-//! Puts tables into documents, under a line that says what made them and when.
+//! Writes tables into documents, below a line that says what made them and when.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use testkit::cargo::root;
 const BEGIN: &str = "<!-- made by: cargo xtask tokens;";
 const END: &str = "<!-- end of what cargo xtask tokens made -->";
 
-/// The line that tables stand under.
+/// The line above the tables.
 pub fn stamp() -> String {
     let unknown = |_| "unknown".to_owned();
     let commit = said("git", &["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(unknown);
@@ -17,7 +17,7 @@ pub fn stamp() -> String {
     format!("{BEGIN} commit: {commit}; date: {date} -->")
 }
 
-/// Refuses to go on where the commit would not be what the tables were made with.
+/// Fails if the commit does not contain everything that the tables were made with.
 pub fn require_committed() -> Result<(), String> {
     let changed = said("git", &["status", "--porcelain", "--", "crates", "xtask", "Cargo.lock"])?;
     match changed.lines().next() {

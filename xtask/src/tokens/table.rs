@@ -1,4 +1,4 @@
-//! The figures as Markdown.
+//! The results as Markdown.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,10 +6,10 @@ use std::fmt::Write;
 use super::figures::{Figures, Prices, Traffic, saved};
 use super::workflows::DATA_HEAVY;
 
-/// What most models of the field can read at once.
+/// The context window of most models in the field.
 const WINDOW: usize = 200_000;
 
-/// All tables. `others` are figures of models that make another number of calls at once.
+/// All tables. `others` are the results of models that make another number of calls at once.
 pub fn render(figures: &[Figures], others: &[Figures], prices: Prices) -> String {
     let mut text = String::from("### In total\n\n");
     text.push_str(&render_totals(figures, prices));
@@ -33,7 +33,7 @@ pub fn render(figures: &[Figures], others: &[Figures], prices: Prices) -> String
     text
 }
 
-/// The totals alone.
+/// The table of totals.
 pub fn render_totals(figures: &[Figures], prices: Prices) -> String {
     let mut text = total_heading("tools | workflows");
     for (size, figures) in by_size(figures) {
@@ -55,7 +55,7 @@ fn by_size(figures: &[Figures]) -> BTreeMap<usize, Vec<&Figures>> {
     sizes
 }
 
-/// What changes with the number of calls that a model makes at once.
+/// The effect of the number of calls that a model makes at once.
 fn push_turns(text: &mut String, figures: &[Figures], others: &[Figures], prices: Prices) {
     let mut turns: BTreeMap<(usize, usize), Vec<&Figures>> = BTreeMap::new();
     let comparable =
@@ -69,7 +69,7 @@ fn push_turns(text: &mut String, figures: &[Figures], others: &[Figures], prices
     }
 }
 
-/// The head of a table of totals that begins with two columns of its own.
+/// The heading of a table of totals that begins with these two columns.
 fn total_heading(columns: &str) -> String {
     format!(
         "| {columns} | direct | onecall | saved | each token once | round trips | price | with a prompt cache |\n\
@@ -105,7 +105,7 @@ fn push_total(text: &mut String, name: &str, figures: &[&Figures], prices: Price
     );
 }
 
-/// What a model reads about tools before anything else, with every request.
+/// The tokens of tool definitions, which are part of every request.
 fn push_definitions(text: &mut String, figures: &[Figures]) {
     text.push_str("| tools | direct | onecall | fewer |\n|--:|--:|--:|--:|\n");
     for (size, figures) in by_size(figures) {
@@ -158,13 +158,13 @@ fn change((direct, ours): (usize, usize)) -> String {
     format!("{} → {}, {}", grouped(direct), grouped(ours), percent((direct, ours)))
 }
 
-/// A share with one digit; where direct calls cost less it says so.
+/// A share with one decimal; says so if direct calls cost less.
 fn percent((direct, ours): (usize, usize)) -> String {
     let share = saved(direct, ours);
     if share < 0.0 {
         return format!("**direct is {:.1}% cheaper**", saved(ours, direct));
     }
-    // 99.97 is not all of it.
+    // Rounded down, so that 99.97 does not become 100.
     format!("{:.1}%", (share * 10.0).floor() / 10.0)
 }
 

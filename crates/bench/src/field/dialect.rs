@@ -1,4 +1,4 @@
-//! How each server wants its programs written, and where its answer is.
+//! How programs are written for each server, and where its answer contains their output.
 
 use serde_json::{Value, json};
 
@@ -6,16 +6,16 @@ use super::job::Job;
 
 const SUCCESS: &str = "[Script executed successfully]\n";
 
-/// The language of a program and the names of what it can call.
+/// The language of a program and how it calls tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// Tools are async functions, output is printed.
+    /// Python: tools are async functions, output is printed.
     Python,
-    /// The same in TypeScript.
+    /// TypeScript: tools are async functions, output is printed.
     TypeScript,
-    /// FastMCP: Python, one function for all tools, the answer is returned.
+    /// FastMCP: Python with one function for all tools; the answer is returned.
     CallTool,
-    /// UTCP: TypeScript, tools answer before they return, the answer is returned.
+    /// UTCP: TypeScript with synchronous tools; the answer is returned.
     Utcp,
 }
 
@@ -35,7 +35,7 @@ impl Dialect {
         }
     }
 
-    /// What a program has put out.
+    /// The output of a program in an answer.
     pub fn output(self, answer: &str) -> &str {
         answer.strip_prefix(SUCCESS).unwrap_or(answer).trim_end()
     }

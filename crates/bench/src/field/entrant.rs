@@ -1,4 +1,4 @@
-//! Who takes part: the limit, onecall with each of its engines, and the peers.
+//! The entrants of the comparison: the limit, onecall with each of its engines, and other servers.
 
 use std::process::Command;
 
@@ -11,22 +11,22 @@ use crate::subject::Subject;
 /// One column of the table.
 pub struct Entrant {
     pub name: &'static str,
-    /// What it is, for those who read only the table.
+    /// A description for readers of the table.
     pub about: String,
-    /// In which its programs are written; none for the limit, which runs no programs.
+    /// The dialect of its programs; `None` for the limit, which runs no programs.
     pub dialect: Option<Dialect>,
     pub kind: Kind,
 }
 
-/// What is started.
+/// What is started for an entrant.
 pub enum Kind {
     Limit,
-    /// With this engine.
+    /// onecall with this engine.
     Onecall(&'static str),
     Peer(Peer),
 }
 
-/// Everybody who is here, and who could not come.
+/// The entrants that are available, and why others are not.
 pub struct Entrants {
     pub present: Vec<Entrant>,
     pub absent: Vec<String>,
@@ -101,7 +101,7 @@ impl Entrants {
 }
 
 impl Entrant {
-    /// What starts it in front of a fixture server with these flags.
+    /// The command that starts it in front of a fixture server with these flags.
     pub fn command(&self, subject: &Subject, flags: &[&str]) -> Result<Command, String> {
         match &self.kind {
             Kind::Limit => {

@@ -1,4 +1,4 @@
-//! The work that every server of the field is given, in any size.
+//! The jobs that every server is given, in any size.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use serde_json::Value;
 /// What one program does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// Says hello.
+    /// Prints one line.
     Hello,
-    /// Calls `add` so often, one after the other.
+    /// Calls `add` this many times, one after the other.
     Calls(u32),
-    /// Calls so often at once: `sleep`, or `add` if there are no milliseconds to sleep.
+    /// Makes this many calls at once: `sleep`, or `add` if `ms` is zero.
     AtOnce { calls: u32, ms: u32 },
     /// Fetches so many rows, filters them and sums them up by region.
     Rows(u32),
-    /// Adds up so many numbers.
+    /// Adds up this many numbers.
     Steps(u32),
 }
 
 impl Job {
-    /// What comes out; the sums of rows are reckoned from the rows themselves.
+    /// The expected output; the sums of rows are computed from the rows themselves.
     pub fn outcome(
         self,
         fetch: impl FnOnce(u32) -> Result<String, String>,

@@ -1,4 +1,4 @@
-//! What a server holds when nothing happens, and what each program under way adds.
+//! The memory that a server uses when idle, and that each running program adds.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +12,14 @@ use super::{Cell, Job, Row, open};
 use crate::section::Unit;
 use crate::subject::Subject;
 
-/// For whatever is made ready in advance.
+/// The time for a server to prepare what it prepares in advance.
 const SETTLED: Duration = Duration::from_secs(1);
 
-/// Programs under way at once, each of them waiting for one call.
+/// How many programs run at once, each of them waiting for one call.
 const PROGRAMS: u32 = 16;
 const WAIT: Job = Job::AtOnce { calls: 1, ms: 2000 };
 
-/// Between two looks at the memory.
+/// The time between two measurements.
 const LOOK: Duration = Duration::from_millis(100);
 
 pub fn measure(subject: &Subject, entrants: &[Entrant]) -> [Row; 2] {
@@ -72,8 +72,8 @@ fn footprint(subject: &Subject, entrant: &Entrant) -> Result<(f64, Result<f64, S
     Ok((at_rest, each))
 }
 
-/// Bytes of a server and of all processes below it, but for the server that it calls. A
-/// page that processes share is shared out among them.
+/// Bytes of a server and its descendants, except for the server that it calls. The size of a shared
+/// page is divided among the processes that share it.
 fn held(pid: u32, downstream: &str) -> f64 {
     let below = process::descendants(pid);
     let theirs = below.iter().filter(|process| !process.command.starts_with(downstream));

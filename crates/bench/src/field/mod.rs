@@ -1,5 +1,4 @@
-//! The field: the same work, in front of the same server, by everybody who can be had,
-//! turn and turn about.
+//! The comparison: the same work, in front of the same server, by all available entrants in turn.
 
 mod dialect;
 mod entrant;
@@ -20,15 +19,15 @@ pub use job::Job;
 pub use report::{Detail, times};
 pub use seat::{Seat, fetch_rows};
 
-/// Between two turns, for what the last one left behind.
+/// The pause between two turns, so that the last one has no after-effects.
 const SETTLE: Duration = Duration::from_millis(40);
 
 const MANY_TOOLS: [&str; 2] = ["--tools", "500"];
 
-/// Programs at once, in the row of that name.
+/// How many programs run at once, in the row of that name.
 const CROWD: u32 = 64;
 
-/// A job of one program, or of a crowd of them.
+/// A job, and the number of programs that do it.
 type Task = (&'static str, Job, u32);
 
 const TASKS: [Task; 7] = [
@@ -41,12 +40,12 @@ const TASKS: [Task; 7] = [
     ("64 programs at once", Job::Hello, CROWD),
 ];
 
-/// What everybody needed.
+/// The results of all entrants.
 pub struct Field {
-    /// Names of the columns, and what is behind them.
+    /// The names of the columns, and their descriptions.
     pub entrants: Vec<(&'static str, String)>,
     pub rows: Vec<Row>,
-    /// Who could not be measured, and why.
+    /// The entrants that could not be measured, and why.
     pub absent: Vec<String>,
     pub notes: Vec<String>,
 }
@@ -55,14 +54,14 @@ pub struct Field {
 pub struct Row {
     pub name: &'static str,
     pub unit: Unit,
-    /// One for each entrant.
+    /// One cell for each entrant.
     pub cells: Vec<Cell>,
 }
 
-/// What one entrant needed for it.
+/// The result of one entrant.
 pub enum Cell {
     Measured(Samples),
-    /// There is no such work for it.
+    /// This work does not exist for the entrant.
     None,
     Failed(String),
 }
@@ -88,7 +87,7 @@ impl Cell {
     }
 }
 
-/// Measures everything; what somebody fails at costs the others nothing.
+/// Measures everything; a failure of one entrant does not affect the others.
 pub fn measure(subject: &Subject) -> Result<Field, String> {
     let Entrants { present, absent } = Entrants::gather(subject);
     let mut rows = vec![ready(subject, &present, "from the start to the first answer", &[])];
@@ -110,7 +109,7 @@ fn open(subject: &Subject, entrant: &Entrant, flags: &[&str]) -> Result<(Seat, f
     Seat::open(entrant.command(subject, flags)?, entrant.dialect)
 }
 
-/// From the start of the process to the answer to a program with one call.
+/// The time from the start of the process to the answer to a program with one call.
 fn ready(subject: &Subject, entrants: &[Entrant], name: &'static str, flags: &[&str]) -> Row {
     eprintln!("field       {name}");
     let mut row = Row::new(name, Unit::Seconds, entrants);
@@ -125,7 +124,7 @@ fn ready(subject: &Subject, entrants: &[Entrant], name: &'static str, flags: &[&
     row
 }
 
-/// Jobs on servers that are up and warm.
+/// Jobs on servers that are running and warm.
 fn tasks(
     subject: &Subject,
     entrants: &[Entrant],
@@ -155,7 +154,7 @@ fn tasks(
                     Ok(seat) if programs > 1 => seat.run_many(programs, programs, job, &outcome),
                     Ok(seat) => seat.run(job, &outcome),
                 };
-                // The first round warms up.
+                // The first round is a warm-up.
                 if round > 0 || sample.is_err() {
                     cell.take(sample);
                 }

@@ -1,4 +1,4 @@
-//! The field as a table and as JSON.
+//! The comparison as a table and as JSON.
 
 use std::fmt::Write;
 
@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 use super::{Cell, Field, Row};
 use crate::rounds::{Ratio, Samples};
 
-/// The entrant that the others are held against.
+/// The entrant that the others are compared with.
 const OURS: &str = "onecall python";
 
 /// How much of each cell is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     Medians,
-    /// With the quartiles.
+    /// The median and the quartiles.
     Spread,
 }
 
 impl Field {
-    /// One row for each kind of work, one column for each entrant: the median, its
-    /// quartiles if wanted, and how many times the default engine of onecall it is.
+    /// One row for each kind of work, one column for each entrant: the median, the quartiles if
+    /// wanted, and the ratio to the default engine of onecall.
     pub fn to_markdown(&self, detail: Detail) -> String {
         let mut text = String::from("| work |");
         for (name, _) in &self.entrants {
@@ -39,7 +39,7 @@ impl Field {
         text
     }
 
-    /// Who is who, and what nobody should read out of the table.
+    /// Explains the entrants, and how not to read the table.
     pub fn legend(&self) -> String {
         let mut text = String::new();
         for (name, about) in &self.entrants {
@@ -75,7 +75,7 @@ impl Field {
         }
     }
 
-    /// How many times the default engine of onecall it is; nothing for that engine itself.
+    /// The ratio to the default engine of onecall; `None` for that engine itself.
     pub fn ratio(&self, row: &Row, index: usize) -> Option<Ratio> {
         let ours = self.entrants.iter().position(|(name, _)| *name == OURS)?;
         let samples = row.samples(index).filter(|_| index != ours)?;
@@ -125,7 +125,7 @@ impl Field {
 }
 
 impl Row {
-    /// What an entrant needed, if it was measured.
+    /// The samples of an entrant, if it was measured.
     pub fn samples(&self, index: usize) -> Option<&Samples> {
         match self.cells.get(index) {
             Some(Cell::Measured(samples)) if !samples.values().is_empty() => Some(samples),
@@ -134,7 +134,7 @@ impl Row {
     }
 }
 
-/// A ratio with two digits that matter.
+/// A ratio with two significant digits.
 pub fn times(ratio: f64) -> String {
     let digits = match ratio {
         10.0.. => 0,

@@ -1,4 +1,4 @@
-//! A server at work: given jobs, timed, and not waited for longer than it deserves.
+//! A running server: runs jobs, measures them, and is ended after a timeout.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
@@ -14,18 +14,18 @@ use super::job::Job;
 use crate::rounds::timed;
 use crate::server::{self, Server};
 
-/// Longer than the slowest of the field takes for any program here.
+/// The timeout for one program, longer than the slowest entrant takes.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// What each of many programs adds to it.
+/// The additional time for each of many programs.
 const PATIENCE_WITH_EACH: Duration = Duration::from_millis(100);
 
-/// Calls that a bare client makes before it reads an answer.
+/// How many calls a bare client makes before it reads an answer.
 const UNREAD: u32 = 200;
 
-/// Who does the work.
+/// What does the jobs of an entrant.
 pub enum Seat {
-    /// A client straight to the server: the calls themselves and no program around them.
+    /// A client that calls the server directly, without a program.
     Bare(Box<BareClient>),
     Server(Box<Server>, Dialect),
 }
@@ -53,12 +53,12 @@ impl Seat {
         matches!(self, Self::Server(..))
     }
 
-    /// Whether there is such a job without a program.
+    /// Whether the job can be done; a bare client runs no programs.
     pub fn can(&self, job: Job) -> bool {
         self.runs_programs() || !matches!(job, Job::Hello | Job::Steps(_))
     }
 
-    /// Does a job, of which `outcome` must come; returns the seconds.
+    /// Does a job, whose output must be `outcome`; returns the seconds.
     pub fn run(&mut self, job: Job, outcome: &str) -> Result<f64, String> {
         self.guarded(PATIENCE, |seat| match seat {
             Self::Bare(client) => bare(client, job, outcome),
@@ -71,7 +71,7 @@ impl Seat {
         })
     }
 
-    /// Runs the same program so often, at most `under_way` at any moment.
+    /// Runs the same program `count` times, at most `under_way` of them at any moment.
     pub fn run_many(
         &mut self,
         count: u32,
@@ -91,8 +91,8 @@ impl Seat {
         })
     }
 
-    /// The clients of the testkit wait for ever, and panic when their server dies: a
-    /// server that takes too long is ended, and its end is an error like any other.
+    /// The clients of the testkit have no timeout, and panic when their server dies. So a server
+    /// that takes too long is killed, and its end becomes an error.
     fn guarded<T>(
         &mut self,
         patience: Duration,
@@ -131,7 +131,7 @@ fn expect(output: &str, outcome: &str) -> Result<(), String> {
     Err(format!("said '{output}' instead of '{outcome}'"))
 }
 
-/// The calls of a job without a program.
+/// Makes the calls of a job without a program.
 fn bare(client: &mut BareClient, job: Job, outcome: &str) -> Result<f64, String> {
     let ((), seconds) = match job {
         Job::Calls(count) => {
@@ -152,7 +152,7 @@ fn bare(client: &mut BareClient, job: Job, outcome: &str) -> Result<f64, String>
                 0 => add(number),
                 ms => line(number, "sleep", &format!(r#""ms":{ms}"#)),
             };
-            // More would fill the pipes of both before anybody reads.
+            // More calls would fill the pipes of both sides before anything is read.
             let ahead = calls.min(UNREAD);
             timed(|| {
                 (0..ahead).for_each(|number| client.send_raw(&request(number)));
@@ -187,7 +187,7 @@ fn line(id: u32, tool: &str, arguments: &str) -> String {
     )
 }
 
-/// The rows as the server has them.
+/// The rows as the server sends them.
 pub fn fetch_rows(client: &mut BareClient, count: u32) -> Result<String, String> {
     let answer = client.call_raw(&line(0, "rows", &format!(r#""count":{count}"#)));
     let answer: Value =

@@ -1,29 +1,28 @@
-//! How time grows with size.
+//! Determines how time grows with size.
 
-/// A size is beyond the constant part when it takes this many times as long as the smallest.
+/// A size counts as beyond the constant part if it takes this many times as long as the smallest.
 const BEYOND: f64 = 1.5;
 
-/// An exponent above this is worse than linear; a decade measured ten percent wrong makes 0.04.
+/// A larger exponent is worse than linear; an error of ten percent over a decade makes 0.04.
 const LINEAR: f64 = 1.1;
 
-/// What a series of times says about its growth.
+/// The growth of a series of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Growth {
-    /// The constant part hides whatever grows.
+    /// The constant part hides any growth.
     Flat,
-    /// Like a power of the size.
+    /// Proportional to a power of the size.
     Power {
-        /// Of the line through all sizes beyond the constant part, by least squares on the
-        /// logarithms.
+        /// The exponent for all sizes beyond the constant part, by least squares on the logarithms.
         exponent: f64,
-        /// Between the two largest sizes alone, where it shows first if it bends.
+        /// The exponent between the two largest sizes, where a change shows first.
         last: f64,
     },
 }
 
 impl Growth {
-    /// Fits sizes and times, smallest size first. The time of the smallest is taken for
-    /// the constant part and its one item, so the rest is held against what came on top.
+    /// Fits sizes and times, smallest size first. The time of the smallest is taken as the constant
+    /// part and its one item; the other times are reduced by it.
     pub fn fit(points: &[(f64, f64)]) -> Self {
         let Some(&(least, constant)) = points.first() else { return Self::Flat };
         let logarithms: Vec<(f64, f64)> = points
@@ -40,7 +39,7 @@ impl Growth {
     }
 }
 
-/// Of the line through these points, by least squares.
+/// The slope of the line through these points, by least squares.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;

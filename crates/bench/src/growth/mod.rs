@@ -1,4 +1,4 @@
-//! Growth: whether ten times the work takes more than ten times as long.
+//! Measures growth: whether ten times the work takes more than ten times as long.
 
 mod fit;
 mod series;
@@ -15,17 +15,17 @@ use super::subject::Subject;
 use fit::Growth;
 use series::{SIZES, Series};
 
-/// What was found for every kind of work.
+/// The results for every kind of work.
 pub struct Report {
     lines: Vec<Line>,
     failures: Vec<String>,
-    /// Whether something else kept the machine busy.
+    /// Whether another process kept the machine busy.
     busy: bool,
 }
 
 struct Line {
     series: Series,
-    /// One for each size.
+    /// One set of samples for each size.
     times: Vec<Samples>,
     growth: Growth,
 }
@@ -38,7 +38,7 @@ pub fn measure(subject: &Subject) -> Report {
         match series.measure(subject) {
             Ok(times) => {
                 let times: Vec<Samples> = times.into_iter().map(Samples::from).collect();
-                // What else the machine does only ever adds to a time.
+                // Other activity of the machine can only increase a time.
                 let fastest = times.iter().map(|samples| samples.quantile(0.0));
                 let sizes = SIZES.iter().map(|size| f64::from(*size));
                 let points: Vec<_> = sizes.zip(fastest).collect();

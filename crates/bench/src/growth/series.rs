@@ -1,26 +1,26 @@
-//! What grows: the same work in sizes from one to ten thousand.
+//! The kinds of work whose growth is measured, in sizes from one to ten thousand.
 
 use serde_json::json;
 
 use crate::field::{Dialect, Job, Seat, fetch_rows};
 use crate::subject::Subject;
 
-/// Each ten times the one before.
+/// The sizes, each ten times the one before.
 pub const SIZES: [u32; 5] = [1, 10, 100, 1_000, 10_000];
 
-/// Programs under way at any moment, where programs are counted.
+/// How many programs run at a time, if the number of programs grows.
 const UNDER_WAY: u32 = 16;
 
-/// Something to do in any size.
+/// Work that can be done in any size.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     CallsInARow,
     CallsAtOnce,
     Rows,
     Programs,
-    /// From the start to the first answer, with so many tools behind the gateway.
+    /// From the start to the first answer, with this many tools behind the gateway.
     ToolsReady,
-    /// A program with three calls, with so many tools behind the gateway.
+    /// A program with three calls, with this many tools behind the gateway.
     ToolsUsed,
 }
 
@@ -36,7 +36,7 @@ const PYTHON: (&str, Dialect) = ("python", Dialect::Python);
 const CPYTHON: (&str, Dialect) = ("cpython", Dialect::Python);
 const TYPESCRIPT: (&str, Dialect) = ("typescript", Dialect::TypeScript);
 
-/// All of them.
+/// All series.
 pub fn all(subject: &Subject) -> Vec<Series> {
     let mut engines = vec![PYTHON, TYPESCRIPT];
     if subject.python.is_ok() {
@@ -56,7 +56,7 @@ pub fn all(subject: &Subject) -> Vec<Series> {
 }
 
 impl Series {
-    /// A gateway for this, and the seconds until its first answer.
+    /// Starts a gateway for this series; returns it with the seconds until its first answer.
     fn open(&self, subject: &Subject, flags: &[&str]) -> Result<(Seat, f64), String> {
         let engine = if self.engine == "typescript" { "auto" } else { self.engine };
         let servers = json!([subject.server("fixture", flags)]);
@@ -65,14 +65,15 @@ impl Series {
         Seat::open(subject.serve_config(&name, config)?, Some(self.dialect))
     }
 
-    /// The times of all sizes, one list for each, turn and turn about.
+    /// The times of all sizes, one list for each; the sizes are measured in turn.
     pub fn measure(&self, subject: &Subject) -> Result<Vec<Vec<f64>>, String> {
         let mut times = vec![Vec::new(); SIZES.len()];
         let mut bare = subject.bare();
         let mut warm = self.open(subject, &[])?.0;
         for round in 0..subject.rounds(5) {
             for (&size, times) in SIZES.iter().zip(&mut times) {
-                // The largest takes most of the time, and is the surest.
+                // The largest size takes most of the time and varies least, so it needs fewer
+                // rounds.
                 if size == 10_000 && round >= subject.rounds(3) {
                     continue;
                 }

@@ -1,5 +1,5 @@
-//! What onecall is measured against: a Python interpreter that executes programs in its
-//! own process, and servers by others.
+//! What onecall is compared with: a Python interpreter that executes programs in its own process,
+//! and servers of other projects.
 
 mod peer;
 
@@ -19,10 +19,10 @@ pub struct Python {
 }
 
 impl Python {
-    /// Looks for it on `PATH`.
+    /// Finds it on `PATH`.
     pub fn find() -> Result<Self, String> {
-        // A version manager's `python3` is a script that costs more than Python
-        // itself, so the interpreter says where it really is.
+        // The `python3` of a version manager is a script that is slower than Python itself, so the
+        // interpreter reports its real path.
         let code = "import platform, sys; print(platform.python_version()); print(sys.executable)";
         let output = Command::new("python3").args(["-c", code]).output();
         let output = output.map_err(|error| format!("python3 cannot be started: {error}"))?;
@@ -49,7 +49,7 @@ impl Python {
         }
     }
 
-    /// A process that executes programs in itself; with a server to call, if given.
+    /// A process that executes programs in itself, with a server to call if one is given.
     pub fn executor(&self, downstream: Option<&Path>) -> Executor {
         let mut command = self.command();
         command.arg(script("exec_server.py")).args(downstream);
@@ -57,7 +57,7 @@ impl Python {
     }
 }
 
-/// A Python process that runs the programs it is sent.
+/// A Python process that executes the programs it is sent.
 pub struct Executor(BareClient);
 
 impl Executor {

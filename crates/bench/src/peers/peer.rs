@@ -1,4 +1,4 @@
-//! Servers by others that do the same job, installed for the benchmark.
+//! Servers of other projects that do the same job, installed for the benchmark.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use testkit::packages::{node, npm, venv};
 
 use super::script;
 
-/// What the packages of UTCP need.
+/// The version of Node.js that the packages of UTCP need.
 const NODE: node::Version = (22, 0);
 
-/// A published server, or a published library with the least that makes it a server.
+/// A published server, or a published library with the minimum that makes it a server.
 pub struct Peer {
     /// The package and its version.
     pub version: String,
@@ -21,14 +21,13 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// The least that the official Python SDK needs to run programs: `exec`, in its own process.
+    /// The minimum for running programs with the official Python SDK: `exec`, in its own process.
     pub fn sdk() -> Result<Self, String> {
         let folder = venv::install("sdk-1")?;
         Self::python(&folder, "mcp", "sdk_server.py")
     }
 
-    /// A server on the same SDK that has a tool and runs nothing: what onecall is put in
-    /// front of.
+    /// A server on the same SDK that has a tool and runs no programs, for onecall to bridge.
     pub fn sdk_tools() -> Result<Self, String> {
         let folder = venv::install("sdk-1")?;
         Self::python(&folder, "mcp", "tool_server.py")
@@ -71,21 +70,21 @@ impl Peer {
         Ok(Self { version, program, arguments: vec![script(server).into()] })
     }
 
-    /// The server in front of this one.
+    /// The command that starts the server in front of another one.
     pub fn command(&self, downstream: &Path, flags: &[&str]) -> Command {
         let mut command = self.alone();
         command.arg(downstream).args(flags);
         command
     }
 
-    /// The server in front of none.
+    /// The command that starts the server alone.
     pub fn alone(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
         command
     }
 
-    /// The same as an entry of a configuration.
+    /// The server as an entry of a configuration.
     pub fn entry(&self, name: &str) -> Value {
         let arguments = self.arguments.iter().map(|it| it.to_string_lossy());
         json!({ "name": name, "command": self.program, "args": arguments.collect::<Vec<_>>() })

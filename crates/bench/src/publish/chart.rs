@@ -1,18 +1,18 @@
-//! The field as a picture: for each kind of work, how many times onecall's default engine
-//! everybody else needs. Its colours are read on light and on dark paper.
+//! The comparison as a chart: for each kind of work, how many times onecall's default engine the
+//! other entrants need. Its colours suit light and dark backgrounds.
 
 use std::fmt::Write;
 
 use super::super::field::{Field, Row, times};
 
 const WIDTH: f64 = 920.0;
-/// Where the names of the work end.
+/// The right edge of the names of the work.
 const LEFT: f64 = 340.0;
 const RIGHT: f64 = WIDTH - 30.0;
 const TOP: f64 = 86.0;
 const STEP: f64 = 30.0;
 
-/// One for each entrant, of middling lightness.
+/// One colour for each entrant, of medium lightness.
 const COLOURS: [&str; 7] =
     ["#8a8a8a", "#2f81f7", "#1a9e96", "#8a63d2", "#d08700", "#d1447a", "#5b8c2a"];
 
@@ -30,7 +30,7 @@ circle { stroke: #ffffff; stroke-width: 1.5 }
   circle { stroke: #0d1117 }
 }";
 
-/// The picture as SVG.
+/// The chart as SVG.
 pub fn draw(field: &Field) -> String {
     let rows: Vec<(&Row, Vec<(usize, f64)>)> = field
         .rows
@@ -76,7 +76,7 @@ pub fn draw(field: &Field) -> String {
     svg
 }
 
-/// Who was measured, with how many times the default engine; that one itself is 1.
+/// The entrants that were measured, with their ratio to the default engine, which itself is 1.
 fn ratios(field: &Field, row: &Row) -> Vec<(usize, f64)> {
     let ratio = |index| match (field.ratio(row, index), row.samples(index)) {
         (Some(ratio), _) => Some(ratio.value),
@@ -87,7 +87,7 @@ fn ratios(field: &Field, row: &Row) -> Vec<(usize, f64)> {
     all.filter(|(_, ratio)| *ratio > 0.0).collect()
 }
 
-/// Powers of ten from left to right.
+/// A logarithmic scale from left to right.
 struct Scale {
     least: f64,
     most: f64,

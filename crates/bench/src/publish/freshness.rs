@@ -1,11 +1,11 @@
-//! What is published must be readable, and must not be left behind by the benchmark.
+//! Checks that published tables can be parsed and were made by the present benchmark.
 //!
-//! A table carries the digest of the benchmark that made it. As long as the sources have
-//! that digest, it is fresh. When they change, the table is allowed to lag behind for two
-//! weeks of commits: whoever changes the benchmark need not measure in the same commit, and
-//! whoever works on something else is not stopped, but no release goes out with figures that
-//! its own benchmark would not make. Counted from the first change after the page was last
-//! written to the commit that is checked out, so the same commit is always judged alike.
+//! A table carries the digest of the benchmark that made it. As long as the sources have that
+//! digest, it is fresh. When they change, the table may be outdated for two weeks of commits: a
+//! change of the benchmark need not be measured in the same commit, and other work is not stopped,
+//! but no release has results that its own benchmark would not produce. The time is counted from
+//! the first change after the page was last written to the commit that is checked out, so the
+//! result for a commit is always the same.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ use super::table;
 
 const GRACE: i64 = 14 * 24 * 60 * 60;
 
-/// Sources that make no figures.
+/// Sources that do not affect the results.
 const PRESENTATION: &str = ":(exclude)crates/bench/src/publish";
 
 fn read(path: &str) -> Option<String> {
@@ -32,7 +32,7 @@ fn excerpt() -> String {
     excerpt.to_owned()
 }
 
-/// Whether the benchmark has changed for too long since the page was written.
+/// For how many seconds the benchmark has changed since the page was written.
 fn lag() -> Option<i64> {
     let seconds = |arguments: &[&str]| git(arguments)?.lines().last()?.parse::<i64>().ok();
     let written = git(&["log", "-1", "--format=%H", "--", PAGE])?;

@@ -1,4 +1,4 @@
-//! Puts figures where people read them, with the line that says where they come from.
+//! Writes the results into the documentation, with a line that says where they come from.
 
 mod chart;
 #[cfg(test)]
@@ -19,19 +19,19 @@ use provenance::{Provenance, git};
 
 const COMMAND: &str = "cargo xtask bench --publish";
 
-/// All that a run found.
+/// All results of a run.
 pub struct Figures<'a> {
     pub header: &'a [String],
     pub field: &'a Field,
     pub growth: &'a growth::Report,
     /// The other measurements as Markdown.
     pub details: &'a str,
-    /// Everything, samples too.
+    /// All results, including samples.
     pub data: &'a Value,
 }
 
-/// Refuses where figures could not be traced back to what was measured: call it before
-/// half an hour of measuring, too.
+/// Fails if the results could not be traced back to a commit. Also called before the measurements,
+/// which take half an hour.
 pub fn check_checkout() -> Result<(), String> {
     let changed = git(&["status", "--porcelain", "--untracked-files=no"]).unwrap_or_default();
     let is_ours = |line: &str| {

@@ -1,15 +1,15 @@
-//! The two places where figures are published: `docs/benchmarks.md`, and a part of the
-//! README between two marks.
+//! The two places where results are published: `docs/benchmarks.md`, and a part of the README
+//! between two marks.
 
 use super::super::field::{Detail, Field};
 use super::super::growth;
 use super::provenance::Provenance;
 
-/// What is between these lines of the README is written by the benchmark.
+/// The benchmark writes the text between these lines of the README.
 pub const BEGIN: &str = "<!-- benchmark -->";
 pub const END: &str = "<!-- /benchmark -->";
 
-/// Where the rest is, from the top of the workspace.
+/// The paths of the other files, relative to the top of the workspace.
 pub const PAGE: &str = "docs/benchmarks.md";
 pub const CHART: &str = "docs/benchmarks.svg";
 pub const DATA: &str = "docs/benchmarks.json";
@@ -77,7 +77,7 @@ pub fn excerpt(made: &Provenance, machine: &str, field: &Field) -> String {
     )
 }
 
-/// The README with another excerpt.
+/// The README with a new excerpt.
 pub fn replace_excerpt(readme: &str, excerpt: &str) -> Result<String, String> {
     let missing = || format!("the README has no part between {BEGIN} and {END}");
     let (before, rest) = readme.split_once(BEGIN).ok_or_else(missing)?;

@@ -1,5 +1,5 @@
-//! Where published figures come from: the line that stands above each table, and whether
-//! the benchmark is still the one that made it.
+//! The provenance of published results: the line above each table, and the check whether the
+//! present benchmark made it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,29 +8,29 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 use testkit::cargo::root;
 
-/// What the benchmark is, below the top of the workspace.
+/// The sources of the benchmark, relative to the top of the workspace.
 pub const SOURCES: &str = "crates/bench/src";
 
-/// Parts of it that put figures down and make none.
+/// The part of the sources that only presents results.
 const PRESENTATION: &str = "publish";
 
-/// How the line begins.
+/// The beginning of the line.
 pub const BEGIN: &str = "<!-- made by: ";
 const END: &str = " -->";
 
-/// Who made a table, of what, and when.
+/// Which command made a table, from which commit, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
     pub command: String,
-    /// That was measured.
+    /// The commit that was measured.
     pub commit: String,
     pub date: String,
-    /// Of the benchmark's sources.
+    /// The digest of the benchmark's sources.
     pub benchmark: String,
 }
 
 impl Provenance {
-    /// Of figures that are made now.
+    /// The provenance of results that are made now.
     pub fn now(command: &str) -> Result<Self, String> {
         let commit = git(&["rev-parse", "--short=12", "HEAD"]).ok_or("this is no git checkout")?;
         let output = Command::new("date").args(["-u", "+%F"]).output();
@@ -48,7 +48,7 @@ impl Provenance {
         format!("{BEGIN}{command}; commit: {commit}; date: {date}; benchmark: {benchmark}{END}")
     }
 
-    /// Reads such a line; `None` if it is another one.
+    /// Parses such a line; `None` if it is another one.
     #[cfg(test)]
     pub fn parse(line: &str) -> Option<Result<Self, String>> {
         let fields = line.trim().strip_prefix(BEGIN)?;
@@ -74,7 +74,8 @@ impl Provenance {
     }
 }
 
-/// Twelve hex digits of all files below the folder but those that only put figures down.
+/// Twelve hex digits of a digest of all files in the folder, except those that only present
+/// results.
 pub fn digest(folder: &Path) -> Result<String, String> {
     let mut files = Vec::new();
     list(folder, &mut files).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -103,7 +104,7 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What git says, if it says anything.
+/// The output of git, if it succeeds with any.
 pub fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").current_dir(root()).args(arguments).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();

@@ -1,7 +1,7 @@
-//! A table in Markdown, read back to see that it can be read.
+//! Parses Markdown tables, to check that they are well-formed.
 
-/// Checks that every line has as many cells as the first and that none is empty in the
-/// first column; returns how many lines of figures there are.
+/// Checks that every line has as many cells as the first and that no cell in the first column is
+/// empty; returns the number of rows.
 pub fn check(lines: &[&str]) -> Result<usize, String> {
     let (Some(head), Some(rule)) = (lines.first(), lines.get(1)) else {
         return Err("a table needs a head".to_owned());
@@ -32,7 +32,7 @@ fn cells(line: &str) -> Result<Vec<&str>, String> {
     Ok(inner.split('|').map(str::trim).collect())
 }
 
-/// The tables of a text, each as its lines.
+/// The tables in a text, each as its lines.
 pub fn all(text: &str) -> Vec<Vec<&str>> {
     let mut tables: Vec<Vec<&str>> = Vec::new();
     let mut inside = false;

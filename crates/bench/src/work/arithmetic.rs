@@ -1,5 +1,5 @@
-//! Plain computing, which is not what programs here are for: the price of the
-//! embedded interpreter, told openly.
+//! Plain computing, which programs here are not meant for: shows the cost of the embedded
+//! interpreter.
 
 use std::cell::RefCell;
 

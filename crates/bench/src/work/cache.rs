@@ -1,4 +1,4 @@
-//! What an answer costs that is kept, against the call that it saves.
+//! The cost of a cached answer, compared with the call that it saves.
 
 use std::cell::RefCell;
 
@@ -17,7 +17,7 @@ for i in range(1000):
 print(total)";
 const PRINTED: &str = "8000";
 
-/// The same question to a server that takes a moment to answer, as most do.
+/// How many calls `SLOW_PROGRAM` makes to a server that takes a moment to answer, as most do.
 const SLOW_CALLS: u32 = 100;
 const SLOW_PROGRAM: &str = "\
 for i in range(100):
@@ -35,7 +35,7 @@ const SLOW_HIT_SEEN: &str = "its kept answer, as the program sees it";
 pub fn measure(subject: &Subject) -> Result<Section, String> {
     let gateway = |name: &str, mut config: Value| {
         config["expose"] = json!(["programmatic_tool_calling"]);
-        // A file of its own, which no user has.
+        // A separate file, not the user's store.
         config["store"] = json!({ "path": subject.folder.join(format!("{name}.db")) });
         subject.warm_gateway_with(name, config).map(RefCell::new)
     };
@@ -67,8 +67,8 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     Ok(section)
 }
 
-/// The mean time from a call's arrival at the gateway to its answer, as the record of the run
-/// has it: the way from the program and back is the same for every call.
+/// The mean time from a call's arrival at the gateway to its answer, from the record of the run.
+/// The way from the program and back is the same for every call.
 fn at_gateway(gateway: &mut Server) -> Result<f64, String> {
     let answer = gateway.call("programmatic_tool_calling", &json!({ "code": PROGRAM }))?;
     let record: Value = serde_json::from_str(&answer.text).map_err(|error| error.to_string())?;

@@ -1,5 +1,4 @@
-//! Ten thousand tools: what they cost the agent that lists them, and a program
-//! that uses three of them.
+//! Ten thousand tools: what listing them costs, and a program that uses three of them.
 
 use std::cell::RefCell;
 
@@ -61,7 +60,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     section.note(format!("Resident: {} with few tools, {} with 10,000.", size(&few), size(many)));
     section.promise_at_most("10,000 tools: `list_callable_tools`", LIST, 0.02);
     section.promise_at_most("10,000 tools: `search_tools`", SEARCH, 0.005);
-    // "No cost", and room for what differs between two runs of the same thing.
+    // "No cost", with a tolerance for the differences between two runs of the same program.
     section.promise_ratio("10,000 tools: a program that uses three", three, 1.1);
     Ok(section)
 }

@@ -1,4 +1,4 @@
-//! The command line with five published servers configured: what a person waits for at a prompt.
+//! The command line with five published servers: how long a person waits.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -27,7 +27,7 @@ const FIRST_NONE: &str = "first program over MCP, no server";
 
 const PROGRAM: &str = "print(1)";
 
-/// In seconds. A busy machine makes a measurement slow, but does not end it.
+/// In seconds. On a busy machine a measurement is slow, but does not fail.
 const CONNECT_TIMEOUT: u32 = 120;
 
 pub fn measure(subject: &Subject) -> Result<Section, String> {
@@ -37,7 +37,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     let none = Line { subject, name: "no-server", config: json!({ "servers": [] }) };
     let run = ["run", "-e", PROGRAM];
     let call = ["call", "mcp__everything__echo", "message=hello"];
-    // One server's own start is part of these; beside it stands that start without onecall.
+    // These include the start of one server; the start without onecall is measured beside them.
     let contenders = vec![
         Contender::new(LIST, || five.seconds(&["list"], "everything")),
         Contender::new(LIST_NONE, || none.seconds(&["list"], "")),
@@ -104,7 +104,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// How long a command takes from its start to its end; its output must contain `expected`.
+    /// The duration of a command; its output must contain `expected`.
     fn seconds(&self, arguments: &[&str], expected: &str) -> Result<f64, String> {
         let mut command = self.subject.onecall(arguments, self.name, &self.config)?;
         let (output, seconds) = timed(|| command.stdin(Stdio::null()).output());
@@ -120,21 +120,21 @@ impl Line<'_> {
         Err(format!("{arguments:?} ended with {}: {last}", output.status))
     }
 
-    /// How long the first program takes from the start of `onecall serve`.
+    /// The time from the start of `onecall serve` to the result of the first program.
     fn first_program(&self) -> Result<f64, String> {
         let mut server = Server::start(self.subject.serve_config(self.name, self.config.clone())?)?;
         Ok(server.initialized_after + server.run(PROGRAM, "1")?)
     }
 }
 
-/// A server without onecall, from its start to the answer of the call.
+/// The time of a server without onecall, from its start to the answer of the call.
 fn alone_with_call(entry: &Value) -> Result<f64, String> {
     let mut server = Server::start(command(entry))?;
     let answer = server.call("echo", &json!({ "message": "hello" }))?;
     Ok(server.initialized_after + answer.seconds)
 }
 
-/// All servers without onecall, from their common start to the last list of tools.
+/// The time of all servers without onecall, from their common start to the last list of tools.
 fn all_alone(entries: &[Value]) -> Result<f64, String> {
     let list = |entry: &Value| -> Result<Server, String> {
         let mut server = Server::start(command(entry))?;

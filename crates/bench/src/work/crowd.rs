@@ -1,4 +1,4 @@
-//! Many programs at once: no one waits for much longer than its share.
+//! Many programs at once: none should wait much longer than its share.
 
 use std::cell::RefCell;
 use std::process::{Child, Stdio};
@@ -11,7 +11,7 @@ use crate::subject::Subject;
 
 const PROGRAMS: u32 = 64;
 
-/// Enough to keep all cores busy; more would only take longer.
+/// Enough to keep all cores busy.
 const INTERPRETERS: u32 = 16;
 
 const AT_ONCE: &str = "onecall, 64 at once, per program";
@@ -44,7 +44,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     Ok(section)
 }
 
-/// Starts all interpreters, waits for all.
+/// Starts all interpreters and waits for all of them.
 fn processes(python: &Python) -> Result<f64, String> {
     let (ended, seconds) = timed(|| {
         let start = |_| {

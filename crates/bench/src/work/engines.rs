@@ -1,4 +1,4 @@
-//! The system's Python against the embedded one, on the same gateway's terms.
+//! The system's Python compared with the embedded one, on the same gateway.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! A program that prints one line: what it costs that it runs at all.
+//! A program that prints one line: the cost of running a program at all.
 
 use std::cell::RefCell;
 

@@ -1,5 +1,5 @@
-//! Memory of the gateway and of every process below it, before the first program
-//! and after a thousand, each of which calls a tool and is recorded.
+//! The memory of the gateway and its descendants, before the first program and after a thousand,
+//! each of which calls a tool and is recorded.
 
 use std::fs;
 use std::thread;
@@ -16,7 +16,7 @@ const PROGRAMS: u32 = 1_000;
 
 const PROGRAM: &str = "print(await mcp__fixture__add(a=1, b=2))";
 
-/// For the zygote to import its modules and the waiting workers to warm up.
+/// The time for the zygote to import its modules and for the workers to warm up.
 const SETTLED: Duration = Duration::from_secs(1);
 
 const BEFORE: &str = "gateway, before the first program";
@@ -69,16 +69,16 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     Ok(section)
 }
 
-/// What the gateway and the processes below it hold at one moment, in bytes.
+/// The memory of the gateway and its descendants at one moment, in bytes.
 struct Footprint {
     gateway: f64,
     zygote: f64,
-    /// The mean of the waiting ones.
+    /// The mean of the idle workers.
     worker: f64,
     worker_private: f64,
     workers: usize,
     others: f64,
-    /// Of all processes together.
+    /// The private memory of all processes together.
     private: f64,
 }
 

@@ -26,7 +26,7 @@ pub struct Work {
     pub measure: fn(&Subject) -> Result<Section, String>,
 }
 
-/// All of them, in the order of the report.
+/// All measurements, in the order of the report.
 pub const WORKS: [Work; 16] = [
     Work { name: "hello", measure: hello::measure },
     Work { name: "sequential", measure: sequential::measure },

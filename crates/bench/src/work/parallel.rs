@@ -1,4 +1,4 @@
-//! Calls at once: fifty that take 100 ms each should take little longer than one.
+//! Concurrent calls: fifty that take 100 ms each should take little longer than one.
 
 use std::cell::RefCell;
 

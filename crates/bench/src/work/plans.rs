@@ -1,4 +1,4 @@
-//! Plans against the same calls written by hand.
+//! Plans compared with programs that make the same calls.
 
 use std::cell::RefCell;
 
@@ -12,7 +12,7 @@ const DEPTH: usize = 40;
 
 const WIDTH: usize = 100;
 
-/// As the bench's gateways are configured.
+/// The concurrency limit of the benchmark's gateways.
 const AT_ONCE: f64 = 64.0;
 const SLEEP: f64 = 0.1;
 
@@ -42,7 +42,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     ];
     let mut section = Section::new("a plan against the same calls written by hand");
     section.add_times(interleave(subject.rounds(40), contenders)?);
-    // Apart: a processor that has waited through it is slow at first, whoever is next.
+    // Measured separately: after waiting, the processor is slow at first for the next contender.
     let sleeping = vec![Contender::new(SLEEPS, || proxy(&sleeps, "0"))];
     section.add_times(interleave(subject.rounds(15), sleeping)?);
     let best = (WIDTH as f64 / AT_ONCE).ceil() * SLEEP;
@@ -65,7 +65,7 @@ fn chain() -> Value {
     json!({ "target_tool": "add", "tool_args": { "a": add(&inner, 0), "b": 1 } })
 }
 
-/// What somebody would write who has 41 different calls to make, and not one 41 times.
+/// The program that a person would write for 41 different calls, without a loop.
 fn chain_program() -> String {
     let mut program = "value = await mcp__fixture__add(a=0, b=1)\n".to_owned();
     program.push_str(&"value = await mcp__fixture__add(a=value, b=1)\n".repeat(DEPTH));
@@ -82,7 +82,7 @@ fn wide_program() -> String {
     )
 }
 
-/// The first of the results is all that the target needs.
+/// An argument whose first result is all that the target needs.
 fn first_of(calls: &[Value]) -> Value {
     let (first, rest) = calls.split_first().map_or((&Value::Null, &[][..]), |parts| parts);
     let others: Vec<&Value> = rest.iter().collect();

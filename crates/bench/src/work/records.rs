@@ -1,4 +1,4 @@
-//! What it costs a program that its calls are recorded.
+//! The cost of recording a program's calls.
 
 use std::cell::RefCell;
 
@@ -18,12 +18,13 @@ const PRINTED: &str = "500500";
 const RECORDED: &str = "recorded, `records: metadata`";
 const UNRECORDED: &str = "not recorded, `records: off`";
 
-/// The difference is less than that between two runs of the same, so it takes many.
+/// The difference is smaller than that between two runs of the same program, so it takes many
+/// rounds.
 const ROUNDS: usize = 1_000;
 
 pub fn measure(subject: &Subject) -> Result<Section, String> {
     let gateway = |records: &str| {
-        // A file of its own, which no user has.
+        // A separate file, not the user's store.
         let store = json!({ "path": subject.folder.join(format!("records-{records}.db")) });
         let config = json!({ "records": records, "store": store });
         subject.warm_gateway_with(&format!("records-{records}"), config).map(RefCell::new)

@@ -1,4 +1,4 @@
-//! Data: 20,000 rows fetched, filtered and summed beside the data.
+//! Data: 20,000 rows are fetched, filtered and summed up in a program.
 
 use std::cell::RefCell;
 
@@ -64,7 +64,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     Ok(section)
 }
 
-/// What every contender has to print.
+/// The output that every contender has to print.
 fn sums(subject: &Subject) -> Result<String, String> {
     let mut gateway = subject.warm_gateway(&[])?;
     let code = format!("{BRIDGED}{SUM}");

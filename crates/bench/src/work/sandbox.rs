@@ -1,5 +1,4 @@
-//! What the walls around a program cost, and how soon a program that is over its
-//! time is gone.
+//! The cost of the sandbox, and how soon a program that exceeds its time limit is ended.
 
 use std::cell::RefCell;
 

@@ -1,7 +1,6 @@
-//! Tool calls one after the other: what a call costs when it goes through a
-//! program's process and the gateway instead of straight to the server. Once in front of the
-//! leanest server there can be, which shows what we cost, and once in front of one on the
-//! official SDK, which shows what of it is felt.
+//! Sequential tool calls: the cost of a call through a program's process and the gateway, compared
+//! with a direct call to the server. Measured with the leanest possible server, which shows the
+//! cost of onecall itself, and with one on the official SDK, which shows how much of it matters.
 
 use std::cell::RefCell;
 
@@ -22,8 +21,8 @@ for i in range(1000):
 print(total)";
 const PRINTED: &str = "500500";
 
-/// What the design allows a call, and what it found that an in-process `exec` server needs: both
-/// as multiples of a bare call to a server that was not as lean as ours.
+/// The cost of a call that the design allows, and that an in-process `exec` server was found to
+/// have: both as multiples of a bare call, to a server that was less lean than the fixture.
 const ALLOWED: f64 = 2.5;
 const NEEDED_BY_EXEC: f64 = 7.6;
 
@@ -82,7 +81,7 @@ pub fn measure(subject: &Subject) -> Result<Section, String> {
     Ok(section)
 }
 
-/// The same calls of the tool of a server that does what most servers do for each.
+/// Makes the calls with a server that does what most servers do for each call.
 fn in_front_of_sdk(subject: &Subject, tools: &Peer, section: &mut Section) -> Result<(), String> {
     let config = json!({ "servers": [tools.entry("fixture")] });
     let mut gateway = subject.warm_gateway_in_front_of("sdk-tools", config)?;
@@ -102,7 +101,7 @@ fn in_front_of_sdk(subject: &Subject, tools: &Peer, section: &mut Section) -> Re
     Ok(())
 }
 
-/// The same calls without a program: written, answered, not parsed.
+/// Makes the calls without a program: requests are written and answers read, but not parsed.
 fn call_all(bare: &mut BareClient) -> Result<(), String> {
     for number in 0..CALLS {
         let answer = bare.call_raw(&format!(

@@ -1,4 +1,4 @@
-//! Many servers: those that hang are in nobody's way, and all start at once.
+//! Many servers: servers that hang must not delay others, and all start at once.
 
 use std::cell::RefCell;
 
@@ -9,7 +9,7 @@ use crate::section::{Section, Unit};
 use crate::server::Server;
 use crate::subject::Subject;
 
-/// One call to each of ten servers, twenty times over.
+/// One call to each of ten servers, twenty times.
 const CALLS: &str = "\
 tools = [mcp__s0__add, mcp__s1__add, mcp__s2__add, mcp__s3__add, mcp__s4__add,
          mcp__s5__add, mcp__s6__add, mcp__s7__add, mcp__s8__add, mcp__s9__add]
@@ -25,7 +25,7 @@ const ALL_WELL: &str = "a call, all twenty servers well";
 
 const SERVERS: usize = 200;
 const TOOLS: usize = 50;
-/// What a server needs for itself, so that the figure shows what is done at once.
+/// The start time of each server, so that the result shows what happens concurrently.
 const OWN_START: [&str; 4] = ["--tools", "50", "--start-delay-ms", "1000"];
 
 const CROWD: &str = "200 servers with 50 tools each, from the start to the first list";

@@ -1,6 +1,6 @@
-"""Arguments that are more than plain data, written as JSON the way the usual encoders do.
+"""Writes arguments that are not plain data as JSON, in the way of the usual encoders.
 
-Programs that pass plain data never get here: the lowest layer writes those by itself.
+Plain data is written by the lowest layer and does not reach this module.
 """
 
 import dataclasses
@@ -20,31 +20,31 @@ from itertools import islice
 import _onecall as wire
 from _onecall_schema import Forms
 
-# What a program makes of the built-in ones is its own business.
+# Copies, because a program may redefine the built-in ones.
 getattr, issubclass, len, type = getattr, issubclass, len, type
 
-# Deeper nesting than this is refused.
+# Deeper nesting is refused.
 MAX_DEPTH = 900
 
-# No frame is longer than this.
+# The limit for a frame.
 MAX_TEXT = 64 * 1024 * 1024
 
-# An iterator that gives more than this may never end.
+# An iterator with more items than this may be infinite.
 MAX_ITEMS = 1_000_000
 
-# A large number of fewer digits than this is written without an exponent.
+# A large number with fewer zeros than this is written without an exponent.
 MAX_ZEROS = 30
 
-# Methods that say what an object is as data, in the order in which they are asked.
+# Methods that convert an object into data, in the order in which they are tried.
 METHODS = ("__json__", "tolist", "to_dict", "as_dict", "dict", "_asdict")
 
-# Encodings of a schema that mean base64.
+# Encodings in a schema that stand for base64.
 BASE64 = {"base64", "byte", "base64url"}
 
 
 def text_of(arguments, schema):
-    """The arguments as JSON. `schema` returns the input schema of their tool, and is asked only
-    where that decides between two forms of a value."""
+    """The arguments as JSON. `schema` is a function that returns the input schema of their tool; it
+    is called only if the schema decides between two forms of a value."""
     writer = Writer(schema)
     try:
         writer.value(arguments, 0)
@@ -54,7 +54,7 @@ def text_of(arguments, schema):
 
 
 def place(path):
-    """The way to a value, for a message: `argument 'rows[3].price'`."""
+    """The path to a value for an error message: `argument 'rows[3].price'`."""
     text = ""
     for step in path:
         if type(step) is int:
@@ -125,7 +125,7 @@ class Writer:
             raise self.refuse(kind.__name__)
 
     def text(self, value, kind):
-        """What is always text, as text."""
+        """The text of a value whose form is always text, such as a date."""
         if issubclass(kind, (datetime.date, datetime.time)):
             text = value.isoformat()
             if text == "NaT":
@@ -141,7 +141,7 @@ class Writer:
         return None
 
     def conversion(self, value, kind):
-        """What makes data of an object, as a function; `None` if nothing is known to."""
+        """The function that converts an object into data; `None` if no conversion is known."""
         if issubclass(kind, Awaitable):
             raise self.refuse(f"{kind.__name__} that was not awaited", "write await before it")
         if issubclass(kind, AsyncIterator):
@@ -202,7 +202,7 @@ class Writer:
         if not self.wants("number", "string"):
             self.string(text)
         elif "E+" in text and value.adjusted() < MAX_ZEROS:
-            # Some servers take no exponent in an integer.
+            # Some servers do not accept an exponent in an integer.
             self.write(format(value, "f"))
         else:
             self.write(text)
@@ -271,7 +271,7 @@ class Writer:
         return text
 
     def wants(self, kind, usual):
-        """Whether the schema takes this kind of value here, and not the usual one."""
+        """Whether the schema accepts this kind of value here, but not the usual one."""
         kinds = self.forms.kinds(self.path)
         return kind in kinds and usual not in kinds
 
@@ -291,7 +291,7 @@ def not_unicode(text):
 
 
 def in_order(items):
-    """The items of a set, the same way each time if they can be compared."""
+    """The items of a set, sorted if they can be compared, so that the order is always the same."""
     try:
         return sorted(items)
     except TypeError:
@@ -299,7 +299,7 @@ def in_order(items):
 
 
 def duration(value):
-    """A `timedelta` as ISO 8601 has it."""
+    """A `timedelta` in the format of ISO 8601."""
     sign = "-" if value.days < 0 else ""
     value = abs(value)
     seconds = f"{value.seconds}.{value.microseconds:06}".rstrip("0").rstrip(".")
@@ -311,7 +311,7 @@ def duration(value):
 
 
 def dumped(model):
-    """What a model says of itself, in the form that it sends as JSON."""
+    """The data of a model, in the form that it uses for JSON."""
     try:
         return model.model_dump(mode="json", by_alias=True)
     except TypeError:

@@ -1,8 +1,7 @@
-"""What a program tried that the sandbox denies, as far as its exception shows.
+"""Recognises from a program's exception what the sandbox has denied.
 
-The gateway has a sentence for each of these, which tells the author what to do instead. Only
-exceptions that the interpreter or a library raised count; what a program raises by itself says
-nothing of the kind.
+The gateway has a hint for each of these, which says what to do instead. Only exceptions that the
+interpreter or a library raised count; those that a program raises itself prove nothing.
 """
 
 import errno
@@ -19,10 +18,10 @@ NETWORK, FILES, PROCESSES, INPUT = "network", "files", "processes", "input"
 _REFUSALS = {errno.EACCES, errno.EPERM, errno.ENETUNREACH, errno.EAFNOSUPPORT}
 _NO_SUCH_FILE = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS}
 
-# Exceptions that are looked at for the reason of one; a program can make a chain without an end.
+# How many exceptions of a chain are examined; a program can create an endless chain.
 _LONGEST_CHAIN = 100
 
-# Where libraries fail that find nothing to start processes with.
+# Library functions that fail because they cannot start a process.
 _CANNOT_START = [
     ("asyncio.base_events", "_make_subprocess_transport"),
     ("multiprocessing.util", "spawnv_passfds"),
@@ -33,11 +32,11 @@ _STARTS_A_PROCESS = re.compile(r"\b(fork|forkpty|exec[vl]\w*|spawn[vl]\w*|posix_
 
 
 def denied(error, is_own):
-    """What was denied, or `None`. `is_own(file)` says which files are the program's."""
+    """What was denied, or `None`. `is_own(file)` tells which files belong to the program."""
     try:
         return _denied(error, is_own)
     except Exception:
-        # Methods of the program's exceptions run here, and may do anything.
+        # This runs methods of the program's exceptions, which may do anything.
         return None
 
 
@@ -52,14 +51,14 @@ def _denied(error, is_own):
         is_raised = is_own(frame.file) and frame.line.startswith("raise")
         if not is_raised and (found := _kind(error, frame)):
             return found
-        # What happened before something that the program raises need not be its reason.
+        # The context of an exception that the program raises itself need not be its cause.
         earlier = None if is_own(frame.file) else error.__context__
         error = error.__cause__ or earlier
     return None
 
 
 class _Frame:
-    """Where an exception was raised: the last frame that is not ours."""
+    """The place where an exception was raised: the last frame outside of the bootstrap."""
 
     def __init__(self, error):
         self.file = self.name = self.line = ""
@@ -74,8 +73,8 @@ class _Frame:
             self.line = linecache.getline(self.file, number).strip()
 
     def is_in(self, module):
-        """Whether it is in this module of the standard library. The embedded interpreter calls
-        the file as the module."""
+        """Whether the frame is in this module of the standard library. In the embedded interpreter
+        the file has the module's name."""
         path = module.replace(".", "/")
         return self.file == module or self.file.endswith((f"/{path}.py", f"/{path}/__init__.py"))
 
@@ -99,7 +98,7 @@ def _kind(error, frame):
 
 
 def _is_unknown_scheme(error):
-    """Whether `urllib` was asked for a page and has no TLS."""
+    """Whether `urllib` was used for a URL but has no TLS."""
     urllib = sys.modules.get("urllib.error")
     return (
         urllib is not None
@@ -115,7 +114,8 @@ def _starts_process(frame):
 
 
 def _is_seen(path):
-    """Whether a file is where programs have files, so that only it is missing."""
+    """Whether the path is in a folder that the program has, so that only the file itself is
+    missing."""
     try:
         folder = os.path.dirname(os.path.abspath(path))
         places = [place for place in (os.getcwd(), "/tmp", "/tools") if place != "/"]

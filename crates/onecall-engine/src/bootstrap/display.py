@@ -7,10 +7,10 @@ import os
 import _onecall as wire
 from _onecall_content import content_of
 
-# Of all that one program shows, as the bytes of the images themselves.
+# Bytes of images that one program may display, before base64.
 MAX_BYTES = 6 * 1024 * 1024
 
-# How the formats that clients show begin.
+# The first bytes of the formats that clients can display.
 SIGNATURES = [
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -22,7 +22,7 @@ _shown = 0
 
 
 def begin():
-    """Gives the next program of this process its full measure."""
+    """Resets the limit for the next program of this process."""
     global _shown
     _shown = 0
 

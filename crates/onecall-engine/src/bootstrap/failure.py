@@ -1,4 +1,4 @@
-"""What is said of a program that failed: its traceback, without what its author cannot change."""
+"""Describes the failure of a program: its traceback, reduced to what its author can change."""
 
 import os
 import re
@@ -11,30 +11,30 @@ import _onecall_scratch
 import _onecall_tools
 from _onecall_tools import PROGRAM
 
-# Frames of these files are ours, and no business of a program's author.
+# The file names of the bootstrap begin with this; its frames are not shown to authors.
 OURS = "<onecall>"
 
 _OF_CODECS = re.compile("(?:en|de)coding with '.*' codec failed")
 
-# How much of the text of a failure goes out; no gateway shows more.
+# Characters of a failure's text that are sent; the gateway shows no more.
 MAX_FAILURE = 4 * 1024 * 1024
 MAX_MESSAGE = 16 * 1024
 
 
 class Failure:
-    """What went wrong: a text for whoever wrote the program, and a summary of it."""
+    """A failure: a text for the author of the program, and a summary for the gateway."""
 
     def __init__(self, text, kind, message="", line=None, denied=None, plan_part=None):
         self.text, self.kind, self.message, self.line = text, kind, message, line
-        # What the sandbox denied, if that is what went wrong.
+        # What the sandbox denied, if that is the cause.
         self.denied = denied
-        # The part of a plan that failed. Its author has not seen the program, so there is no
-        # traceback: the text is the message.
+        # The part of a plan that failed. The author of a plan has not seen the program, so there is
+        # no traceback: the text is the message.
         self.plan_part = plan_part
 
     @classmethod
     def of(cls, error):
-        """`None` if it is an exit that says nothing."""
+        """The failure for an exception; `None` for an exit without an error."""
         kind = type(error).__name__
         try:
             if isinstance(error, SystemExit):
@@ -49,7 +49,8 @@ class Failure:
             text = "".join(traceback.format_exception(error)).rstrip("\n")
             return cls(text, kind, _message(error), _line(error), denied)
         except BaseException as trouble:
-            # Methods of the program run here, and a chain of errors may be longer than our stack.
+            # This runs methods of the program, and a chain of exceptions may be deeper than the
+            # stack.
             return cls(f"{kind} (it cannot be shown: {type(trouble).__name__})", kind)
 
 
@@ -61,7 +62,7 @@ def _message(error):
 
 
 def told(failure):
-    """A summary as JSON, and the text."""
+    """The summary as JSON, and the text."""
     if failure is None:
         return "", None
     text, half = failure.text, MAX_FAILURE // 2
@@ -75,12 +76,12 @@ def told(failure):
     try:
         return wire.to_json(summary), text
     except ValueError:
-        # The message is not Unicode.
+        # The message is not valid Unicode.
         return wire.to_json({**summary, "message": ascii(summary["message"])}), text
 
 
 def _line(error):
-    """The line of the program where it happened."""
+    """The line of the program in which the exception occurred."""
     if isinstance(error, SyntaxError) and (error.filename or "").startswith(PROGRAM[:-1]):
         return error.lineno
     line, entry = None, error.__traceback__
@@ -92,7 +93,8 @@ def _line(error):
 
 
 def _is_own(file):
-    """Whether a file is the program's: its source, code that it made, a module in its folder."""
+    """Whether a file belongs to the program: its source, code that it created, a module in its
+    folder."""
     if file.startswith("<"):
         return not file.startswith((OURS, "<frozen"))
     try:
@@ -103,9 +105,9 @@ def _is_own(file):
 
 
 def _shorten(error, seen):
-    """Leaves the frames that the program's author can do something about, of an exception and of
-    those that led to it: the program's own, and the last one if that is a library's. Where a
-    library raised one exception after another, only its first and its last are left."""
+    """Removes the frames that the program's author cannot change from an exception and those that
+    led to it: the program's own frames are kept, and the last one if that is in a library. Of a
+    series of exceptions that a library raised, only the first and the last are kept."""
     if error is None or id(error) in seen:
         return
     seen.add(id(error))
@@ -123,8 +125,8 @@ def _shorten(error, seen):
 
 
 def _first_of_library(error, seen):
-    """The first exception of those that a library raised one after another up to this one. This
-    recurses because a program can make a chain without an end."""
+    """The first exception in a series that a library raised, ending with this one. This is
+    recursive, so that an endless chain ends with a `RecursionError`."""
     if error is None or _has_own_frame(error) or id(error) in seen:
         return error
     earlier = _earlier(error)
@@ -155,7 +157,7 @@ def _has_own_frame(error):
 
 def _leave_own_frames(error):
     entries = [(entry, file) for entry, file in _entries(error) if not file.startswith(OURS)]
-    # Whatever led to the program is how we run it.
+    # The frames before the program belong to the bootstrap.
     reached = [file.startswith(PROGRAM[:-1]) for _, file in entries]
     entries = entries[reached.index(True) :] if True in reached else entries
     shown = None
@@ -166,14 +168,14 @@ def _leave_own_frames(error):
 
 
 def _leave_own_notes(error):
-    """Drops what the embedded Python notes on every text that cannot be encoded or decoded, and
-    CPython only on codecs that are rarely used."""
+    """Removes notes that the embedded Python adds to every encoding or decoding error, and CPython
+    only for codecs that are rarely used."""
     if isinstance(error, UnicodeError) and hasattr(error, "__notes__"):
         error.__notes__ = [note for note in error.__notes__ if not _OF_CODECS.fullmatch(note)]
 
 
 def with_forgotten_calls(failure, source):
-    """Adds the calls that the program made and never awaited, which is a failure, too."""
+    """Adds the calls that the program made but never awaited, which count as a failure."""
     forgotten = _onecall_tools.never_awaited()
     if not forgotten:
         return failure

@@ -1,8 +1,8 @@
-"""The event loop under asyncio: it waits for answers to tool calls and for timers,
-and for nothing else.
+"""The event loop for asyncio: it waits for answers to tool calls and for timers, and for
+nothing else.
 
-A program may have a loop in each of its threads. One of them reads the socket at a time and
-hands the others what is theirs; they wait for that, or for their turn to read.
+A program may have a loop in each of its threads. One of them at a time reads the socket and
+delivers the answers of the others, which wait for that or for their turn to read.
 """
 
 import asyncio
@@ -11,37 +11,38 @@ from asyncio import base_events, events
 
 import _onecall as wire
 
-# Held by the thread that reads, until it has handed over what it read.
+# Held by the thread that reads the socket, until it has delivered what it read.
 _reading = threading.Lock()
 
-# Threads that need the socket for themselves; nobody begins to read while there are any.
+# How many threads need exclusive use of the socket; no thread starts to read while there are any.
 _claims = 0
 
-# Rung for loops that wait for another thread.
+# Events of loops that wait for another thread to read.
 _turns = set()
 
-# Calls under way by id: who waits for the answer, `None` as long as nobody does.
+# Pending calls by id, with the future that waits for the answer, or `None` if there is none yet.
 _pending = {}
 
-# Answers that nobody waits for yet.
+# Answers that have arrived before a future waits for them.
 _unclaimed = {}
 
-# Guards the two above against threads that truly run at once.
+# Protects the two above in interpreters whose threads run in parallel.
 _ledger = threading.Lock()
 
 
 def expect(call_id):
-    """Says that an answer will come. Before the call is sent: another thread may read it."""
+    """Registers a call. This must happen before the call is sent: another thread may read the
+    answer."""
     _pending[call_id] = None
 
 
 def forget(call_id):
-    """Takes that back."""
+    """Removes a registered call that was not sent."""
     _pending.pop(call_id, None)
 
 
 def resolve(name):
-    """Asks the gateway what a name means."""
+    """Asks the gateway what a name refers to."""
 
     def ask():
         answers = []
@@ -54,7 +55,7 @@ def resolve(name):
 
 
 def alone(read):
-    """Reads something while no other thread does."""
+    """Calls `read` while no other thread reads the socket."""
     global _claims
     with _ledger:
         _claims += 1
@@ -75,7 +76,7 @@ def _next_turn():
 
 
 def _deliver(answer):
-    """Hands an answer to whoever waits for it."""
+    """Delivers an answer to the future that waits for it."""
     with _ledger:
         if answer[0] not in _pending:
             return
@@ -96,12 +97,13 @@ def _settle(future, answer):
 
 
 def _read(timeout, wanted=None):
-    """Reads answers and hands them over, unless another thread does: then `False`.
-    Otherwise the answer to the call `wanted`, or `True`."""
+    """Reads and delivers answers. Returns `False` if another thread reads; otherwise the answer to
+    the call `wanted`, or `True`."""
     if _claims or not _reading.acquire(blocking=False):
         return False
     if _claims:
-        # Made between the two, by somebody who saw nobody read and will wake nobody.
+        # A claim was made between the check and the lock. Its thread saw no reader and will wake
+        # none.
         _reading.release()
         return False
     try:
@@ -120,9 +122,10 @@ def _read(timeout, wanted=None):
 
 
 def _await_turn(turn, timeout, wanted=None):
-    """Waits while another thread reads: it hands over what is ours, and then its place."""
+    """Waits while another thread reads; that thread delivers answers and then passes on its
+    turn."""
     _turns.add(turn)
-    # It may have done so before it could see that we wait.
+    # The other thread may have finished before it could see this one waiting.
     if wanted not in _unclaimed and not _read(0):
         turn.wait(timeout)
     _turns.discard(turn)
@@ -130,7 +133,7 @@ def _await_turn(turn, timeout, wanted=None):
 
 
 def wait_for(call_id):
-    """Waits for the answer to a call right here, whatever the loop could do meanwhile."""
+    """Blocks until the answer to a call arrives, without running the loop."""
     turn = threading.Event()
     try:
         while True:
@@ -145,7 +148,7 @@ def wait_for(call_id):
 
 
 class Answers:
-    """What asyncio takes for its selector."""
+    """Takes the place of a selector in asyncio."""
 
     def __init__(self):
         self.turn = threading.Event()
@@ -160,8 +163,8 @@ class Answers:
 
 
 class _Nothing:
-    """What there is to wait for when most programs end; a coroutine would take the loop
-    another turn to find out."""
+    """Awaited at the end of most programs, when there is nothing left to wait for. A coroutine
+    would cost another iteration of the loop."""
 
     def __await__(self):
         return iter(())
@@ -198,12 +201,12 @@ class Loop(base_events.BaseEventLoop):
         return _NOTHING
 
     def answer_now(self, call_id):
-        """The answer to a call that was expected and has just been sent, or `None` if it
-        is to be awaited.
+        """The answer to a registered call that has just been sent, or `None` if it has to be
+        awaited.
 
-        While nothing else is ready to run, the wait happens right here, without a
-        coroutine, a future and a turn of the loop: a loop of single calls is the common
-        program, and this makes it several times cheaper.
+        If nothing else is ready to run, this blocks until the answer arrives, without a
+        coroutine, a future and an iteration of the loop. Most programs make one call after the
+        other, and this makes them several times cheaper.
         """
         if self._ready:
             return None
@@ -217,7 +220,7 @@ class Loop(base_events.BaseEventLoop):
         return answer
 
     async def answer(self, call_id):
-        """Waits for an answer that has not come yet."""
+        """Waits for an answer that has not arrived yet."""
         with _ledger:
             answer = _unclaimed.pop(call_id, None)
             if answer is not None:
@@ -231,6 +234,6 @@ class Loop(base_events.BaseEventLoop):
 
 
 def install():
-    """Makes this the loop of `asyncio.run` and friends."""
+    """Makes this the event loop of `asyncio.run` and similar functions."""
     events.new_event_loop = Loop
     asyncio.new_event_loop = Loop

@@ -1,19 +1,19 @@
-"""What a program that awaits nothing at its top level needs of an event loop.
+"""The event loop for programs that await nothing at their top level.
 
-It runs outside of any loop, so that it can run its own. But it may also start tasks or ask for the
-running loop, as it could if it awaited something, or ask for a loop to run until something is done.
+Such a program runs outside of any loop, so that it can run its own. But it may also start tasks or
+ask for the running loop, as if it awaited something, or ask for a loop to run it by itself.
 """
 
 import asyncio
 
 import _onecall_loop
 
-# How programs run a loop of their own.
+# The names by which programs run a loop of their own.
 _RUNNERS = {"Runner", "run", "run_forever", "run_until_complete"}
 
 
 def prepare(code):
-    """Whether the program is to run inside of a loop. If not, it finds a loop where it asks for
+    """Whether the program has to run inside a loop. If not, a loop is provided in case it asks for
     the current one."""
     if "asyncio" not in code.co_names:
         return False

@@ -1,8 +1,8 @@
-"""What a program sees of the machine: a name that says nothing.
+"""Replaces the name of the machine, which programs must not see, by a fixed one.
 
-In namespaces of its own a worker has that name anyway. Elsewhere the kernel refuses the question,
-and a program that asks must not fail for it. This module comes before all others, because some
-of them ask when they are imported and keep the answer.
+With namespaces of its own, a worker has that name anyway. Without them the sandbox refuses the
+system call, and a program that makes it must not fail. This module is loaded before all others,
+because some of them read the name when they are imported and keep it.
 """
 
 import os
@@ -25,8 +25,8 @@ def gethostname():
 
 
 def forget_number():
-    """Has the main thread take the number that the kernel tells a worker which is locked in, in
-    the place of the true one that it got when the worker was forked."""
+    """Updates the thread id of the main thread: inside the sandbox the kernel reports another one
+    than at the time of the fork."""
     threading.main_thread()._set_native_id()
 
 

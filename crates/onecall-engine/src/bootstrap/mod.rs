@@ -1,12 +1,13 @@
-//! The Python that every Python engine runs around a program.
+//! The Python modules that surround a program on every Python engine.
 //!
-//! Its lowest layer, the module `_onecall`, is native in the embedded interpreter
+//! Their lowest layer, the module `_onecall`, is native in the embedded interpreter
 //! (`python/wire.rs`) and plain Python in the system's (`cpython/wire.py`).
 
 /// A module of the bootstrap.
 pub(crate) struct Module {
     pub(crate) name: &'static str,
-    /// Its file name in tracebacks, which leave out what begins with `<onecall>`.
+    /// The module's file name in tracebacks; frames whose file begins with `<onecall>` are not
+    /// shown.
     pub(crate) file: &'static str,
     pub(crate) source: &'static str,
 }
@@ -21,7 +22,7 @@ macro_rules! module {
     };
 }
 
-/// The modules, each after those it imports. The last one is the zygote's body.
+/// The modules, each after those it imports. The last one is the main loop of the zygote.
 pub(crate) const MODULES: [Module; 22] = [
     module!("machine"),
     module!("warm"),

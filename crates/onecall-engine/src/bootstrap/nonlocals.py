@@ -1,7 +1,7 @@
-"""Functions that say `nonlocal` of a variable of the program's top level.
+"""Supports functions that declare a variable of the program's top level as `nonlocal`.
 
-Where a program is the body of a function, that is how its helpers change its variables. Here such
-a variable is global, and the declaration is read as one that says so.
+In programs that were written as the body of a function, inner functions change variables in this
+way. Here such a variable is global, and the declaration is treated as a global one.
 """
 
 import ast
@@ -9,13 +9,14 @@ import re
 
 import _onecall_returns
 
-# How a compiler refuses a name that no function around binds.
+# The message of the compiler for a nonlocal name without a binding.
 _REFUSED = re.compile("no binding for nonlocal '(.+)' found")
 
 
 def read_as_global(source, file, namespace, error):
-    """The program as a tree, in which the declaration that a compiler refused with `error` is one
-    of a global name; `None` if the error is another, or the program has no such variable."""
+    """The syntax tree of the program, with the declaration that the compiler refused with `error`
+    changed into a global one; `None` if it is another error, or the program has no such
+    variable."""
     refused = _REFUSED.fullmatch(error.msg or "")
     if refused is None:
         return None
@@ -27,7 +28,7 @@ def read_as_global(source, file, namespace, error):
 
 
 class _Declaration(ast.NodeTransformer):
-    """Declares a name global instead of nonlocal, on one line."""
+    """Changes a nonlocal declaration into a global one, on one line."""
 
     def __init__(self, name, line):
         self.name, self.line = name, line

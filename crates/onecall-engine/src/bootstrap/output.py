@@ -1,4 +1,4 @@
-"""Turns what a program prints into frames."""
+"""The output streams of a program, which send everything to the gateway as frames."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""What the program of a plan is written with."""
+"""The functions that the program of a plan uses."""
 
 import asyncio
 import builtins
@@ -22,7 +22,7 @@ PlanError.__module__ = "builtins"
 
 
 class Names(dict):
-    """What transforms see: Python and its standard library, and no tools."""
+    """The names that transforms can use: builtins and the standard library, but no tools."""
 
     def __missing__(self, name):
         if name not in sys.stdlib_module_names:
@@ -38,8 +38,8 @@ def said(error):
 
 
 def failed(part, message, kind=PlanError):
-    """The error of a part of the plan, as the gateway names it: `definitions`, a transform or a
-    node by its number."""
+    """The error for a part of the plan, as the gateway identifies it: `definitions`, or a transform
+    or a node by its number."""
     error = kind(message)
     error._onecall_plan_part = part
     return error
@@ -53,7 +53,7 @@ def define(source):
 
 
 def transform(number, source):
-    """The function that a transform stands for."""
+    """The function that the source of a transform defines."""
     part = {"transform": number}
     try:
         function = eval(compile(source.strip(), "<transform>", "eval"), scope)
@@ -75,7 +75,7 @@ def transform(number, source):
 
 
 def copied(value):
-    """The same data again: what one transform does to it is not another's business."""
+    """A deep copy of the data, so that transforms cannot affect each other."""
     content = content_of(value)
     if content is not None:
         plain = next(kind for kind in (str, list, dict) if isinstance(value, kind))
@@ -109,7 +109,7 @@ started = {}
 
 
 def shared(node):
-    """The one run of a node that several others need."""
+    """The task of a node whose result is needed several times; it runs once."""
     if node not in started:
         started[node] = asyncio.ensure_future(node())
     return started[node]

@@ -29,8 +29,8 @@ from _onecall_tools import PROGRAM
 
 
 def run(source, condition, argv, stays, wants_value):
-    """Runs a program to its end, threads and exit handlers included, if `condition` allows;
-    returns what is to be said of it. If it `stays`, another will find its variables."""
+    """Runs a program to its end, including threads and exit handlers, if `condition` is met.
+    Returns the outcome to report. If it `stays`, its variables are kept for the next program."""
     _onecall_display.begin()
     value = Value() if wants_value else None
     failure = rehearse(source, condition, argv, value, stays)
@@ -49,12 +49,12 @@ def _join_threads():
             thread.join()
 
 
-# The programs that ran in this process.
+# The number of programs that have run in this process.
 _ran = 0
 
 
 def rehearse(source, condition="", argv="", value=None, stays=False):
-    """Runs a program and leaves the process able to run another. Returns its failure."""
+    """Runs a program so that the process can run another one. Returns its failure."""
     global _ran
     sys.stdin = sys.__stdin__ = io.StringIO("")
     sys.stdout = sys.__stdout__ = _onecall_output.TextOutput(to_stderr=False)
@@ -62,16 +62,16 @@ def rehearse(source, condition="", argv="", value=None, stays=False):
     sys.argv = argv.split("\0") if argv else [PROGRAM]
     sys.executable = sys.orig_argv = None
     _ran = _ran + 1 if stays else 0
-    # What earlier programs defined keeps its own lines.
+    # Each program of a session has its own file name, so that tracebacks find the right lines.
     file = PROGRAM if _ran <= 1 else f"{PROGRAM[:-1]} {_ran}>"
-    # With a line break at the very end, without which older tracebacks misplace their marks.
+    # The last line needs a line break, or older versions misplace the marks in tracebacks.
     lines = [line + "\n" for line in source.splitlines()]
     linecache.cache[file] = (len(source), None, lines, file)
     failure = None
     try:
         _execute(source, file, condition, value)
     except MemoryError as error:
-        # What filled the memory must go before there is room to tell of it.
+        # Frees memory first, or there would be none for the report.
         traceback.clear_frames(error.__traceback__)
         error.__context__ = None
         vars(sys.modules["__main__"]).clear()
@@ -82,7 +82,7 @@ def rehearse(source, condition="", argv="", value=None, stays=False):
 
 
 def _module():
-    """Where the program's variables are."""
+    """The module that holds the program's variables."""
     if _ran > 1:
         return sys.modules["__main__"]
     module = types.ModuleType("__main__")
@@ -100,8 +100,8 @@ def _execute(source, file, condition, value):
     code = _compiled(source, file, module.__dict__, value)
     if condition:
         _stop_without_modules(code, condition)
-    # Nothing is to be done here when that fails: CPython 3.11 cannot enter a `finally` without
-    # memory, and tries forever.
+    # This must not be in a `try` with `finally`: without memory, CPython 3.11 cannot enter the
+    # `finally` and tries forever.
     if code.co_flags & inspect.CO_COROUTINE:
         result = _run(_await_module(code, module.__dict__))
     elif _onecall_loop_use.prepare(code):
@@ -136,14 +136,14 @@ def _run(coroutine):
 
 
 class Value:
-    """The value of a program: what it returns, or that of its last expression, or else that of the
-    variable `result` that it assigned at its top level."""
+    """The value of a program: what it returns, or the value of its last expression, or else the
+    value of the variable `result` that it assigned at its top level."""
 
-    # No name that a program can write.
+    # A name that no program can write.
     NAME = "<value>"
     RESULT = "result"
 
-    # Longer ones are no answer but a result to be printed in part.
+    # A longer value is not reported.
     MAX_LENGTH = 1024 * 1024
 
     def __init__(self):
@@ -151,7 +151,7 @@ class Value:
         self.assigns_result = False
 
     def kept_by(self, source, file):
-        """The program, its last expression an assignment."""
+        """The program, with its last expression changed into an assignment."""
         tree = compile(source, file, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
         if tree.body and isinstance(tree.body[-1], ast.Expr):
             last = tree.body[-1]
@@ -166,7 +166,7 @@ class Value:
             self.value = namespace.get(self.RESULT)
 
     def text(self):
-        """As JSON; nothing if it is no plain data."""
+        """The value as JSON; empty if it is not plain data."""
         try:
             text = wire.to_json(self.value)
         except Exception:
@@ -175,9 +175,9 @@ class Value:
 
 
 def _stop_without_modules(code, condition):
-    """Ends this process if the program is better run by another interpreter: for `*` if it
-    imports a module, or uses a name of one, that is not there, otherwise if none of those listed
-    is."""
+    """Ends this process if another interpreter should run the program. For the condition `*`, that
+    is if it uses a module, or a name in one, that does not exist here; otherwise, if none of the
+    listed modules exists."""
     wanted = wire.imports(code) if condition == "*" else condition.split("\n")
     absent = [name for name in wanted if not _is_there(name)]
     if absent and (condition == "*" or len(absent) == len(wanted)):
@@ -185,7 +185,7 @@ def _stop_without_modules(code, condition):
         os._exit(0)
 
 
-# Modules that an interpreter may have without the native part that makes them work.
+# Modules that may exist without the native part that they need.
 NATIVE_PART = {
     "_ctypes": "_ctypes",
     "ctypes": "_ctypes",
@@ -212,7 +212,7 @@ def _is_there(module):
 
 
 def _is_within(module, name):
-    """Whether a module of the standard library has a name, or a module below it that works."""
+    """Whether a module of the standard library has a name, or a submodule that can be imported."""
     below = f"{module}.{name}"
     try:
         importlib.import_module(below)

@@ -1,8 +1,8 @@
-"""Whether a program assigns a variable at its top level."""
+"""Finds out whether a program assigns a variable at its top level."""
 
 import ast
 
-# What has variables of its own.
+# Syntax with a scope of its own.
 _SCOPES = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -16,8 +16,8 @@ _SCOPES = (
 
 
 def assigns(tree, name):
-    """Whether `tree`, the syntax tree of a program, assigns `name` outside of its functions and
-    classes; within an `if` or a loop, too."""
+    """Whether `tree`, the syntax tree of a program, assigns `name` outside of functions and
+    classes; an assignment inside an `if` or a loop counts."""
     waiting = list(tree.body)
     while waiting:
         node = waiting.pop()

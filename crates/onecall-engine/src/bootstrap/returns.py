@@ -1,4 +1,4 @@
-"""Programs that `return` at their top level.
+"""Supports `return` at the top level of a program.
 
 Such a program is compiled as the body of a function, because only there the compiler knows how a
 `return` leaves `try`, `with` and loops. Every name that the body binds is declared global, and the
@@ -10,23 +10,23 @@ import ast
 import inspect
 import sys
 
-# How a compiler refuses a `return` that no function surrounds.
+# The message of the compiler for a `return` outside of a function.
 REFUSED = "'return' outside function"
 
-# Names that no program can write: the module of a star import, and the function that spreads it.
+# Names that no program can write: the module of a star import, and the function that imports it.
 _MODULE = "<module of a star import>"
 _SPREAD = "<spread a star import>"
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
-# Annotations of variables are evaluated when somebody asks for them.
+# Annotations of variables are evaluated lazily.
 _ARE_DEFERRED = sys.version_info >= (3, 14)
 
 
 def compiled(source, file, namespace):
     """Compiles a program with a `return` at its top level, to be evaluated in `namespace`. The
-    value is what it returns, or else that of its last expression; if it awaits anything, a
-    coroutine that gives that value."""
+    result is the returned value, or else that of the last expression; if the program awaits
+    anything, it is a coroutine for that value."""
     tree = compile(source, file, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
     features = [statement for statement in tree.body if _is_future(statement)]
     body = [statement for statement in tree.body if not _is_future(statement)]
@@ -62,7 +62,7 @@ def _is_future(statement):
 
 
 def _is_of_text(feature):
-    """Whether annotations become text."""
+    """Whether annotations are turned into strings."""
     return any(alias.name == "annotations" for alias in feature.names)
 
 
@@ -75,20 +75,20 @@ def _name_documentation(body):
 
 
 def _spread(name, level):
-    """`from name import *` into the variables of the program."""
+    """Executes `from name import *` in the namespace of the program."""
     namespace = sys._getframe(1).f_globals
     namespace.pop(_MODULE, None)
     exec(compile(f"from {'.' * level}{name} import *", "<onecall>", "exec"), namespace)
 
 
 class _Scope(ast.NodeVisitor):
-    """What the top level of a program does: the names it binds, and whether it awaits."""
+    """Collects what the top level of a program does: the names it binds, and whether it awaits."""
 
     def __init__(self, file):
         self.file = file
         self.names = set()
         self.awaits = False
-        # Inside of comprehensions only `:=` binds a name of the scope around them.
+        # Inside comprehensions, only `:=` binds a name of the surrounding scope.
         self.comprehensions = 0
 
     def visit_Name(self, node):
@@ -176,7 +176,7 @@ class _Scope(ast.NodeVisitor):
         self.visit_all(elements)
         self.comprehensions -= 1
         if isinstance(node, ast.GeneratorExp):
-            # It awaits when somebody goes through it.
+            # A generator expression awaits only when it is iterated.
             self.awaits = awaits
 
     def _bind_and_go_on(self, node, name):
@@ -194,8 +194,8 @@ class _Scope(ast.NodeVisitor):
 
 
 class _Lowering(ast.NodeTransformer):
-    """Writes in other words what a module may say and a function with global names may not:
-    annotations of its variables, and star imports."""
+    """Rewrites what is allowed in a module but not in a function with global names: annotations of
+    variables, and star imports."""
 
     def __init__(self, are_texts):
         self.are_texts = are_texts
@@ -214,7 +214,7 @@ class _Lowering(ast.NodeTransformer):
         spread = ast.Expr(ast.Call(ast.Name(_SPREAD, ast.Load()), arguments, []))
         parts = [spread]
         if not node.level:
-            # Where the imports of a program are looked for, this is one.
+            # The check of the program's imports finds the module by this import.
             parts.insert(0, ast.Import([ast.alias(node.module, _MODULE)]))
         return [_placed(part, node) for part in parts]
 
@@ -237,12 +237,12 @@ class _Lowering(ast.NodeTransformer):
     def _leave(self, node):
         return node
 
-    # What is in these is not the program's top level.
+    # Nested scopes do not belong to the top level.
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _leave
 
 
 def _placed(part, node):
-    """`part` where `node` is; what is in it keeps its own place."""
+    """Gives `part` the position of `node`; nodes inside that have a position keep it."""
     for inner in ast.walk(part):
         if "lineno" in inner._attributes and not hasattr(inner, "lineno"):
             ast.copy_location(inner, node)

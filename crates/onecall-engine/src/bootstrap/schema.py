@@ -1,6 +1,6 @@
-"""What a tool's input schema says of one argument, where that decides how a value is written."""
+"""Reads from a tool's input schema how a value of an argument is to be written."""
 
-# A server chose the schema: so many of its parts are looked at, and no more.
+# The schema comes from a server: only so many of its parts are examined.
 MAX_PARTS = 1000
 
 ANY = {"array", "boolean", "integer", "null", "number", "object", "string"}
@@ -9,14 +9,14 @@ COMBINED = ("anyOf", "oneOf", "allOf")
 
 
 class Forms:
-    """The parts of a schema that hold for the values of one call."""
+    """The parts of a schema that apply to the values of one call."""
 
     def __init__(self, schema):
         self._ask = schema
         self._root = None
 
     def kinds(self, path):
-        """The kinds of JSON values that are taken at this place."""
+        """The JSON types that are accepted at this path."""
         kinds = set()
         for part in self._parts(path):
             kinds |= _kinds(part)
@@ -25,7 +25,7 @@ class Forms:
         return kinds or ANY
 
     def encodings(self, path):
-        """How binary data is said to be written at this place."""
+        """The encodings for binary data at this path."""
         names = ("contentEncoding", "format")
         found = {part.get(name) for part in self._parts(path) for name in names}
         return {name.lower() for name in found if isinstance(name, str)}
@@ -40,7 +40,7 @@ class Forms:
         return parts
 
     def _expanded(self, parts):
-        """These and all that they refer to."""
+        """These parts and everything that they refer to."""
         found, seen = [], set()
         while parts and len(found) < MAX_PARTS:
             part = parts.pop(0)
@@ -56,7 +56,7 @@ class Forms:
         return found
 
     def _target(self, reference):
-        """What a reference within the same schema refers to; others are never followed."""
+        """The target of a reference within the same schema; other references are never followed."""
         target = self._root
         if not reference.startswith("#"):
             return None
@@ -67,7 +67,7 @@ class Forms:
 
 
 def _inner(part, step):
-    """The part of a schema that holds for an entry or an item."""
+    """The part of a schema that applies to an entry or an item."""
     if isinstance(step, str):
         properties = part.get("properties")
         if isinstance(properties, dict) and step in properties:
@@ -81,7 +81,7 @@ def _inner(part, step):
 
 
 def _kinds(part):
-    """The kinds that a part names by itself."""
+    """The JSON types that a part names itself."""
     kinds = part.get("type")
     if isinstance(kinds, str):
         return {kinds}

@@ -1,19 +1,19 @@
-"""The folder in memory that a program has at `/tmp`, if its text names it."""
+"""The scratch folder in memory at `/tmp`, for programs whose source mentions it."""
 
 import errno
 
 try:
     import _onecall_files
 except ImportError:
-    # Without a sandbox, there is none.
+    # Without a sandbox there is no scratch folder.
     _onecall_files = None
 
-# How much memory it may take.
+# The size of the folder in bytes.
 _bytes = 0
 
 
 def begin(size):
-    """Called before a program runs, which has such a folder unless `size` is zero."""
+    """Called before a program runs. The program has a scratch folder unless `size` is zero."""
     global _bytes
     if size and not _bytes and _onecall_files:
         _onecall_files.show_scratch()
@@ -21,7 +21,7 @@ def begin(size):
 
 
 def explain(error):
-    """Says with an error for want of space how much there is."""
+    """Adds the size of the folder to an error about missing space."""
     if _bytes and isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG):
         error.add_note(
             f"/tmp is a folder in memory; files and what is kept about them may take {_bytes / 2**20:.6g} MB, "

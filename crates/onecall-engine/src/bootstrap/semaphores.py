@@ -1,8 +1,8 @@
 """Semaphores of `multiprocessing` for the threads of one process.
 
-The kernel's are files, which a program cannot make, to be shared with processes, which it cannot
-start. A pool of threads (`multiprocessing.pool.ThreadPool`, `multiprocessing.dummy`) is built with
-them nevertheless.
+The kernel's semaphores are files that are shared between processes; a program can neither create
+such files nor start processes. But pools of threads (`multiprocessing.pool.ThreadPool`,
+`multiprocessing.dummy`) need semaphores as well.
 """
 
 import threading
@@ -10,7 +10,7 @@ import threading
 try:
     import _multiprocessing
 except ImportError:
-    # Then this Python has no `multiprocessing` either.
+    # This Python has no `multiprocessing` either.
     _multiprocessing = None
 
 RECURSIVE_MUTEX = 0
@@ -19,7 +19,7 @@ RECURSIVE_MUTEX = 0
 class ThreadLock:
     """Does what the semaphores of `_multiprocessing` do, within this process."""
 
-    # Nothing to be removed when it is not needed any more.
+    # There is no file that would have to be removed.
     name = None
     handle = 0
 
@@ -83,7 +83,7 @@ class ThreadLock:
 
 
 def install(native):
-    """Has `multiprocessing` use the semaphores of the kernel only where there are any."""
+    """Makes `multiprocessing` use the semaphores of the kernel only if they can be created."""
 
     class SemLock:
         """A semaphore or a recursive lock."""

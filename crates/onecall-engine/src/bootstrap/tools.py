@@ -1,4 +1,4 @@
-"""The tools as functions, found by name when a program first uses them."""
+"""Tools as functions, which are looked up by name when a program first uses them."""
 
 import builtins
 import inspect
@@ -14,7 +14,7 @@ from _onecall_loop import expect, forget, resolve, wait_for
 
 PROGRAM = "<program>"
 
-# How the file names of programs begin; those of a session have a number.
+# The beginning of the file names of programs; in a session a number follows.
 _OF_PROGRAMS = PROGRAM[:-1]
 
 
@@ -26,17 +26,17 @@ ToolError.__module__ = "builtins"
 
 _call_ids = itertools.count(1)
 
-# Calls whose coroutine was made and has not begun, with the line that made it.
+# Calls whose coroutine has been created but not started, with the line that created it.
 _not_begun = {}
 
 
 def next_id():
-    """Of a call that begins."""
+    """The id for a call that begins."""
     return next(_call_ids)
 
 
 def begin():
-    """Numbers the calls that follow from the first again."""
+    """Restarts the numbering of calls."""
     global _call_ids
     _call_ids = itertools.count(1)
 
@@ -52,7 +52,7 @@ async def _call(key, name, arguments, fresh):
 
 
 def send(key, name, arguments, fresh=False):
-    """Sends a call whose answer is then waited for; a `fresh` one is not answered from a cache."""
+    """Sends a call; the answer is awaited later. A `fresh` call is not answered from the cache."""
     expect(key)
     try:
         if not wire.call(key, name, arguments, fresh):
@@ -69,7 +69,7 @@ def _schema(name):
 
 
 def ask(question, **details):
-    """Asks the gateway a question and waits for the answer right here."""
+    """Sends a question to the gateway and blocks until the answer arrives."""
     key = next(_call_ids)
     expect(key)
     try:
@@ -84,7 +84,7 @@ def ask(question, **details):
 
 
 def reason(name, succeeded, value):
-    """Why a call did not succeed."""
+    """The message for a call that did not succeed."""
     return value if succeeded is False else f"{name!r} failed: {value}"
 
 
@@ -113,7 +113,7 @@ def _line_of_program():
 
 
 def _as_function(name, tool):
-    """Gives `tool` the looks of the tool `name`."""
+    """Makes `tool` look like a function of the tool `name`."""
     tool.__name__ = tool.__qualname__ = name
     tool.__module__ = None
     return _mark(tool)
@@ -140,7 +140,7 @@ _mark = getattr(inspect, "markcoroutinefunction", None) or _mark_of_old_versions
 
 
 def _callable(name, parameters, fresh=False):
-    # A program may call it thousands of times, and every function on the way counts.
+    # A program may call this thousands of times, so each function call on the way matters.
     def tool(*args, **kwargs):
         key = next(_call_ids)
         arguments = _arguments(name, parameters, args, kwargs) if args else kwargs
@@ -153,7 +153,7 @@ def _callable(name, parameters, fresh=False):
 
 
 def _blocked(name):
-    """A tool that the program may not call. The gateway denies each call and takes note of it."""
+    """A tool that the program may not call. The gateway refuses each call and logs it."""
 
     def tool(*_args, **_kwargs):
         key = next(_call_ids)
@@ -166,7 +166,7 @@ def _blocked(name):
 
 
 def _value(name, arguments, fresh=False):
-    """Calls a tool and waits for the value right here."""
+    """Calls a tool and blocks until its value arrives."""
     key = next(_call_ids)
     send(key, name, arguments, fresh)
     _, succeeded, value = wait_for(key)
@@ -208,7 +208,7 @@ class Tools:
     def search(self, *args, **kwargs):
         """The tools that fit a query best, at most `limit`: `tools.search(query, limit=10)`
         tells their names, descriptions and signatures."""
-        # A host may have a tool of just this name; no bridged tool is called like it.
+        # A host may have a tool of exactly this name; bridged tools never have it.
         found = ask("find", name="search")
         if found.get("name") == "search":
             return self._call("search", found["parameters"])(*args, **kwargs)
@@ -243,7 +243,7 @@ def _help(*things):
 
 
 class Names(dict):
-    """The builtins of a program, which learn a tool's name when it is first used."""
+    """The builtins of a program, to which the name of a tool is added when it is first used."""
 
     def __missing__(self, name):
         meaning = resolve(name)
@@ -261,10 +261,10 @@ class Names(dict):
 
 
 def names():
-    """Fresh builtins for one program."""
+    """New builtins for one program."""
     names = Names(vars(builtins))
     names["ToolError"] = ToolError
-    # An interpreter without its `site` module lacks these, and programs use them.
+    # An interpreter without its `site` module lacks these, but programs use them.
     names["exit"] = names["quit"] = sys.exit
     names["help"] = _help
     names["tools"] = Tools(_waiting)

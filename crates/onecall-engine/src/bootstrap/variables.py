@@ -10,7 +10,7 @@ import _onecall_tools
 
 _NOT_OF_NAMES = re.compile("[^A-Za-z0-9_]")
 
-# What `globals()` gave for each namespace, by its identity.
+# The objects that `globals()` has returned, by the identity of the namespace.
 _given = {}
 
 
@@ -20,7 +20,7 @@ class Variables(MutableMapping, dict):
 
     def __init__(self, variables):
         self._variables = variables
-        # Functions that run code with these as its globals read this from the dict itself.
+        # Functions that execute code with these globals read this entry from the dict itself.
         dict.__setitem__(self, "__builtins__", variables["__builtins__"])
 
     def __getitem__(self, name):
@@ -51,7 +51,7 @@ class Variables(MutableMapping, dict):
         return len(self._variables) + len(self._tools())
 
     def _tools(self):
-        """The tools whose names the program does not use for variables of its own."""
+        """The tools whose names the program does not use as variables."""
         return [name for name in _onecall_tools.callable_names() if name not in self._variables]
 
     def __repr__(self):
@@ -72,7 +72,7 @@ class Variables(MutableMapping, dict):
 
 
 def _callable(name):
-    """The callable name of a tool, whose own name may have characters that no name here has."""
+    """The callable name of a tool whose own name may contain characters that identifiers cannot."""
     return name if name.isidentifier() else _NOT_OF_NAMES.sub("_", name)
 
 
@@ -81,7 +81,7 @@ def variables():
     found = sys._getframe(1).f_globals
     if id(found) not in _given:
         _given[id(found)] = Variables(found)
-        # These must work with the namespace itself. Most programs have those of the interpreter.
+        # These have to use the namespace itself. Most programs keep those of the interpreter.
         found["__builtins__"].update(exec=execute, eval=evaluate)
     return _given[id(found)]
 
@@ -107,7 +107,7 @@ def _namespaces(globals, locals, caller):
     if locals is None:
         locals = caller.f_locals
         if caller.f_code.co_flags & inspect.CO_OPTIMIZED:
-            # Code that is run in a function does not change the variables of that.
+            # Code that is executed in a function does not change the variables of that function.
             locals = dict(locals)
     return caller.f_globals, locals
 

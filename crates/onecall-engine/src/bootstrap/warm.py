@@ -1,4 +1,4 @@
-"""The usual modules, imported once so that no program waits for them."""
+"""Imports the usual modules in advance, so that no program waits for them."""
 
 import abc, base64, bisect, collections, collections.abc, contextlib, copy, csv, dataclasses
 import datetime, decimal, difflib, enum, fractions, functools, hashlib, heapq, html, inspect
@@ -21,8 +21,8 @@ def getpwuid(uid):
 
 pwd.getpwuid = getpwuid
 
-# Asks for the home of its user when it is imported. To look that up, libc would load the machine's
-# libraries for users into every worker.
+# The module reads the home directory of the user when it is imported. Without the variable, libc
+# would load the machine's user database libraries into every worker.
 os.environ["HOME"] = "/"
 import zoneinfo
 
@@ -30,5 +30,5 @@ del os.environ["HOME"]
 
 zoneinfo.reset_tzpath(to=["/usr/share/zoneinfo"])
 
-# A program handles large results and does not live long: the collector may look less often.
+# Programs have large results and short lives: garbage collection may run less often.
 gc.set_threshold(50_000, 20, 100)

@@ -1,11 +1,11 @@
-"""The warm process that forks a worker for each program.
+"""The zygote of the Python engines: a warm process that forks a worker for each program.
 
-The gateway speaks on stdin: `F` and an id, with a socket attached, asks for a worker
-on that socket; a second socket, if attached, is for the worker to ask for files. `K` and
-an id kills one; `S` and a size, with a socket attached, asks for a scratch folder of that
-size on that socket. Each worker's end is answered with `X`, its id and its exit status, and a
-worker that cannot be forked with `N`, its id and the error number. Nothing but this process
-may reap or kill its children, so an id never reaches a stranger.
+The gateway sends requests on stdin: `F` and an id, with a socket attached, asks for a worker on
+that socket; a second attached socket is for the worker's file requests. `K` and an id kills a
+worker; `S` and a size, with a socket attached, asks for a scratch folder of that size on that
+socket. When a worker ends, the zygote sends `X`, its id and its exit status; if a worker cannot be
+forked, it sends `N`, the id and the error number. Only this process reaps and kills its children,
+so a reused process id can never be hit.
 """
 
 import errno
@@ -28,9 +28,9 @@ import _onecall_tools
 REQUEST = struct.Struct("<cQ")
 EXIT = struct.Struct("<cQi")
 
-# Runs in the zygote until the interpreter has made of its code what it makes of code that runs
-# often, and in every worker that has the time before its program arrives: the first touch of
-# shared memory is not the program's to pay for.
+# Runs in the zygote, until the interpreter has optimised its code, and in every worker that has
+# time before its program arrives, so that the costs of first use (page faults, cold code) are paid
+# in advance.
 WARM_UP = """
 import asyncio, collections, datetime, json, math, re
 async def double(x):
@@ -51,18 +51,18 @@ answers = await asyncio.gather(*(mcp__stage__prompt(line=n) for n in range(2)))
 assert await mcp__stage__prompt(line=2) == {} and answers == [{}, {}]
 """
 
-# A worker that is not needed for so many milliseconds has the time. Where programs follow each
-# other closely, or many come at once, all that a rehearsal costs would be waited for.
+# A worker that is idle for this many milliseconds runs the warm-up. If programs follow each other
+# closely, or many arrive at once, they would have to wait for it.
 LEISURE = 15
 
-# The gateway never takes that long to kill a worker whose program is over.
+# In seconds. The gateway kills a worker whose program has ended much sooner.
 LAST_WAIT = 60
 
-# Code that has run as often is specialised by the interpreters that do so.
+# Interpreters that specialise code do so after it has run this often.
 REHEARSALS = 4
 
-# When the first process of a process namespace ends, the kernel ends all others in it and
-# refuses to fork more.
+# When the first process of a PID namespace ends, the kernel kills all others in it and refuses to
+# fork more.
 NAMESPACE_ENDED = (
     b"the first process of the sandbox was killed, and the kernel ended every program in it\n"
 )
@@ -145,8 +145,8 @@ def reap(control, workers, killed):
 
 
 def check_namespace():
-    """Finds out whether the kernel ended a worker together with its process namespace: then
-    nothing can be forked any more."""
+    """Checks whether the kernel has ended a worker together with its PID namespace: nothing can be
+    forked any more then."""
     try:
         pid = os.fork()
     except OSError as error:
@@ -158,15 +158,15 @@ def check_namespace():
 
 
 def end_with_namespace(error):
-    """Ends this process, which the gateway then replaces, if an error of `fork` says that the
-    workers' namespace is gone."""
+    """Ends this process, which the gateway then replaces, if an error of `fork` means that the PID
+    namespace is gone."""
     if error.errno == errno.ENOMEM:
         os.write(2, NAMESPACE_ENDED)
         os._exit(1)
 
 
 def become_worker(control, woken, waker, connection, *files):
-    """Never returns."""
+    """Runs a worker in this process. Never returns."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.close(woken)
@@ -192,8 +192,8 @@ def become_worker(control, woken, waker, connection, *files):
             outcome = _onecall_program.run(*program, stays, wants_value)
         wire.finish(*outcome)
         wire.hang_up()
-        # The gateway ends this process when it has passed the answer on. To leave by itself
-        # would only keep the processor from it.
+        # The gateway kills this process when it has sent the answer. Exiting by itself would only
+        # take processor time from it.
         time.sleep(LAST_WAIT)
     except OSError as error:
         wire.finish("", "{}", str(error))
@@ -203,14 +203,15 @@ def become_worker(control, woken, waker, connection, *files):
 
 
 def has_leisure():
-    """Whether the gateway has nothing to say yet."""
+    """Whether no request of the gateway arrives for a while."""
     stdin = select.poll()
     stdin.register(0, select.POLLIN)
     return not stdin.poll(LEISURE)
 
 
 def next_after(outcome):
-    """Tells the outcome of a program and waits for the next. It may come at once, and a thread
-    that the last one left behind must not read it."""
+    """Reports the outcome of a program and waits for the next one. Both in one function, because
+    the next program may arrive at once, and a thread that the last one left behind must not read
+    it."""
     wire.finish(*outcome)
     return wire.next_program()

@@ -1,5 +1,5 @@
-"""Where a program is locked in: most walls stood before this interpreter was started, and
-each worker builds the last one around itself before its program is known."""
+"""The sandbox of a program on the system's Python: most walls were built before this interpreter
+was started, and each worker builds the last one itself before it gets a program."""
 
 import ctypes
 import errno
@@ -22,27 +22,27 @@ PTRACE_TRACEME = 0
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
-# Programs see another one; see machine.py.
+# The original, because programs see another one; see machine.py.
 _uname = os.uname
 
-# What the process that became this interpreter has prepared.
+# The setup that the process before this interpreter has prepared.
 _setup = None
 
-# Address space in use before any program.
+# The address space in use before any program runs.
 _baseline = 0
 
-# The wall that each worker builds itself, as it goes into a report.
+# The wall that each worker builds itself, for the report.
 _own_walls = []
 
 
 class _Program(ctypes.Structure):
-    """A filter as the kernel takes it."""
+    """A filter in the format of the kernel."""
 
     _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
 
 
 def configure(setup):
-    """Called once in the zygote."""
+    """Sets the setup; called once in the zygote."""
     global _setup
     _setup = setup
 
@@ -58,19 +58,19 @@ def _prctl(option, value):
 
 
 def enter():
-    """Called first in each worker: has the kernel kill it when its parent dies, and takes
-    its measure."""
+    """Called first in each worker: makes the kernel kill it when its parent dies, and measures its
+    address space."""
     global _baseline
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    # Opened by the zygote where there was a /proc, and so the zygote's own size: a worker
-    # begins as its copy.
+    # The file was opened by the zygote, when there was a /proc, so it has the zygote's size. A
+    # worker begins as its copy.
     pages = os.pread(_setup["size"], 256, 0).split()[0]
     os.close(_setup["size"])
     _baseline = int(pages) * mmap.PAGESIZE
 
 
 def lock(keep):
-    """Builds the last walls around this worker, which keeps only the descriptors `keep`."""
+    """Builds the last walls of this worker's sandbox; it keeps only the descriptors in `keep`."""
     first = 3
     for descriptor in sorted(keep):
         os.closerange(first, descriptor)
@@ -82,7 +82,7 @@ def lock(keep):
     missing = None
     try:
         _become_counted()
-        # The kernel forgets this one when a program is executed.
+        # The kernel resets this flag when a program is executed.
         _prctl(PR_SET_DUMPABLE, 0)
         own_process = os.getpid()
         for instructions in _setup["filters"]:
@@ -96,8 +96,8 @@ def lock(keep):
 
 
 def _become_counted():
-    """Takes the real user whose threads the kernel counts, which leaves the effective one, and
-    gives up the capability for it."""
+    """Switches to the real user whose threads the kernel counts, keeps the effective user, and
+    drops the capability for it."""
     user = _setup["counted_user"]
     if user is None:
         return
@@ -107,7 +107,7 @@ def _become_counted():
 
 
 def _install(instructions, own_process):
-    # Where a filter names the process it is for.
+    # Replaces the placeholder for the process id in a filter.
     placeholder, own = (struct.pack("=I", pid) for pid in (_setup["own_process"], own_process))
     instructions = b"".join(
         code + (own if operand == placeholder else operand)
@@ -119,12 +119,12 @@ def _install(instructions, own_process):
 
 
 def limit(memory_bytes, cpu_seconds, file_bytes):
-    """Applies the limits of the program that runs next."""
+    """Applies the limits of the next program."""
     _lower(resource.RLIMIT_AS, _baseline + memory_bytes)
     _lower(resource.RLIMIT_FSIZE, file_bytes)
     _lower(resource.RLIMIT_NPROC, _setup["threads"])
-    # The kernel counts from the fork, and the warm-up is not the program's to pay for.
-    # SIGXCPU comes first; a program that ignores it has one second more.
+    # The kernel counts from the fork, so the time of the warm-up is added. SIGXCPU comes first; a
+    # program that ignores it has one more second.
     seconds = int(time.process_time()) + 1 + cpu_seconds
     _lower(resource.RLIMIT_CPU, seconds, seconds + 1)
 
@@ -141,8 +141,8 @@ def _wall(name, missing, nanoseconds):
 
 
 def examine(keep):
-    """Tries to break out of this worker, which is of no use to a program afterwards. Each
-    attempt is harmless where it succeeds."""
+    """Tests the sandbox by attempts to break out; each is harmless if it succeeds. The worker
+    cannot run a program afterwards."""
     attempts = []
     for property, tried, attempt in _canaries(keep):
         broke = None
@@ -176,7 +176,7 @@ def _canaries(keep):
         return True
 
     def execute():
-        # Without the wall this fails behind it, for want of the file.
+        # Without the wall, the call fails only because the file does not exist.
         try:
             os.execv("/onecall-canary", ["canary"])
         except FileNotFoundError:
@@ -186,7 +186,7 @@ def _canaries(keep):
         try:
             resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
         except ValueError:
-            # How this module says that it is not permitted.
+            # This module reports a missing permission in this way.
             return False
         return True
 
@@ -264,5 +264,5 @@ def _canaries(keep):
 
 
 def deadly_canary():
-    """The attempt that a worker does not survive where the wall holds."""
+    """The attempt that kills the worker if the sandbox works."""
     _libc.ptrace(PTRACE_TRACEME, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""What the scratch folder of a program needs beside the files that the kernel opens for it."""
+"""Supports the scratch folder of programs on the system's Python, where the kernel opens files."""
 
 import importlib.machinery
 import os
@@ -9,7 +9,7 @@ _PLACE = "/tmp"
 
 
 class _SqliteFinder:
-    """Finds `sqlite3.dbapi2` as ever, and replaces a function of it once it is loaded."""
+    """Finds `sqlite3.dbapi2` as usual, and replaces one of its functions when it is loaded."""
 
     NAME = "sqlite3.dbapi2"
 
@@ -30,11 +30,12 @@ class _SqliteFinder:
 
 
 def _without_locks(connect):
-    """SQLite locks its files, which programs may not: those of others could be locked as well. Nobody
-    else has those of a scratch folder, so there it can do without."""
+    """Disables file locks of SQLite in the scratch folder. Programs may not lock files, because
+    those of others could be locked as well; the scratch folder is not shared, so locks are not
+    needed there."""
 
     def sqlite_connect(database, *arguments, **options):
-        # The last argument that may come without a name is `uri`.
+        # The last positional argument is `uri`.
         is_uri = options.get("uri") or len(arguments) > 6
         if not is_uri and _is_in_scratch(database):
             path = os.path.abspath(os.fsdecode(database))
@@ -55,7 +56,7 @@ def _is_in_scratch(database):
     if path in ("", ":memory:"):
         return False
     path = os.path.abspath(path)
-    # Programs begin in their workspace, which may be inside.
+    # The working directory is the workspace, which may be inside the scratch folder.
     workspace = os.getcwd()
     in_workspace = workspace != "/" and path.startswith(workspace + "/")
     return path.startswith(_PLACE + "/") and not in_workspace

@@ -1,26 +1,26 @@
-//! The files of an interpreter, as far as they are known without running it.
+//! The files of an installed interpreter, as far as they can be found without running it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// As many links as the kernel follows.
+/// The limit of the kernel for following symbolic links.
 const MOST_LINKS: usize = 40;
 
-/// What says that a folder is a virtual environment, and of which interpreter.
+/// The file that marks a virtual environment and names its base interpreter.
 const ENVIRONMENT: &str = "pyvenv.cfg";
 
-/// What an interpreter needs of a folder that it is installed in.
+/// The parts of an installation prefix that an interpreter needs.
 const BELOW_PREFIX: [&str; 3] = ["lib", "lib64", ENVIRONMENT];
 
-/// An interpreter on the disk.
+/// An installed interpreter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Installation {
-    /// The file to execute: that of a virtual environment, or else the one that all links
-    /// lead to, beside which an interpreter looks for its modules.
+    /// The file to execute. In a virtual environment it is the environment's own; otherwise all
+    /// links are resolved, because an interpreter looks for its modules beside the real file.
     pub(super) executable: PathBuf,
-    /// The folder of its virtual environment.
+    /// The folder of its virtual environment, if there is one.
     environment: Option<PathBuf>,
-    /// The folders that it and the interpreter of its environment are installed in.
+    /// The prefixes of the interpreter and of the base interpreter of its environment.
     prefixes: Vec<PathBuf>,
 }
 
@@ -47,7 +47,7 @@ impl Installation {
         folders.extend([home.as_deref(), real_home.as_deref()]);
         let mut prefixes: Vec<PathBuf> =
             folders.into_iter().flatten().filter_map(Path::parent).map(Path::to_owned).collect();
-        // Where Linux systems put what their users install.
+        // Linux distributions install packages of local users here.
         if prefixes.iter().any(|prefix| prefix == Path::new("/usr")) {
             prefixes.push("/usr/local".into());
         }
@@ -56,7 +56,7 @@ impl Installation {
         Self { executable, environment, prefixes }
     }
 
-    /// Its own files: the executable and the folders of modules and libraries.
+    /// The installation's own files: the executable and the folders of modules and libraries.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let real = fs::canonicalize(&self.executable).ok();
         let below = |prefix: &PathBuf| BELOW_PREFIX.map(|part| prefix.join(part));
@@ -69,21 +69,21 @@ impl Installation {
         self.environment.as_deref()
     }
 
-    /// Folders elsewhere that it looks for modules in: a `.pth` file names them, as it is
-    /// done for packages that are installed as editable.
+    /// Folders elsewhere that it imports modules from: `.pth` files name them, for example for
+    /// editable installs.
     pub(super) fn linked_folders(&self) -> Vec<PathBuf> {
         let mut folders = Vec::new();
         for packages in self.prefixes.iter().flat_map(|prefix| package_folders(prefix)) {
             for file in entries(&packages).filter(|path| path.extension() == Some("pth".as_ref())) {
                 let text = fs::read_to_string(&file).unwrap_or_default();
-                // Lines that begin with `import` are code.
+                // Lines that begin with `import` are executed by Python and are not paths.
                 let named = text.lines().map(str::trim_end).filter(|line| {
                     !line.is_empty() && !line.starts_with('#') && !line.starts_with("import")
                 });
                 folders.extend(named.map(|line| packages.join(line)));
             }
         }
-        // The whole disk is no folder of modules.
+        // The root of the file system must never be granted as a module folder.
         folders.retain(|path| path.is_dir() && path.parent().is_some());
         folders.sort();
         folders.dedup();
@@ -91,7 +91,7 @@ impl Installation {
     }
 }
 
-/// The virtual environment that an executable lies in, found as Python finds it.
+/// The virtual environment of an executable, found by the rules of Python.
 fn environment_of(executable: &Path) -> Option<PathBuf> {
     let folder = executable.parent()?;
     let candidates = [Some(folder), folder.parent()];
@@ -99,7 +99,7 @@ fn environment_of(executable: &Path) -> Option<PathBuf> {
     candidates.into_iter().flatten().find(is_environment).map(Path::to_owned)
 }
 
-/// Where the interpreter is that an environment was made with.
+/// The folder of the interpreter that an environment was created with.
 fn home_of(environment: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string(environment.join(ENVIRONMENT)).ok()?;
     let value = text.lines().find_map(|line| {

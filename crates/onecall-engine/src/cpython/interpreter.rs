@@ -1,5 +1,6 @@
-//! Chooses the system's Python: asks each executable that may be meant what it is, locked in
-//! like a program, since an environment may hold code that runs whenever Python starts.
+//! Selects the system's Python. Each candidate is run once to find out its version and modules; it
+//! runs inside the sandbox, because an environment may contain code that runs whenever Python
+//! starts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,15 +19,15 @@ use crate::cell::{Interpreter, Plan};
 use crate::engines::EngineSettings;
 use crate::pool::EngineError;
 
-/// An interpreter that has said nothing by then is none.
+/// How long an interpreter may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// More than an interpreter has to say.
+/// Bytes of an interpreter's output that are read; its answer is shorter.
 const MOST_BYTES: u64 = 64 * 1024;
 
 const OLDEST: (u32, u32) = (3, 11);
 
-/// Where the libraries of a Linux system are, and the list of them.
+/// The folders of libraries on Linux, and the linker's cache.
 const LIBRARIES: [&str; 6] =
     ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"];
 
@@ -37,18 +38,17 @@ struct Probed {
     lacks: Vec<String>,
 }
 
-/// Files of the system's Python, found without running it.
+/// The files of the system's Python, found without running it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PythonFiles {
     /// Executables, virtual environments, and folders of modules and libraries.
     pub installed: Vec<PathBuf>,
-    /// Folders elsewhere that modules are loaded from, such as the source of packages that
-    /// are installed as editable.
+    /// Folders elsewhere that modules are imported from, such as the sources of editable installs.
     pub linked: Vec<PathBuf>,
 }
 
 impl PythonFiles {
-    /// The files of every interpreter that `python` may mean: an executable, the folder of a
+    /// The files of every interpreter that `python` may refer to: an executable, the folder of a
     /// virtual environment, or a name on `PATH`; `python3` if absent.
     #[must_use]
     pub fn of(python: Option<&Path>) -> Self {
@@ -64,7 +64,7 @@ impl PythonFiles {
     }
 }
 
-/// The interpreter that `settings` ask for: the first that can be used.
+/// Finds the interpreter that `settings` ask for: the first candidate that can be used.
 pub(crate) async fn find(settings: &EngineSettings) -> Result<Interpreter, EngineError> {
     let python = settings.python.as_deref();
     let mut first = None;
@@ -126,7 +126,7 @@ enum Unusable {
     NotStarted(#[source] io::Error),
     #[error("is a script; only an interpreter itself can be locked in")]
     Script,
-    /// It was not started, because there are not the walls that it needs.
+    /// The interpreter was not started, because its sandbox could not be built.
     #[error("{reason}")]
     NotLockedIn { reason: String },
     #[error("did not answer within {}s", TIMEOUT.as_secs())]
@@ -139,7 +139,7 @@ enum Unusable {
     Lacks { modules: Vec<String> },
 }
 
-/// Whether an interpreter that says this of itself can be used.
+/// Decides whether an interpreter can be used, from what it reports about itself.
 fn judge(probed: Probed) -> Result<(), Unusable> {
     let Probed { implementation, version, lacks: modules } = probed;
     let (major, minor, _) = version;
@@ -166,7 +166,7 @@ async fn probe(settings: &EngineSettings, interpreter: &Interpreter) -> Result<P
     serde_json::from_slice(&stdout).map_err(|_| Unusable::NoPython { status, last_words })
 }
 
-/// Starts this program again, which locks itself in and becomes the interpreter.
+/// Starts this binary again, which builds the sandbox and then executes the interpreter.
 async fn ask(
     settings: &EngineSettings,
     interpreter: &Interpreter,
@@ -191,7 +191,7 @@ async fn ask(
     Ok((child.wait().await?, stdout?, stderr?))
 }
 
-/// What comes out of a pipe. It is closed once there is too much of it.
+/// Reads the beginning of a pipe, up to the limit; then the pipe is closed.
 async fn beginning(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {

@@ -1,4 +1,4 @@
-"""Loads the bootstrap into an interpreter that is not ours and runs its zygote."""
+"""Loads the bootstrap into the system's interpreter and runs its zygote."""
 
 import json
 import os

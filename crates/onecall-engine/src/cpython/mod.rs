@@ -1,5 +1,5 @@
-//! The body of a worker that is the system's Python: found by the gateway, locked in
-//! by this binary, which then becomes it.
+//! Workers on the system's Python. The gateway finds the interpreter; a zygote process of this
+//! binary builds the sandbox and then executes it.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -24,7 +24,7 @@ use crate::cell::{Interpreter, Plan};
 use crate::examination::ExaminedWall;
 use crate::system;
 
-/// What replaces the native module of the embedded interpreter.
+/// The modules that replace the native module of the embedded interpreter.
 const LOWEST_LAYER: [Module; 3] = [
     Module { name: "_onecall_cell", file: "<onecall>/cell.py", source: include_str!("cell.py") },
     Module { name: "_onecall_files", file: "<onecall>/files.py", source: include_str!("files.py") },
@@ -34,17 +34,17 @@ const LOWEST_LAYER: [Module; 3] = [
 const LOADER: &str = include_str!("loader.py");
 const PROBE_SOURCE: &str = include_str!("probe.py");
 
-/// The first argument of the process that asks an interpreter what it is.
+/// The first argument of a process that examines an interpreter.
 pub(crate) const PROBE: &str = "cpython-probe";
 
-/// How a process ends that was to be a probe and could not be locked in.
+/// The exit code of a probe whose sandbox could not be built.
 const CANNOT_LOCK_IN: i32 = 125;
 
-/// How a process ends that was to be a probe and could not become the interpreter.
+/// The exit code of a probe that could not execute the interpreter.
 const CANNOT_EXECUTE: i32 = 126;
 
-/// All that a program sees as its environment. Numeric libraries otherwise start as
-/// many threads as there are processors, and each thread reserves memory of its own.
+/// The complete environment of a program. The thread counts are limited because numeric libraries
+/// otherwise start one thread per processor, each of which reserves memory.
 const ENVIRONMENT: [(&str, &str); 5] = [
     ("LC_CTYPE", "C.UTF-8"),
     ("MALLOC_ARENA_MAX", "1"),
@@ -53,12 +53,12 @@ const ENVIRONMENT: [(&str, &str); 5] = [
     ("OPENBLAS_NUM_THREADS", "1"),
 ];
 
-/// The setup must fit into a pipe, since nobody reads it before all is written.
+/// The setup is written to a pipe before the interpreter starts reading, so it must fit into the
+/// pipe's buffer.
 const SETUP_SIZE: usize = 1024 * 1024;
 
-/// Runs the zygote on this process's stdin until the gateway closes it. Its
-/// workers are locked in as `plan` says, the argument the engine started this
-/// process with.
+/// Runs the zygote on this process's stdin until the gateway closes it. `plan` is the argument that
+/// the engine started this process with; it describes the sandbox of the workers.
 pub fn run_zygote(plan: &str) -> ExitCode {
     match become_zygote(plan) {
         Ok(never) => match never {},
@@ -67,7 +67,7 @@ pub fn run_zygote(plan: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Has the interpreter in `plan` say on stdout what it is, locked in like a program.
+/// Makes the interpreter in `plan` report on stdout what it is, inside the sandbox.
 pub fn run_probe(plan: &str) -> ExitCode {
     let (code, error) = match become_probe(plan) {
         Ok(never) => match never {},
@@ -78,16 +78,16 @@ pub fn run_probe(plan: &str) -> ExitCode {
     u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// The gateway logs what a helper process writes to stderr.
+/// Writes an error to stderr, which the gateway reads.
 fn complain(error: &io::Error) {
     _ = writeln!(io::stderr(), "{error}");
 }
 
-/// Why this process has not become an interpreter.
+/// Why this process could not execute an interpreter.
 enum Obstacle {
-    /// There are not the walls that it needs.
+    /// The sandbox could not be built.
     Walls(io::Error),
-    /// It cannot be executed.
+    /// The interpreter could not be executed.
     Execution(io::Error),
 }
 
@@ -98,14 +98,15 @@ impl From<io::Error> for Obstacle {
 }
 
 fn become_zygote(plan: &str) -> Result<Infallible, Obstacle> {
-    // The workers' standard streams, where there is no /dev any more.
+    // Standard output of the workers; inside the sandbox there is no /dev to open it from.
     let null = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(null).map_err(io::Error::from)?;
     become_interpreter(plan, &["-X", "utf8", "-c", LOADER])
 }
 
 fn become_probe(plan: &str) -> Result<Infallible, Obstacle> {
-    // Without `site`, whatever it would load is loaded when the last wall stands.
+    // `-S` leaves out `site`, so that the code it loads does not run before the sandbox is
+    // complete.
     become_interpreter(plan, &["-S", "-c", PROBE_SOURCE])
 }
 
@@ -129,7 +130,7 @@ fn become_interpreter(plan: &str, arguments: &[&str]) -> Result<Infallible, Obst
     Err(Obstacle::Execution(command(interpreter, arguments, setup.as_raw_fd()).exec()))
 }
 
-/// Isolated from the user's settings, without writing compiled modules.
+/// The command for an interpreter that ignores the user's settings and writes no compiled modules.
 fn command(interpreter: &Interpreter, arguments: &[&str], setup: i32) -> Command {
     let mut command = Command::new(&interpreter.executable);
     command.args(["-I", "-B"]).args(arguments).arg(setup.to_string());
@@ -137,7 +138,7 @@ fn command(interpreter: &Interpreter, arguments: &[&str], setup: i32) -> Command
     command
 }
 
-/// What the loader reads.
+/// The setup that the loader reads.
 fn describe(enclosed: &Enclosed, jail: &Jail, size: BorrowedFd<'_>) -> Value {
     let filters = &enclosed.filters;
     let module = |it: &Module| json!([it.name, it.file, it.source]);

@@ -1,5 +1,5 @@
-"""Says what this interpreter is, as JSON. It is started without `site`, so that what a virtual
-environment executes when Python starts is executed here, behind the last wall, too."""
+"""Reports what this interpreter is, as JSON. It is started without `site`, so that code which a
+virtual environment executes at the start of Python runs here, inside the complete sandbox."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def importable(module):
 
 
 def lock():
-    """Builds the wall that the process before this interpreter could not."""
+    """Builds the wall that the process before this interpreter could not build."""
     name, file, source = setup["modules"][0]
     cell = types.ModuleType(name)
     exec(compile(source, file, "exec", dont_inherit=True), vars(cell))
@@ -40,7 +40,7 @@ def describe():
 
 found = describe()
 if not found["lacks"]:
-    # What follows may print whatever it likes.
+    # The code that follows may print, which must not mix with the answer.
     answer, sys.stdout = sys.stdout, sys.stderr
     import site
 

@@ -1,4 +1,4 @@
-//! Looks for the executables that `python` may mean, without running any.
+//! Finds the executables that the setting `python` may refer to, without running any.
 
 use std::env;
 use std::fs::{self, File};
@@ -6,18 +6,18 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-/// What is looked for on `PATH` where the configuration names nothing.
+/// The name to look for on `PATH` if the configuration names no interpreter.
 pub(super) const DEFAULT: &str = "python3";
 
-/// What a file begins with that the kernel executes itself.
+/// The first bytes of a file that the kernel executes directly.
 const EXECUTABLE: [u8; 4] = *b"\x7fELF";
 
-/// The file in which a project names its version for pyenv.
+/// The file in which a project selects its version for pyenv.
 const VERSION_OF_PROJECT: &str = ".python-version";
 
-/// The executables that `python` may mean, the most wanted first: a file, that of a virtual
-/// environment's folder, or all of a name on `PATH`. Where one is a shim of pyenv, the
-/// interpreter that it would start comes before it.
+/// The executables that `python` may refer to, in order of preference: a file, the executable of a
+/// virtual environment's folder, or every match for a name on `PATH`. If a match is a shim of
+/// pyenv, the interpreter that it would start comes before it.
 pub(super) fn executables(python: Option<&Path>) -> Vec<PathBuf> {
     let found = match python {
         Some(folder) if folder.is_absolute() && folder.is_dir() => vec![folder.join("bin/python")],
@@ -28,7 +28,7 @@ pub(super) fn executables(python: Option<&Path>) -> Vec<PathBuf> {
     found.into_iter().flat_map(behind).collect()
 }
 
-/// Whether a file is a script, which some other program would have to read.
+/// Whether a file is a script, which needs another program to run it.
 pub(super) fn is_script(path: &Path) -> bool {
     let mut start = [0; EXECUTABLE.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
@@ -44,8 +44,8 @@ fn on_path(name: &Path) -> Vec<PathBuf> {
     env::split_paths(&folders).filter_map(absolute).filter(is_program).collect()
 }
 
-/// What a shim of pyenv would start. The shim is a script in the folder `shims` beside the
-/// folder `versions`.
+/// The interpreters that a pyenv shim would start. A shim is a script in the folder `shims`, next
+/// to the folder `versions`.
 fn behind_shim(path: &Path) -> Vec<PathBuf> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
     let Some(root) = folder.parent().filter(|_| folder.ends_with("shims")) else {
@@ -60,8 +60,8 @@ fn behind_shim(path: &Path) -> Vec<PathBuf> {
     folders.map(|folder| folder.join("bin").join(name)).filter(|path| path.is_file()).collect()
 }
 
-/// The versions that pyenv would take here, from its variable, a file of the project, or
-/// the user's choice.
+/// The versions that pyenv would select here: from its variable, from a file of the project, or
+/// from the user's default.
 fn chosen_versions(root: &Path) -> Vec<String> {
     if let Some(chosen) = env::var("PYENV_VERSION").ok().filter(|chosen| !chosen.is_empty()) {
         return chosen.split(':').map(str::to_owned).collect();
@@ -75,7 +75,7 @@ fn chosen_versions(root: &Path) -> Vec<String> {
     lines.flat_map(str::split_whitespace).map(str::to_owned).collect()
 }
 
-/// The folder of a version; `3.12` stands for the newest that begins so.
+/// The folder of a version; `3.12` stands for the newest installed version of that series.
 fn version_folder(versions: &Path, version: &str) -> Option<PathBuf> {
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
     if !Path::new(version).components().all(is_plain) {

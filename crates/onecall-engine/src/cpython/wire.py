@@ -1,5 +1,5 @@
-"""The lowest layer of the bootstrap in plain Python: the same functions as the native
-module of the embedded interpreter, `python/wire.rs`."""
+"""The lowest layer of the bootstrap in plain Python, with the same functions as the native module
+of the embedded interpreter, `python/wire.rs`."""
 
 import _thread
 import json
@@ -14,21 +14,21 @@ import time
 
 import _onecall_cell as cell
 
-# What a program makes of the built-in one is its own business.
+# A copy, because a program may redefine the built-in one.
 len = len
 
-# No frame is longer than this.
+# The limit for a frame.
 MAX_FRAME = 64 * 1024 * 1024
 
-# Output that has grown to this size leaves at once; less of it waits for this long at most.
+# Output of this size is sent at once; less output is sent after this interval at the latest.
 FLUSH_SIZE = 32 * 1024
 FLUSH_INTERVAL = 0.02
 
-# A wait begins with this much time awake: a processor that has gone idle takes longer to
-# wake than a quick answer to come.
+# A wait begins with polling for this long: waking up an idle processor takes longer than a fast
+# answer.
 SPIN = 100e-6
 
-# Deeper nesting than this is refused both ways.
+# Deeper nesting is refused when reading and when writing.
 MAX_DEPTH = 900
 
 HEADER = struct.Struct("<IB")
@@ -50,10 +50,10 @@ class _Connection:
         self.incoming = bytearray()
         self.receiving = threading.Lock()
         self.outgoing = bytearray()
-        # Consecutive output to one stream, not yet a frame.
+        # Consecutive output to one stream that is not a frame yet.
         self.text = bytearray()
         self.text_is_stderr = False
-        # Entered again by a signal handler or a finaliser that prints in the middle of a send.
+        # Reentrant: a signal handler or a finaliser may print in the middle of a send.
         self.sending = threading.RLock()
         self.unsent = threading.Event()
 
@@ -68,7 +68,7 @@ class _Connection:
         length = 1 + sum(map(len, parts))
         if length > MAX_FRAME:
             raise ValueError(f"a frame of {length} bytes is over the limit")
-        # Whole before it is added: where memory ends, no half of it must stay behind.
+        # The frame is complete before it is added: if memory runs out, no part of it must be left.
         frame = b"".join((HEADER.pack(length, ord(kind)), *parts))
         with self.sending:
             self._frame_text()
@@ -100,7 +100,7 @@ class _Connection:
                 self.socket.sendall(frames)
 
     def start_flusher(self):
-        """Starts a thread that sends what a program too busy to wait has left unsent."""
+        """Starts a thread that sends the buffered frames of a program that is too busy to wait."""
 
         def flush():
             while True:
@@ -110,18 +110,18 @@ class _Connection:
                 try:
                     self.flush()
                 except OSError:
-                    # The gateway is gone, which the program learns by itself.
+                    # The gateway is gone; the program notices that by itself.
                     return
 
-        # Not by `threading`, where a program would meet it; with little stack, which counts
-        # as the program's memory.
+        # Not with `threading`, where the program would see the thread; with a small stack, which
+        # counts as the program's memory.
         usual = _thread.stack_size(256 * 1024)
         _thread.start_new_thread(flush, ())
         _thread.stack_size(usual)
 
     def receive(self, deadline=None):
-        """The next frame as its kind and payload; `None` when the deadline passes or another
-        thread wakes this one first."""
+        """The next frame as its kind and payload; `None` if the deadline passes or another thread
+        interrupts the wait."""
         with self.receiving:
             while (frame := self._take_frame()) is None:
                 if not self._wait(deadline):
@@ -129,7 +129,7 @@ class _Connection:
             return frame
 
     def next_frame(self):
-        """The same, however often this thread is woken."""
+        """The next frame as its kind and payload; interruptions by other threads are ignored."""
         while (frame := self.receive()) is None:
             pass
         return frame
@@ -150,7 +150,7 @@ class _Connection:
         return kind, payload
 
     def _wait(self, deadline):
-        """Reads more; whether there is any."""
+        """Reads more bytes; returns whether there were any."""
         now = time.monotonic()
         awake_until = now + SPIN
         ready = self.poll.poll(0)
@@ -168,7 +168,7 @@ class _Connection:
         if self.socket.fileno() in descriptors:
             data = self.socket.recv(max(16 * 1024, min(len(self.incoming), 1024 * 1024)))
             if not data:
-                # The gateway is gone, and nobody is left to hear of it.
+                # The gateway is gone, so there is no one to report to.
                 os._exit(0)
             self.incoming += data
             return True
@@ -181,7 +181,7 @@ class _Connection:
 
 
 class _Rehearsal(_Connection):
-    """A connection with nobody at the other end: every name is a tool of one parameter, and
+    """A connection without a gateway, for the warm-up: every name is a tool with one parameter, and
     every call is answered with an empty object."""
 
     def __init__(self):
@@ -208,12 +208,12 @@ _connection = None
 
 
 def configure(setup):
-    """Takes over what the gateway has prepared for this zygote."""
+    """Sets the setup that the gateway has prepared for this zygote."""
     cell.configure(setup)
 
 
 def rehearse():
-    """Talks to nobody, until `detach`: whatever is asked has an answer."""
+    """Starts a rehearsal without a gateway, until `detach`: every request gets an answer."""
     global _connection
     _connection = _Rehearsal()
 
@@ -226,7 +226,7 @@ def detach():
 
 
 def attach():
-    """Takes the socket that is this process's stdin, and gives the standard streams away."""
+    """Takes the socket that is this process's stdin, and closes the standard streams."""
     global _connection
     cell.enter()
     descriptor = os.dup(0)
@@ -237,7 +237,7 @@ def attach():
 
 
 def lock():
-    """Locks this process in and says that it is ready."""
+    """Completes the sandbox of this process, and reports that it is ready."""
     cell.lock(_connection.descriptors())
     _connection.start_flusher()
     _connection.send(b"r")
@@ -245,9 +245,9 @@ def lock():
 
 
 def next_program():
-    """Waits for a program and returns the memory of its scratch folder, its source, the condition
-    on which to run it, its arguments with a NUL between them, whether another will follow and
-    whether its value is wanted, with its limits applied."""
+    """Waits for a program and applies its limits. Returns the size of its scratch folder, its
+    source, the condition for running it, its arguments separated by NUL, whether another program
+    will follow, and whether its value is wanted."""
     while True:
         kind, payload = _connection.next_frame()
         if kind == ord("W"):
@@ -268,14 +268,14 @@ def next_program():
 
 
 def lacks(modules):
-    """Ends a program that was not to run without these modules."""
+    """Reports that a program was not run because these modules are missing."""
     _connection.send(b"l", modules.encode())
     _connection.flush()
 
 
 def call(call_id, name, arguments, fresh):
-    """Sends a call with the arguments as JSON; one that is `fresh` may not be answered with an
-    earlier answer. `False` if the arguments are more than plain data, and nothing is sent."""
+    """Sends a call with the arguments as JSON; a `fresh` call must not be answered from the cache.
+    Returns `False` and sends nothing if the arguments are not plain data."""
     text = _plain(arguments)
     if text is not None:
         call_with_text(call_id, name, text, fresh)
@@ -283,14 +283,14 @@ def call(call_id, name, arguments, fresh):
 
 
 def call_with_text(call_id, name, text, fresh):
-    """Sends a call whose arguments are JSON already."""
+    """Sends a call whose arguments are JSON text."""
     name = name.encode()
     kind = b"f" if fresh else b"c"
     _send_arguments(kind, CALL.pack(_id(call_id), len(name)), name, text.encode())
 
 
 def call_node(call_id, node, arguments):
-    """Sends a call of a node of the plan that is carried out, as `call` does."""
+    """Sends a call of a plan's node, like `call`."""
     text = _plain(arguments)
     if text is not None:
         call_node_with_text(call_id, node, text)
@@ -298,12 +298,12 @@ def call_node(call_id, node, arguments):
 
 
 def call_node_with_text(call_id, node, text):
-    """Sends a call of a node whose arguments are JSON already."""
+    """Sends a call of a plan's node whose arguments are JSON text."""
     _send_arguments(b"p", NODE.pack(_id(call_id), node), text.encode())
 
 
 def ask(call_id, question):
-    """Sends a question, which is JSON already."""
+    """Sends a question, which is JSON text."""
     _connection.send(b"q", NUMBER.pack(_id(call_id)), question.encode())
 
 
@@ -314,7 +314,7 @@ def _id(call_id):
 
 
 def _plain(arguments):
-    """Arguments as JSON; `None` if they are more than plain data."""
+    """The arguments as JSON; `None` if they are not plain data."""
     if not isinstance(arguments, dict):
         raise TypeError("the arguments must be a dict")
     try:
@@ -332,7 +332,7 @@ def _send_arguments(kind, *parts):
 
 
 def to_json(value):
-    """A value as JSON; raises for what JSON cannot carry unchanged."""
+    """Converts a value into JSON; raises an exception for what JSON cannot represent."""
     _check(value, (), True)
     return _dumped(value)
 
@@ -344,12 +344,13 @@ def _dumped(value):
 
 
 def cancel(call_id):
-    """Gives up waiting for a call."""
+    """Cancels a call."""
     _connection.send(b"x", NUMBER.pack(call_id))
 
 
 def resolve(name, answers):
-    """Asks what a name means. Answers to calls that arrive meanwhile go into `answers`."""
+    """Asks what a name refers to. Answers to calls that arrive meanwhile are appended to
+    `answers`."""
     _connection.send(b"n", name.encode(errors="replace"))
     _connection.flush()
     while True:
@@ -360,9 +361,9 @@ def resolve(name, answers):
 
 
 def wait(seconds):
-    """Waits for answers: a list of `(id, succeeded, value or message)` with all that have
-    arrived, empty if `seconds` pass or another thread wakes this one. `succeeded` is `None`
-    where the answer came but cannot be had."""
+    """Waits for answers. Returns a list of `(id, succeeded, value or message)` with all that have
+    arrived; it is empty if `seconds` pass or another thread interrupts the wait. `succeeded` is
+    `None` if the answer cannot be converted."""
     _connection.flush()
     deadline = None if seconds is None else time.monotonic() + seconds
     answers = []
@@ -400,7 +401,7 @@ def _parsed(text):
 
 
 def _parsed_text(text):
-    """Text that is JSON, or else a string."""
+    """Parses a text as JSON; a text that is not JSON stays a string."""
     try:
         return _parsed(text)
     except (RecursionError, ValueError):
@@ -408,14 +409,15 @@ def _parsed_text(text):
 
 
 def _with_content(kind, text, content):
-    """The value that came with other content, from its kind and text and the content."""
+    """The value of an answer that has other content as well, from its kind and text and the
+    content."""
     from _onecall_content import with_content
 
     return with_content(None if kind == "nothing" else _parsed_text(text), content)
 
 
 def _without_digit_limit(convert):
-    """Integers of any size cross; the limit is there for servers, and this is none."""
+    """Converts integers of any size; Python's limit protects servers and is not needed here."""
     limit = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(0)
     try:
@@ -425,38 +427,38 @@ def _without_digit_limit(convert):
 
 
 def wake():
-    """Ends a wait of another thread."""
+    """Interrupts the wait of another thread."""
     os.eventfd_write(_connection.wakeup, 1)
 
 
 def print(text, to_stderr):
-    """Prints text; what is not Unicode is replaced."""
+    """Prints text; characters that are not valid Unicode are replaced."""
     _connection.print(text.encode(errors="replace"), to_stderr)
 
 
 def print_bytes(data, to_stderr):
-    """Prints bytes as they are."""
+    """Prints bytes unchanged."""
     _connection.print(data, to_stderr)
 
 
 def flush():
-    """Sends what is collected."""
+    """Sends all buffered frames."""
     _connection.flush()
 
 
 def show(block):
-    """Shows an MCP content block."""
+    """Displays an MCP content block."""
     _connection.send(b"s", block.encode())
 
 
 def hang_up():
-    """Says that no other program will follow."""
+    """Tells the gateway that this worker accepts no other program."""
     _connection.socket.shutdown(socket.SHUT_WR)
 
 
 def finish(value, summary, traceback):
-    """Reports the end of the program: the value of its last expression as JSON or nothing, or
-    else what went wrong, as JSON and as a traceback."""
+    """Reports the end of the program: the value of its last expression as JSON or empty, or else
+    the error, as a summary in JSON and as a traceback."""
     if traceback is None:
         _connection.send(b"d", value.encode())
     else:
@@ -466,8 +468,8 @@ def finish(value, summary, traceback):
 
 
 def _check(value, path, named_tuples):
-    """Raises for what JSON cannot carry unchanged, naming the place. Tuples with named fields are
-    plain only if `named_tuples`: they may be meant as objects."""
+    """Raises an exception for what JSON cannot represent, which names its position. Tuples with
+    named fields are accepted only if `named_tuples`, because they may be meant as objects."""
     if value is None or isinstance(value, (bool, int)):
         return
     if isinstance(value, str):
@@ -505,7 +507,7 @@ def _deeper(path, step):
 
 
 def _place(path):
-    # It is there once the bootstrap is, and needed only where something is wrong.
+    # The bootstrap is complete by now; at the top of this module the import would be too early.
     from _onecall_arguments import place
 
     return place(path)

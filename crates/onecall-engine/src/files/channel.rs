@@ -1,5 +1,5 @@
-//! The socket on which a worker asks for files: one packet is one request or one answer,
-//! and an opened file is attached to its answer.
+//! The socket on which a worker asks for files. One packet is one request or one answer; an opened
+//! file is attached to its answer as a descriptor.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -17,17 +17,17 @@ use tokio::net::UnixStream;
 use super::frames::{Answer, MAX_ANSWER, MAX_REQUEST, Malformed, Request};
 use crate::system;
 
-/// Room for answers that a worker does not read; an honest one has one at most. Files on
-/// their way are counted by the kernel, for all programs together.
+/// The size of the send buffer for answers that a worker has not read; a correct worker has at most
+/// one of them. The kernel limits the descriptors in transit for all programs together.
 const UNREAD: usize = MAX_ANSWER;
 
-/// The gateway's end.
+/// The gateway's end of the socket.
 #[derive(Debug)]
 pub(crate) struct Channel(UnixStream);
 
 impl Channel {
-    /// A new socket: the gateway's end and that of a worker to come. Must be called inside
-    /// a tokio runtime.
+    /// Creates a socket pair: the gateway's end, and the end for a worker that will be forked. Must
+    /// be called inside a tokio runtime.
     pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
         let (ours, theirs) = system::packet_sockets()?;
         sockopt::set_socket_send_buffer_size(&ours, UNREAD)?;
@@ -36,10 +36,10 @@ impl Channel {
         Ok((Self(UnixStream::from_std(ours)?), theirs))
     }
 
-    /// The next packet; nothing if the worker has closed its end.
+    /// The next packet; `None` if the worker has closed its end or the socket has failed.
     pub(crate) async fn receive(&self) -> Result<Option<Vec<u8>>, Malformed> {
         let mut packet = vec![0; MAX_REQUEST];
-        // Descriptors that a worker attaches are dropped by the kernel.
+        // `recv` takes no descriptors, so the kernel drops those that a worker attaches.
         let received = self.0.async_io(Interest::READABLE, || {
             Ok(recv(&self.0, packet.as_mut_slice(), RecvFlags::TRUNC)?.1)
         });
@@ -53,23 +53,23 @@ impl Channel {
         }
     }
 
-    /// Sends an answer, with the file that was opened.
+    /// Sends an answer, with the opened file if there is one.
     pub(crate) async fn send(&self, packet: &[u8], file: Option<&OwnedFd>) -> io::Result<()> {
         self.0.async_io(Interest::WRITABLE, || send_packet(&self.0, packet, file)).await
     }
 }
 
-/// A worker's end. Threads of a program may ask at the same time; one waits for the other.
+/// The worker's end of the socket. Requests of several threads are made one after the other.
 pub(crate) struct Asker {
     socket: OwnedFd,
     turn: Mutex<()>,
 }
 
-/// Why a worker has no answer.
+/// The error of a request.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) errno: i32,
-    /// Said in the place of what the error number means; may be empty.
+    /// A text that replaces the meaning of the error number; may be empty.
     pub(crate) reason: String,
 }
 
@@ -84,13 +84,13 @@ impl Asker {
         Self { socket, turn: Mutex::new(()) }
     }
 
-    /// The descriptor that a worker cannot do without.
+    /// The descriptor, which a worker has to keep in its sandbox.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// Asks for something, and hands the answer to `take`, with the file that came along.
-    /// As long as that makes another request of it, asks for more.
+    /// Sends a request and passes the answer, with an attached file, to `take`. If `take` returns
+    /// another request, that is sent as well, until it returns none.
     pub(crate) fn ask<'r>(
         &self,
         request: Request<'r>,
@@ -114,7 +114,7 @@ impl Asker {
     }
 }
 
-/// Sends an answer on a socket that is used once, with the file that was opened.
+/// Sends a single answer on a socket that is used once, with the opened file if there is one.
 pub(crate) fn send_once(
     socket: &OwnedFd,
     answer: Answer<'_>,
@@ -134,7 +134,7 @@ fn send_packet(socket: impl AsFd, packet: &[u8], file: Option<&OwnedFd>) -> io::
     Ok(())
 }
 
-/// Waits for such an answer, and takes the file that comes with it.
+/// Waits for an answer from [`send_once`], and takes the file that is attached.
 pub(crate) fn receive_once(socket: &OwnedFd) -> Result<OwnedFd, Failed> {
     let mut packet = [0; MAX_ANSWER];
     let (length, file) = retry(|| receive(socket, &mut packet))?;
@@ -151,7 +151,7 @@ fn receive(socket: &OwnedFd, packet: &mut [u8]) -> Result<(usize, Option<OwnedFd
     let mut parts = [IoSliceMut::new(packet)];
     let received = recvmsg(socket, &mut parts, &mut attached, system::RECEIVE)?;
     if received.flags.contains(ReturnFlags::CTRUNC) {
-        // The program has as many files open as it may.
+        // The kernel dropped the descriptor: the process has reached its limit of open files.
         return Err(Errno::MFILE);
     }
     let file = attached.drain().find_map(|message| match message {
@@ -164,7 +164,7 @@ fn receive(socket: &OwnedFd, packet: &mut [u8]) -> Result<(usize, Option<OwnedFd
     }
 }
 
-/// Signals are none of a request's business.
+/// Repeats a system call that was interrupted by a signal.
 fn retry<T>(mut attempt: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
         match attempt() {

@@ -1,47 +1,47 @@
-//! What a worker asks about files and what the gateway answers, as packets on the socket
-//! that a worker of the embedded Python has for this.
+//! The packets by which a worker of the embedded Python asks the gateway for files, and the
+//! answers.
 //!
-//! A worker waits for the answer to each request before it sends another. Paths are
-//! bytes, relative to one of the folders that its programs may use.
+//! A worker waits for the answer to each request before it sends the next. Paths are bytes,
+//! relative to one of the folders that its programs may use.
 
 use thiserror::Error;
 
-/// The longest path that is taken; the kernel takes none that is longer.
+/// Longest path in bytes; the limit of the kernel.
 pub(crate) const MAX_PATH: usize = 4095;
 
-/// Room for the longest request: a renaming, with two paths.
+/// Size of the longest request: a renaming, with two paths.
 pub(crate) const MAX_REQUEST: usize = 16 + 2 * (MAX_PATH + 3);
 
-/// Room for the longest answer.
+/// Size of the longest answer.
 pub(crate) const MAX_ANSWER: usize = MAX_PATH + 64;
 
-/// The numbers that are told of a file: mode, inode, device, links, size, then the times
-/// of access, change and change of status in nanoseconds, blocks and their size.
+/// The status of a file: mode, inode, device, links, size, then the times of access, modification
+/// and status change in nanoseconds, blocks and block size.
 pub(crate) type Numbers = [i64; 10];
 
-/// A path beneath one of the folders, by the number of the folder.
+/// A path in one of the folders, which is given by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place<'a> {
     pub(crate) folder: u8,
     pub(crate) path: &'a [u8],
 }
 
-/// What a worker asks.
+/// A request of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request<'a> {
     /// Open a regular file, with flags and mode as `open` takes them.
     Open { place: Place<'a>, flags: u32, mode: u32 },
-    /// The numbers of what is there, or of the link that is there.
+    /// The status of a file, or of the link itself if `follow` is false.
     Status { place: Place<'a>, follow: bool },
-    /// Whether access is possible, in the bits of `access`.
+    /// Whether access is possible, with the bits of `access`.
     Access { place: Place<'a>, mode: u32 },
-    /// Where a link leads.
+    /// The target of a symbolic link.
     ReadLink { place: Place<'a> },
-    /// The real path of a directory, beneath its folder.
+    /// The real path of a directory, relative to its folder.
     Enter { place: Place<'a> },
-    /// The first names in a directory.
+    /// The first entries of a directory.
     List { place: Place<'a> },
-    /// More names of the directory that was asked for last.
+    /// More entries of the directory of the last `List`.
     ListMore,
     /// Create a directory.
     MakeDirectory { place: Place<'a>, mode: u32 },
@@ -53,35 +53,35 @@ pub(crate) enum Request<'a> {
     Rename { from: Place<'a>, to: Place<'a> },
     /// Set the permissions of a file or directory.
     SetMode { place: Place<'a>, mode: u32 },
-    /// Set the times of access and of change, in nanoseconds, or both to now.
+    /// Set the times of access and of modification, in nanoseconds, or both to now.
     SetTimes { place: Place<'a>, times: Option<[i64; 2]> },
 }
 
-/// What the gateway answers.
+/// An answer of the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer<'a> {
-    /// It is done; an opened file comes along as a descriptor.
+    /// The request succeeded; an opened file is attached as a descriptor.
     Done,
-    /// It was refused with an error number, and a reason where the number does not say it.
+    /// The request failed with an error number, and a reason if the number does not explain it.
     Failed { errno: i32, reason: &'a str },
-    /// The numbers of a file.
+    /// The status of a file.
     Status(Numbers),
     /// A path.
     Path(&'a [u8]),
-    /// Names in a directory, see [`names`], and whether these are the last ones.
+    /// Entries of a directory, see [`names`], and whether these are the last ones.
     Names { last: bool, names: &'a [u8] },
 }
 
-/// A name in a directory.
+/// An entry of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Name<'a> {
     pub(crate) name: &'a [u8],
-    /// The file type bits of a mode, zero if the file system does not tell.
+    /// The file type bits of a mode; zero if the file system does not know them.
     pub(crate) kind: u32,
     pub(crate) inode: u64,
 }
 
-/// A packet that no honest peer sends.
+/// A packet that violates the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a request for a file that cannot be read")]
 pub(crate) struct Malformed;
@@ -107,7 +107,7 @@ const NAMES: u8 = b'N';
 const NUMBERS: u8 = b'S';
 
 impl<'a> Request<'a> {
-    /// Reads a packet.
+    /// Decodes a packet.
     pub(crate) fn decode(packet: &'a [u8]) -> Result<Self, Malformed> {
         let mut rest = packet;
         let [kind] = take(&mut rest)?;
@@ -140,7 +140,7 @@ impl<'a> Request<'a> {
         if rest.is_empty() { Ok(request) } else { Err(Malformed) }
     }
 
-    /// Whether this has to do with the folder of this number.
+    /// Whether the request is about the folder of this number.
     pub(crate) fn concerns(&self, folder: u8) -> bool {
         match *self {
             Self::Open { place, .. }
@@ -159,7 +159,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Writes a packet.
+    /// Encodes a packet.
     pub(crate) fn encode(&self) -> Vec<u8> {
         match *self {
             Self::Open { place, flags, mode } => {
@@ -189,7 +189,7 @@ impl<'a> Request<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// Reads a packet.
+    /// Decodes a packet.
     pub(crate) fn decode(packet: &'a [u8]) -> Result<Self, Malformed> {
         let mut rest = packet;
         let [kind] = take(&mut rest)?;
@@ -212,7 +212,7 @@ impl<'a> Answer<'a> {
         })
     }
 
-    /// Writes a packet.
+    /// Encodes a packet.
     pub(crate) fn encode(&self) -> Vec<u8> {
         match self {
             Self::Done => vec![DONE],
@@ -231,10 +231,10 @@ impl<'a> Answer<'a> {
 }
 
 impl Name<'_> {
-    /// How much a name takes at most.
+    /// Size of the longest encoded entry.
     pub(crate) const LONGEST: usize = 14 + 255;
 
-    /// Appends this to the names of an answer.
+    /// Appends this entry to the entries of an answer.
     pub(crate) fn encode(&self, names: &mut Vec<u8>) {
         names.extend(self.inode.to_le_bytes());
         names.extend(self.kind.to_le_bytes());
@@ -242,7 +242,7 @@ impl Name<'_> {
     }
 }
 
-/// The names of an answer; they end at the first that cannot be read.
+/// The entries of an answer; stops at the first one that cannot be decoded.
 pub(crate) fn names(mut rest: &[u8]) -> impl Iterator<Item = Name<'_>> {
     std::iter::from_fn(move || {
         let inode = u64::from_le_bytes(take(&mut rest).ok()?);
@@ -263,7 +263,8 @@ fn packet<const N: usize>(kind: u8, numbers: &[[u8; N]], places: &[Place<'_>]) -
     packet
 }
 
-/// What is longer than any path or name is cut off, and refused as too long by the other side.
+/// Appends bytes with their length. Bytes that exceed a 16-bit length are cut; they are still
+/// longer than any valid path, so the receiver refuses them.
 fn put_bytes(packet: &mut Vec<u8>, bytes: &[u8]) {
     let length = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
     packet.extend(length.to_le_bytes());
@@ -290,7 +291,7 @@ fn bytes<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Malformed> {
 fn place<'a>(rest: &mut &'a [u8]) -> Result<Place<'a>, Malformed> {
     let [folder] = take(rest)?;
     let path = bytes(rest)?;
-    // An honest worker has refused both in the words of Python.
+    // A correct worker has raised a Python exception for both of these.
     if path.len() > MAX_PATH || path.contains(&0) {
         return Err(Malformed);
     }

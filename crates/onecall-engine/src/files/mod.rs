@@ -1,8 +1,8 @@
-//! Files for programs of the embedded Python, which make no file call themselves: their
-//! worker asks here, on a socket of its own, and gets numbers, names or an open file.
+//! Files for programs on the embedded Python, which make no system calls for files. Their worker
+//! sends requests on a separate socket and gets a status, entries or an open file.
 //!
-//! This belongs to the sandbox: without one, programs open files themselves. So it exists on
-//! Linux only, and elsewhere `other.rs` stands in for it.
+//! This is part of the sandbox: without one, programs open files themselves. It exists on Linux
+//! only; on other systems `other.rs` replaces it.
 
 pub(crate) mod channel;
 pub(crate) mod frames;
@@ -19,11 +19,11 @@ pub(crate) use linux::{Files, Folder};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::{Files, Folder};
 
-/// The number of the workspace among the folders.
+/// The number of the workspace folder.
 pub(crate) const WORKSPACE: u8 = 0;
 
 /// The number of the folder with a file for each tool.
 pub(crate) const TOOLS: u8 = 1;
 
-/// The number of the folder in memory that a worker may have for itself.
+/// The number of a worker's scratch folder in memory.
 pub(crate) const SCRATCH: u8 = 2;

@@ -1,5 +1,5 @@
-//! Stands in for the files of the sandbox on systems that have none: there, no worker ever asks for
-//! a file, and nothing is opened for one that does.
+//! Replaces the file access of the sandbox on systems without a sandbox. There, no worker asks for
+//! a file, and none is opened.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -32,12 +32,12 @@ impl Files {
     }
 }
 
-/// A folder in memory that one program has for itself: never made.
+/// A scratch folder, which is never created here.
 #[derive(Debug)]
 pub(crate) struct Folder;
 
 impl Folder {
-    /// Lets go of the descriptor.
+    /// Drops the descriptor.
     pub(crate) fn scratch(descriptor: OwnedFd) -> Self {
         drop(descriptor);
         Self

@@ -1,16 +1,16 @@
-//! Files that other programs run, or read as orders what to run: hooks, tasks, build
-//! files, settings of shells, editors and agents. A program may read those in its
-//! workspace and not change them: what it wrote there would run with the user's rights,
-//! outside of every wall, when the user next opens the folder or builds in it.
+//! Protected files: files that other programs run, or from which they learn what to run, such as
+//! hooks, tasks, build files, and settings of shells, editors and agents. A program may read those
+//! in its workspace but not change them: its changes would run with the user's rights, outside of
+//! the sandbox, when the user next opens the folder or builds in it.
 
 use std::path::Path;
 
-/// Why such a file cannot be changed.
+/// The error text for an attempt to change a protected file.
 pub(crate) const REASON: &str =
     "onecall does not let programs change files that other programs run";
 
-/// Names as [`folded`] writes them. A name stands for a file and for a directory with
-/// everything below it.
+/// Names of protected files, in the form of [`folded`]. A name stands for a file, or for a
+/// directory with everything below it.
 #[rustfmt::skip]
 const NAMES: &[&str] = &[
     // Version control runs hooks, filters and file monitors that its files name. A file
@@ -57,7 +57,7 @@ const NAMES: &[&str] = &[
     ".eslintrc.js", ".eslintrc.cjs", ".prettierrc.js", ".prettierrc.cjs", ".babelrc.js",
 ];
 
-/// How such names end.
+/// Endings of the names of protected files.
 #[rustfmt::skip]
 const ENDINGS: &[&str] = &[
     // Python runs lines of these at its start.
@@ -68,15 +68,15 @@ const ENDINGS: &[&str] = &[
     ".mk", ".gradle", ".desktop", ".code-workspace",
 ];
 
-/// How such names begin.
+/// Beginnings of the names of protected files.
 const BEGINNINGS: &[&str] = &["taskfile.", "dockerfile.", "makefile."];
 
-/// Whether a path, relative to its workspace and without links, names such a file.
+/// Whether a path, relative to its workspace and without links, is that of a protected file.
 pub(crate) fn is_protected(path: &Path) -> bool {
     path.iter().any(|name| is_protected_name(&name.to_string_lossy()))
 }
 
-/// Whether a file or directory of this name is protected wherever it is.
+/// Whether a file or directory of this name is protected in any folder.
 pub(crate) fn is_protected_name(name: &str) -> bool {
     let name = folded(name);
     NAMES.contains(&name.as_str())
@@ -84,13 +84,13 @@ pub(crate) fn is_protected_name(name: &str) -> bool {
         || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
 
-/// A name as file systems compare it that take several spellings for one: in one case,
-/// without characters that cannot be seen, without dots and spaces at its end, and
-/// without the stream that may follow a colon.
+/// A name in the form in which file systems compare names that treat several spellings as equal: in
+/// one case, without invisible characters, without dots and spaces at its end, and without an
+/// alternate stream after a colon.
 fn folded(name: &str) -> String {
     let name = name.split(':').next().unwrap_or_default();
     let visible = name.chars().filter(|character| !is_invisible(*character));
-    // By way of capitals, since some letters have the same capital as a plain one.
+    // Through upper case, because some letters have the same upper case as an ASCII letter.
     let upper: String = visible.flat_map(char::to_uppercase).collect();
     upper.to_lowercase().trim_end_matches(['.', ' ']).to_owned()
 }

@@ -1,5 +1,5 @@
-//! What a program did to protected files where the kernel opens files for it, and nothing
-//! but that can be known: the ones there are before it runs are compared with those after.
+//! Detects changes to protected files when programs open files themselves and cannot be stopped:
+//! the protected files before and after a program are compared.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use super::protected::{is_protected, is_protected_name};
 
-/// How many names are looked at. Others go unseen, which is said.
+/// How many entries are checked. If there are more, the report says that it is incomplete.
 const MAX_NAMES: usize = 100_000;
 
-/// How many files are named.
+/// How many files a report names.
 const NAMED: usize = 10;
 
-/// Below these there is nothing that is run, and a lot of it.
+/// Folders of Git that contain many files, but none that is run.
 const IGNORED: [&str; 2] = ["objects", "lfs"];
 
 /// The protected files of a workspace at one moment.
@@ -24,7 +24,7 @@ pub(crate) struct Witness {
     is_complete: bool,
 }
 
-/// The facts about a file that differ after it was changed.
+/// The properties of a file that differ after it was changed.
 #[derive(Debug, PartialEq, Eq)]
 struct Mark {
     inode: u64,
@@ -34,13 +34,13 @@ struct Mark {
 }
 
 impl Witness {
-    /// Looks at the workspace.
+    /// Collects the protected files of the workspace.
     pub(crate) fn look(workspace: &Path) -> Self {
         let mut witness = Self { is_complete: true, ..Self::default() };
         let mut seen = 0;
         let mut rest = vec![PathBuf::new()];
         while let Some(folder) = rest.pop() {
-            // What was removed meanwhile is not there.
+            // A folder that was removed meanwhile is skipped.
             let Ok(entries) = fs::read_dir(workspace.join(&folder)) else { continue };
             let is_protected_folder = is_protected(&folder);
             for entry in entries.flatten() {
@@ -64,9 +64,9 @@ impl Witness {
         witness
     }
 
-    /// Says what became of the files since then, if anything did.
+    /// Describes the changes since `self` was collected; `None` if there are none.
     pub(crate) fn compare(&self, now: &Self) -> Option<String> {
-        // Of a new directory, its name says enough.
+        // For a new directory, only its own name is reported.
         let is_new = |path: &Path| now.files.contains_key(path) && !self.files.contains_key(path);
         let mut changes: Vec<String> = Vec::new();
         for (path, mark) in &now.files {
@@ -101,7 +101,8 @@ impl Witness {
 }
 
 impl Mark {
-    /// A directory is the same as long as it is not another: what is in it is looked at itself.
+    /// A directory counts as unchanged while its inode is the same; its entries are compared
+    /// themselves.
     fn of(metadata: &Metadata) -> Self {
         let inode = metadata.ino();
         if metadata.is_dir() {

@@ -1,5 +1,5 @@
-//! Where a program is locked in: the zygote isolates itself once, each worker
-//! builds the walls around itself before its program is known.
+//! Builds the sandbox from the inside: the zygote isolates itself once, and each worker completes
+//! its own sandbox before it gets a program.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -12,15 +12,15 @@ use crate::examination::{Attempt, Examination, ExaminedWall};
 static ZYGOTE: OnceLock<(Jail, Isolation)> = OnceLock::new();
 static WORKER: OnceLock<Prepared> = OnceLock::new();
 
-/// Isolates this process, which becomes a zygote, and all it will fork.
+/// Isolates this process, which becomes a zygote, and everything that it will fork.
 pub(crate) fn isolate(jail: Jail) -> io::Result<()> {
     let isolation = jail.isolate().map_err(io::Error::other)?;
-    // A second isolation would be of the same process, so the first one stands.
+    // A second call would isolate the same process, so the first result stays.
     _ = ZYGOTE.set((jail, isolation));
     Ok(())
 }
 
-/// Builds the walls around this worker, which keeps only the descriptors in `keep`.
+/// Completes the sandbox of this worker, which keeps only the descriptors in `keep`.
 pub(crate) fn lock(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
     let (jail, isolation) =
         ZYGOTE.get().ok_or_else(|| io::Error::other("the zygote is not isolated"))?;
@@ -28,12 +28,13 @@ pub(crate) fn lock(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
     Ok(())
 }
 
-/// Applies the limits of the program that runs next.
+/// Applies the limits of the next program.
 pub(crate) fn limit(limits: ProgramLimits) -> io::Result<()> {
     worker()?.limit(limits)
 }
 
-/// Tries to break out of this worker, which is of no use to a program afterwards.
+/// Tests the sandbox of this worker by attempts to break out. The worker cannot run a program
+/// afterwards.
 pub(crate) fn examine(keep: &[BorrowedFd<'_>]) -> io::Result<Examination> {
     let attempt = |canary: onecall_jail::Canary<'_>| Attempt {
         property: canary.property.name().to_owned(),

@@ -1,5 +1,5 @@
-//! What is inside every worker of this binary, whatever language it runs: its end of
-//! the socket and the walls around it.
+//! The parts of a worker process that do not depend on its language: its end of the socket, and its
+//! sandbox.
 
 pub(crate) mod cell;
 pub(crate) mod place;

@@ -1,17 +1,17 @@
-//! Where in the arguments of a call a value is, for messages.
+//! Describes the position of a value in the arguments of a call, for error messages.
 
 use std::fmt::Write;
 
-/// One step of the way to a value.
+/// One step on the path to a value.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// Into an entry of an object.
+    /// The value of this key in an object.
     Key(String),
-    /// Into an item of a list.
+    /// The item at this index of a list.
     Index(usize),
 }
 
-/// The way to a value: `argument 'rows[3].price'`.
+/// Formats a path: `argument 'rows[3].price'`.
 pub(crate) fn place(path: &[Step]) -> String {
     if path.is_empty() {
         return "the arguments".to_owned();

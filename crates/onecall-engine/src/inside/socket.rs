@@ -1,8 +1,7 @@
 //! The worker's end of its socket.
 //!
-//! Writes are collected and leave when the program waits, when they have grown
-//! large, or a moment later at the latest. Threads of a program may print while
-//! another waits.
+//! Outgoing frames are buffered. They are sent when the program waits, when there is much output,
+//! or after a short interval. Threads of a program may print while another one waits.
 
 use std::io::{self, Write};
 use std::net::Shutdown;
@@ -19,38 +18,38 @@ use rustix::io::Errno;
 use crate::protocol::{Answer, FromWorker, ToWorker, announced_length, frame_length};
 use crate::system::Wakeup;
 
-/// How long a busy program's frames wait for more of them.
+/// How long frames of a busy program are buffered.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A wait begins with this much time awake, in which others may have the processor:
-/// a processor that has gone idle takes longer to wake than a quick answer to come.
+/// A wait begins with polling for this long, while other threads may use the processor: waking up
+/// an idle processor takes longer than a fast answer.
 const SPIN: Duration = Duration::from_micros(100);
 
-/// The flusher needs next to no stack.
+/// Stack size of the flusher thread, which needs very little.
 const FLUSHER_STACK: usize = 64 * 1024;
 
-/// The least room offered to a read.
+/// The smallest buffer for a read.
 const LEAST_READ: usize = 16 * 1024;
 
-/// Output that has grown to this size leaves at once.
+/// Output is sent at once when it has grown to this size.
 const FLUSH_SIZE: usize = 32 * 1024;
 
-/// The socket and what waits to cross it.
+/// The socket with its buffers.
 pub(crate) struct Socket {
     stream: UnixStream,
-    /// Another thread writes here to end a wait.
+    /// Another thread uses this to interrupt a wait.
     wakeup: Wakeup,
     outgoing: Mutex<Outgoing>,
-    /// Rung when there is something to send and the flusher waits for it.
+    /// Notified when there is something to send and the flusher waits for it.
     unsent: Condvar,
     incoming: Mutex<Incoming>,
-    /// The other end, in a rehearsal.
+    /// The other end of a rehearsal, which answers in place of a gateway.
     prompter: Option<UnixStream>,
 }
 
 struct Outgoing {
     frames: Vec<u8>,
-    /// Consecutive output to one stream, not yet a frame.
+    /// Consecutive output to one stream that is not a frame yet.
     text: Vec<u8>,
     text_is_stderr: bool,
     flusher_waits: bool,
@@ -59,7 +58,7 @@ struct Outgoing {
 #[derive(Default)]
 struct Incoming {
     buffer: Vec<u8>,
-    /// Where the first frame that was not yet handed out begins.
+    /// The offset of the first frame that has not been handled yet.
     start: usize,
 }
 
@@ -84,14 +83,14 @@ impl Socket {
         })
     }
 
-    /// A socket with nobody at the other end: every name is a tool of one parameter, and every
-    /// call is answered with an empty object.
+    /// A socket that is connected to no gateway, for a warm-up run: every name is a tool with one
+    /// parameter, and every call is answered with an empty object.
     pub(crate) fn rehearsal() -> io::Result<Self> {
         let (stream, prompter) = UnixStream::pair()?;
         Ok(Self { prompter: Some(prompter), ..Self::new(stream)? })
     }
 
-    /// The descriptors a worker cannot do without.
+    /// The descriptors that a worker has to keep in its sandbox.
     pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
         [self.stream.as_fd(), self.wakeup.as_fd()]
     }
@@ -123,8 +122,8 @@ impl Socket {
         Ok(())
     }
 
-    /// Starts a thread that sends what a program too busy to wait has left unsent:
-    /// its calls must start, and what it printed must not be lost by a kill.
+    /// Starts a thread that flushes the buffers of a program that is too busy to wait: its calls
+    /// must start, and its output must not be lost if it is killed.
     pub(crate) fn start_flusher(
         socket: impl Deref<Target = Self> + Send + 'static,
     ) -> io::Result<()> {
@@ -139,7 +138,7 @@ impl Socket {
                 drop(outgoing);
                 std::thread::sleep(FLUSH_INTERVAL);
                 if socket.flush().is_err() {
-                    // The gateway is gone, which the program learns by itself.
+                    // The gateway is gone; the program notices that by itself.
                     return;
                 }
             }
@@ -150,7 +149,7 @@ impl Socket {
 
     fn alert_flusher(&self, mut outgoing: MutexGuard<'_, Outgoing>) {
         let is_due = std::mem::take(&mut outgoing.flusher_waits);
-        // It would only wait for this lock.
+        // Otherwise the woken thread would first wait for this lock.
         drop(outgoing);
         if is_due {
             self.unsent.notify_one();
@@ -161,7 +160,7 @@ impl Socket {
         lock(&self.outgoing).flush(&self.stream)
     }
 
-    /// Says that nothing more will come.
+    /// Closes the sending direction.
     pub(crate) fn hang_up(&self) -> io::Result<()> {
         self.stream.shutdown(Shutdown::Write)
     }
@@ -170,8 +169,8 @@ impl Socket {
         self.wakeup.wake()
     }
 
-    /// The next frame's handler result, or `None` when `deadline` passes or
-    /// another thread wakes us first.
+    /// The result of `handle` for the next frame; `None` if `deadline` passes, or another thread or
+    /// a signal interrupts the wait.
     pub(crate) fn receive<T>(
         &self,
         deadline: Option<Instant>,
@@ -188,7 +187,7 @@ impl Socket {
             match wait(&mut || self.read_more(&mut incoming.buffer, deadline))? {
                 Waited::More => {}
                 Waited::Woken => return Ok(None),
-                // The gateway is gone, and nobody is left to hear of it.
+                // The gateway is gone, so no process would receive a result.
                 Waited::Closed => std::process::exit(0),
             }
         }
@@ -230,7 +229,7 @@ impl Socket {
     }
 }
 
-/// Says what a gateway could answer.
+/// Answers a frame in a rehearsal as a gateway could.
 fn prompt(mut prompter: &UnixStream, frame: &FromWorker<'_>) -> io::Result<()> {
     let answer = match frame {
         FromWorker::Resolve { .. } => ToWorker::Name { meaning: r#"{"parameters":["line"]}"# },
@@ -292,7 +291,7 @@ impl Outgoing {
 }
 
 impl Incoming {
-    /// Hands the first whole frame, if there is one, to `handle`.
+    /// Passes the first complete frame to `handle`, if there is one.
     fn take_frame<T>(
         &mut self,
         handle: &mut Option<impl FnOnce(ToWorker<'_>) -> T>,
@@ -308,7 +307,7 @@ impl Incoming {
         Ok(result)
     }
 
-    /// Gives the room of frames that were handed out to those that come.
+    /// Removes handled frames from the buffer.
     fn compact(&mut self) {
         self.buffer.drain(..self.start);
         self.start = 0;

@@ -1,12 +1,12 @@
 //! The interpreter's `_ctypes`, replaced by a module that cannot be imported.
 //!
-//! There is no libffi behind it (`absent_ffi.c`), and it reads and writes any address of the worker.
-//! A program that imports `ctypes` gets the error that a Python built without libffi gives.
+//! This binary has no libffi (`absent_ffi.c`), and `ctypes` could read and write any address of the
+//! worker. A program that imports it gets the same error as with a Python built without libffi.
 
 use rustpython_vm::builtins::{PyModule, PyModuleDef, PyModuleSlots};
 use rustpython_vm::{AsObject, Context, PyObject, PyRef, PyResult, VirtualMachine};
 
-/// Defines the module. Added to the interpreter, it takes the place of the one that is built in.
+/// Defines the module. It replaces the built-in one when it is added to the interpreter.
 pub(super) fn module_def(context: &Context) -> &'static PyModuleDef {
     Box::leak(Box::new(PyModuleDef {
         name: context.intern_str("_ctypes"),

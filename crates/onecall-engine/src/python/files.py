@@ -1,7 +1,9 @@
-"""Files as Python programs know them, asked of the gateway: this process makes no file call.
+"""Python's file functions, implemented by requests to the gateway: this process makes no system
+calls for files.
 
-A program sees its workspace where it is, the tools below `/tools`, a scratch folder at `/tmp`
-if it has one, the directories that lead there, and nothing else. What it opens comes as a descriptor.
+A program sees its workspace at its real path, the tools below `/tools`, a scratch folder at `/tmp`
+if it has one, the directories that lead there, and nothing else. The gateway opens files and passes
+their descriptors.
 """
 
 import _frozen_importlib
@@ -17,20 +19,20 @@ import sys
 
 import _onecall_folders as folders
 
-# Where the folders are: the parts of the path, and the number.
+# The folders: the parts of the path, and the number.
 _FOLDERS = [(os.fsencode(path).strip(b"/").split(b"/"), number) for path, number in folders.folders()]
 
-# The number of the scratch folder, which some programs have.
+# The number of the scratch folder, which only some programs have.
 _SCRATCH = folders.scratch()
 
-# Longer ones are refused by every file system.
+# Every file system refuses longer paths.
 _MAX_PATH = 4095
 
 _CHANGING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _O_PATH = 0o10000000
 _O_TMPFILE = 0o20000000
 
-# The program begins in its workspace.
+# The working directory is the workspace, if there is one.
 _working_directory = b"/" + b"/".join(_FOLDERS[0][0]) if _FOLDERS and _FOLDERS[0][1] == 0 else b"/"
 
 _native_open, _native_stat = _io.open, posix.stat
@@ -39,7 +41,7 @@ _NativeFileIO = _io.FileIO
 
 
 class _Place:
-    """Where a path leads: to a folder of ours, or to `parts` outside of all."""
+    """The target of a path: a path in one of the folders, or `parts` outside of all of them."""
 
     def __init__(self, path):
         self.given = path
@@ -57,7 +59,7 @@ class _Place:
         for part in whole.split(b"/"):
             self._step(part)
         if self.folder is not None:
-            # The kernel has its own mind about what ends with a slash.
+            # A trailing slash has a meaning for the kernel, so it is kept.
             self.path = b"/".join(self.rest or [b"."]) + (b"/" if name.endswith(b"/") else b"")
 
     def _step(self, part):
@@ -69,7 +71,7 @@ class _Place:
         if self.folder is not None:
             self.depth += -1 if part == b".." else 1
             if self.depth >= 0:
-                # Links are the kernel's to follow, so nothing is shortened here.
+                # The kernel follows links, so `..` is not resolved here.
                 self.rest.append(part)
                 return
             self._step_out()
@@ -81,7 +83,7 @@ class _Place:
         self._enter()
 
     def _step_out(self):
-        # The folder may be inside of another.
+        # The folder may be inside another one.
         outside = self.parts[:-1]
         self.folder, self.parts = None, []
         for part in outside:
@@ -93,7 +95,8 @@ class _Place:
                 self.folder, self.rest, self.depth = number, [], 0
 
     def _step_in_scratch(self, part):
-        # There are no links, and a workspace, which comes first, may be inside.
+        # There are no links in the scratch folder. A workspace, which is checked first, may be
+        # inside it.
         if part != b"..":
             self.rest.append(part)
         elif self.rest:
@@ -111,12 +114,12 @@ class _Place:
         return any(parts[: len(self.parts)] == self.parts for parts, _ in _FOLDERS) or not self.parts
 
     def problem(self, number, reason=None, other=None):
-        """The exception that says what is wrong with the path as it was given."""
+        """The exception for the path as it was given."""
         names = (self.given,) if other is None else (self.given, None, other)
         return OSError(number, reason or os.strerror(number), *names)
 
     def ask(self, function, *arguments, other=None):
-        """Has the gateway do something."""
+        """Sends a request about this path to the gateway."""
         try:
             return function(self.folder, self.path, *arguments)
         except OSError as error:
@@ -124,24 +127,24 @@ class _Place:
         raise self.problem(problem.errno, problem.strerror, other)
 
     def found(self):
-        """Whether the gateway is to be asked; raises if there is nothing."""
+        """Whether the gateway has to be asked; raises an exception if the path cannot exist."""
         if self.folder is None and not self.leads_to_folder():
             raise self.problem(errno.ENOENT)
         return self.folder is not None
 
     def changed(self, other=None):
-        """Raises unless the gateway is to be asked to change something here."""
+        """Raises an exception unless the gateway can be asked to change something here."""
         if self.folder is None:
             raise self.problem(errno.EACCES, other=other)
 
 
 def show_scratch():
-    """Shows a program its scratch folder."""
+    """Adds the scratch folder for a program."""
     _FOLDERS.append(([b"tmp"], _SCRATCH))
 
 
 def _without_descriptor(path, *descriptors):
-    """Programs have no descriptors of directories."""
+    """Refuses descriptors of directories, which programs do not have."""
     if any(it is not None for it in descriptors):
         raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
 
@@ -207,7 +210,7 @@ def stat(path, *, dir_fd=None, follow_symlinks=True):
     )
     seconds = [time // 10**9 for time in times]
     exact = [time / 10**9 for time in times]
-    # Whose a file is on the machine is none of a program's business.
+    # The owner of a file on the host is not shown to programs.
     owner = os.getuid(), os.getgid()
     return os.stat_result(
         (mode, inode % 2**64, device % 2**64, links, *owner, size, *seconds, *exact, *times, block, blocks)
@@ -242,7 +245,7 @@ def readlink(path, *, dir_fd=None):
 
 
 def _like(path, name):
-    """Text for those who speak text."""
+    """The name as text, unless the path was given as bytes."""
     return name if isinstance(os.fspath(path), bytes) else os.fsdecode(name)
 
 
@@ -309,7 +312,7 @@ class DirEntry:
 
 
 class _Scan:
-    """What `scandir` returns."""
+    """The iterator that `scandir` returns."""
 
     def __init__(self, entries):
         self._entries = entries
@@ -458,7 +461,7 @@ def getpwnam(name):
 
 
 def install():
-    """Puts these in the place of the functions that would call the kernel."""
+    """Replaces the functions that would call the kernel."""
     here = globals()
     names = (
         "stat lstat access readlink listdir scandir mkdir remove unlink rmdir rename replace "
@@ -481,7 +484,7 @@ def install():
         thing.__module__ = "_io"
     builtins.open = open_file
     pwd.getpwuid, pwd.getpwnam, pwd.getpwall = getpwuid, getpwnam, list
-    # Modules in the workspace, for programs that put it there.
+    # Programs can import modules from the workspace if they add it to `sys.path`.
     _frozen_importlib._install_external_importers()
     sys.path.clear()
 

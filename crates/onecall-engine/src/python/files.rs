@@ -1,5 +1,5 @@
-//! Files as a native module: each function asks the gateway for one thing. `files.py`
-//! makes of it what Python programs know.
+//! File access as a native module: each function sends one request to the gateway. `files.py`
+//! implements Python's file functions with it.
 
 pub(super) use native::{attach, configure, descriptor, module_def};
 
@@ -20,23 +20,23 @@ mod native {
     static FOLDERS: OnceLock<Vec<Visible>> = OnceLock::new();
     static ASKER: OnceLock<Asker> = OnceLock::new();
 
-    /// Says which folders the programs of this process will have.
+    /// Sets the folders that the programs of this process will have.
     pub(in super::super) fn configure(folders: Vec<Visible>) {
-        // A process is configured once, before anything runs in it.
+        // A process is configured once, before any program runs in it.
         _ = FOLDERS.set(folders);
     }
 
-    /// Takes the socket on which to ask, once in the life of a worker.
+    /// Sets the socket for requests, once in the life of a worker.
     pub(in super::super) fn attach(socket: OwnedFd) {
         _ = ASKER.set(Asker::new(socket));
     }
 
-    /// The socket on which to ask, if there is one.
+    /// The socket for requests, if there is one.
     pub(in super::super) fn descriptor() -> Option<BorrowedFd<'static>> {
         ASKER.get().map(Asker::descriptor)
     }
 
-    /// The folders that programs may use: where they see each, and its number.
+    /// The folders that programs may use: the path of each as programs see it, and its number.
     #[pyfunction]
     fn folders(vm: &VirtualMachine) -> Vec<PyObjectRef> {
         let folder = |folder: &Visible| {
@@ -52,7 +52,7 @@ mod native {
         crate::files::SCRATCH
     }
 
-    /// Asks while other threads of the program run on.
+    /// Sends a request; other threads of the program continue meanwhile.
     fn ask<T: Default>(
         request: Request<'_>,
         vm: &VirtualMachine,
@@ -65,7 +65,7 @@ mod native {
                 let is_unfinished = matches!(answer, Answer::Names { last: false, .. });
                 match take(answer, file, &mut taken) {
                     true => Ok(is_unfinished.then_some(Request::ListMore)),
-                    // Nothing that a gateway answers to this.
+                    // The gateway never answers this request in this way.
                     false => Err(Errno::IO.into()),
                 }
             })
@@ -112,7 +112,7 @@ mod native {
         opened.ok_or_else(|| exception(Errno::IO.into(), vm))
     }
 
-    /// The numbers of a file.
+    /// The status of a file.
     #[pyfunction]
     fn status(folder: u8, path: PyBytesRef, follow: bool, vm: &VirtualMachine) -> PyResult {
         let request = Request::Status { place: place(folder, &path), follow };
@@ -127,7 +127,7 @@ mod native {
         Ok(vm.ctx.new_tuple(numbers.to_vec()).into())
     }
 
-    /// The names in a directory, each with the bits of its type and its inode.
+    /// The entries of a directory, each with its file type bits and its inode.
     #[pyfunction]
     fn list(folder: u8, path: PyBytesRef, vm: &VirtualMachine) -> PyResult<Vec<PyObjectRef>> {
         let request = Request::List { place: place(folder, &path) };
@@ -148,19 +148,19 @@ mod native {
         Ok(listed.into_iter().map(entry).collect())
     }
 
-    /// Where a link leads.
+    /// The target of a symbolic link.
     #[pyfunction]
     fn read_link(folder: u8, path: PyBytesRef, vm: &VirtualMachine) -> PyResult<Vec<u8>> {
         self::path(Request::ReadLink { place: place(folder, &path) }, vm)
     }
 
-    /// The real path of a directory beneath its folder.
+    /// The real path of a directory, relative to its folder.
     #[pyfunction]
     fn enter(folder: u8, path: PyBytesRef, vm: &VirtualMachine) -> PyResult<Vec<u8>> {
         self::path(Request::Enter { place: place(folder, &path) }, vm)
     }
 
-    /// Whether a file can be used in a way, in the bits of `access`.
+    /// Whether a file can be accessed, with the bits of `access`.
     #[pyfunction]
     fn access(folder: u8, path: PyBytesRef, mode: u32, vm: &VirtualMachine) -> PyResult<()> {
         done(Request::Access { place: place(folder, &path), mode }, vm)
@@ -190,7 +190,7 @@ mod native {
         done(Request::SetMode { place: place(folder, &path), mode }, vm)
     }
 
-    /// Sets the times of access and of change, or both to now.
+    /// Sets the times of access and of modification, or both to now.
     #[pyfunction]
     fn set_times(
         folder: u8,
@@ -203,7 +203,7 @@ mod native {
         done(Request::SetTimes { place: place(folder, &path), times }, vm)
     }
 
-    /// Renames something.
+    /// Renames a file or directory.
     #[pyfunction]
     fn rename(
         folder: u8,

@@ -1,4 +1,4 @@
-//! Which modules a program imports, seen in its compiled code before it runs.
+//! Finds the modules that a program imports, from its compiled code and before it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use rustpython_vm::bytecode::{
 
 use crate::absent;
 
-/// The top-level names of all modules that `code` and the functions in it import, and the full
-/// names of what else of the standard library they use that this interpreter is known to lack.
+/// The top-level names of all modules that `code` and its functions import, and the full names of
+/// other parts of the standard library that they use and this interpreter lacks.
 pub(super) fn imports<C: Constant>(code: &CodeObject<C>) -> BTreeSet<String> {
     let mut scan = Scan::default();
     let mut rest = vec![code];
@@ -25,14 +25,14 @@ pub(super) fn imports<C: Constant>(code: &CodeObject<C>) -> BTreeSet<String> {
     scan.found
 }
 
-/// What an instruction leaves for the next one.
+/// The value that an instruction leaves on the stack, as far as it matters.
 #[derive(Default)]
 enum Top {
-    /// This module, just imported.
+    /// A module that was just imported.
     Module(String),
-    /// A name taken from the module that is being imported.
+    /// A name that is imported from the current module.
     From(String),
-    /// A module that a variable holds, or something in it.
+    /// A module that a variable holds, or an attribute of it.
     Known(String),
     /// The only argument of a function that imports modules.
     Argument(String),
@@ -43,7 +43,7 @@ enum Top {
 #[derive(Default)]
 struct Scan {
     found: BTreeSet<String>,
-    /// Which module, or which name of one, the program keeps in a variable of this name.
+    /// The module, or the name in a module, that each variable of the program holds.
     variables: BTreeMap<String, String>,
 }
 
@@ -64,7 +64,7 @@ impl Scan {
                     Top::Module(importing.clone())
                 }
                 (Instruction::ImportFrom { .. }, _) => {
-                    // The compiler takes `import a.b as c` apart into the same steps.
+                    // The compiler uses the same instructions for `import a.b as c`.
                     let part = name(number);
                     let whole = match importing.strip_suffix(part) {
                         Some(before) if before.ends_with('.') => importing.clone(),
@@ -78,7 +78,7 @@ impl Scan {
                 }
                 (Instruction::StoreFast { .. }, top) => self.keep(local(number), top),
                 (Instruction::LoadName { .. }, _) => self.load(name(number)),
-                // Its lowest bit says how the value is called.
+                // The lowest bit is a flag.
                 (Instruction::LoadGlobal { .. }, _) => self.load(name(number >> 1)),
                 (Instruction::LoadFast { .. } | Instruction::LoadFastBorrow { .. }, _) => {
                     self.load(local(number))
@@ -123,10 +123,10 @@ impl Scan {
         }
     }
 
-    /// Notes what a variable holds from now on.
+    /// Notes the value that a variable has from now on.
     fn keep(&mut self, variable: &str, top: Top) -> Top {
         let value = match top {
-            // `import a.b` keeps `a`.
+            // `import a.b` binds `a`.
             Top::Module(module) => module.split('.').next().unwrap_or_default().to_owned(),
             Top::From(name) => name,
             Top::Known(_) | Top::Argument(_) | Top::Other => return Top::Other,

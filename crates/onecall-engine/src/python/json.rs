@@ -1,7 +1,7 @@
-//! JSON text to Python values and back, without a detour through another tree.
+//! Converts JSON text into Python values and back, without an intermediate tree.
 //!
-//! Integers of any size survive, strings stay Unicode, and a Python value that
-//! JSON cannot carry unchanged is an error that names the place in the value.
+//! Integers of any size are kept, strings stay Unicode, and a Python value that JSON cannot
+//! represent is an error that names its position.
 
 use std::fmt::Write;
 use std::str::FromStr;
@@ -15,12 +15,12 @@ use super::shared::{Keys, Values};
 use crate::inside::place::{Step, place};
 use crate::plain::{MAX_DEPTH, push_string};
 
-/// Why text did not become a value.
+/// Why a text could not be parsed.
 #[derive(Debug)]
 pub(super) enum ParseError {
     Json(JiterError),
     TooDeep,
-    /// Python refused to build the value, for lack of memory say.
+    /// Python could not create the value, for example because memory ran out.
     Python(PyBaseExceptionRef),
 }
 
@@ -30,7 +30,7 @@ impl From<JiterError> for ParseError {
     }
 }
 
-/// Parses one JSON document, in which `NaN`, `Infinity` and `-Infinity` count as numbers.
+/// Parses one JSON document; `NaN`, `Infinity` and `-Infinity` are accepted as numbers.
 pub(super) fn parse(text: &str, vm: &VirtualMachine) -> Result<PyObjectRef, ParseError> {
     let source = Jiter::new(text.as_bytes()).with_allow_inf_nan();
     let mut parser = Parser { source, keys: Keys::default(), values: Values::of(text.len()), vm };
@@ -78,7 +78,7 @@ impl Parser<'_> {
             return Ok(context.new_int(small).into());
         }
         let digits = str::from_utf8(digits).map_err(|_| invalid())?;
-        // Of the numbers that JSON does not have, each has an `N` or an `I`.
+        // The numbers that are not JSON contain an `N` or an `I`.
         if digits.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E' | b'N' | b'I')) {
             return Ok(context.new_float(digits.parse().map_err(|_| invalid())?).into());
         }
@@ -115,7 +115,7 @@ impl Parser<'_> {
     }
 }
 
-/// An integer of up to 18 digits.
+/// An integer of at most 18 digits.
 fn small_integer(number: &[u8]) -> Option<i64> {
     let (sign, digits) = match number.strip_prefix(b"-") {
         Some(digits) => (-1, digits),
@@ -130,11 +130,11 @@ fn small_integer(number: &[u8]) -> Option<i64> {
     value.map(|value| sign * value)
 }
 
-/// Why a value did not become text. Either way an exception names the place.
+/// Why a value could not be written. The exception names the position.
 pub(super) enum Unwritten {
-    /// It holds something that is not plain data; another form of it may be.
+    /// The value contains something that is not plain data; it may be converted first.
     NotPlain(PyBaseExceptionRef),
-    /// It can never be JSON.
+    /// The value can never be JSON.
     Raised(PyBaseExceptionRef),
 }
 
@@ -146,12 +146,13 @@ impl From<PyBaseExceptionRef> for Unwritten {
 
 type Written = Result<(), Unwritten>;
 
-/// What tuples with named fields are.
+/// How tuples with named fields are written.
 #[derive(Clone, Copy)]
 pub(super) enum NamedTuples {
-    /// Lists, as all tuples are.
+    /// As lists, like all tuples.
     Lists,
-    /// Lists or objects, which is not decided here: they are not plain.
+    /// Not here: whether they are lists or objects is decided elsewhere, so they are not plain
+    /// data.
     Undecided,
 }
 
@@ -235,7 +236,7 @@ impl Writer<'_> {
                 ))
                 .into());
         }
-        // Debug keeps the `.0` of a whole number, so a float stays a float.
+        // The Debug format keeps the `.0` of a whole number, so that a float stays a float.
         _ = write!(self.out, "{number:?}");
         Ok(())
     }

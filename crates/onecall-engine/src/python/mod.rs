@@ -1,5 +1,5 @@
-//! The body of a Python worker: RustPython with its standard library inside this
-//! binary, and the bootstrap that every Python engine shares.
+//! Workers on the embedded Python: RustPython with its standard library inside this binary, and the
+//! bootstrap that all Python engines share.
 
 mod ctypes;
 mod files;
@@ -22,19 +22,19 @@ use crate::bootstrap::{MODULES, Module};
 use crate::cell::Plan;
 use crate::inside::cell;
 
-/// Runs before the bootstrap, whose modules keep what they find in others.
+/// The module that replaces file functions. It runs before the bootstrap, whose modules keep
+/// references to file functions.
 const FILES: Module =
     Module { name: "_onecall_files", file: "<onecall>/files.py", source: include_str!("files.py") };
 
-/// Run after it: what repairs modules of this interpreter.
+/// The modules that fix parts of this interpreter's library. They run after the bootstrap.
 const REPAIRS: [Module; 2] = [
     Module { name: "_onecall_zones", file: "<onecall>/zones.py", source: include_str!("zones.py") },
     Module { name: "_onecall_xml", file: "<onecall>/xml.py", source: include_str!("xml.py") },
 ];
 
-/// Runs the zygote on this process's stdin until the gateway closes it. Its
-/// workers are locked in as `plan` says, the argument the engine started this
-/// process with.
+/// Runs the zygote on this process's stdin until the gateway closes it. `plan` is the argument that
+/// the engine started this process with; it describes the sandbox of the workers.
 pub fn run_zygote(plan: &str) -> ExitCode {
     let mode = match isolate(plan) {
         Ok(mode) => mode,
@@ -77,7 +77,7 @@ fn isolate(plan: &str) -> io::Result<JailMode> {
 }
 
 fn serve(mode: JailMode, vm: &VirtualMachine) -> PyResult<()> {
-    // Without a sandbox, the kernel opens files for programs.
+    // Without a sandbox, programs open files themselves.
     let files = (mode != JailMode::Off).then_some(FILES);
     for module in files.into_iter().chain(MODULES).chain(REPAIRS) {
         run_module(module, vm)?;

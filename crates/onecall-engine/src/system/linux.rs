@@ -1,4 +1,4 @@
-//! Calls that only Linux has.
+//! System calls that only Linux has.
 
 use std::fs::File;
 use std::io;
@@ -8,24 +8,24 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-/// How messages are sent: a receiver that is gone is an error, not a signal.
+/// Flags for sending: a closed receiver is an error and raises no signal.
 pub(crate) const SEND: SendFlags = SendFlags::NOSIGNAL;
 
-/// How messages with descriptors are received: no program that is executed inherits them.
+/// Flags for receiving descriptors: they are not inherited by executed programs.
 pub(crate) const RECEIVE: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 
-/// Two connected sockets on which a message is one packet.
+/// A pair of connected sockets that keep the boundaries of messages.
 pub(crate) fn packet_sockets() -> io::Result<(OwnedFd, OwnedFd)> {
     let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
     Ok(socketpair(AddressFamily::UNIX, kind, flags, None)?)
 }
 
-/// A file that says how much address space this process uses.
+/// Opens a file that contains the size of this process's address space.
 pub(crate) fn open_own_size() -> io::Result<File> {
     File::open("/proc/self/statm")
 }
 
-/// Makes room in a pipe for `bytes` that are written before any is read.
+/// Enlarges the buffer of a pipe, so that `bytes` can be written before any are read.
 pub(crate) fn enlarge_pipe(pipe: impl AsFd, bytes: usize) -> io::Result<()> {
     rustix::pipe::fcntl_setpipe_size(pipe, bytes)?;
     Ok(())
@@ -36,18 +36,18 @@ pub(crate) fn enlarge_pipe(pipe: impl AsFd, bytes: usize) -> io::Result<()> {
 pub(crate) struct Wakeup(OwnedFd);
 
 impl Wakeup {
-    /// A descriptor that is not readable yet.
+    /// Creates a descriptor that is not readable yet.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
-    /// Makes it readable.
+    /// Makes the descriptor readable.
     pub(crate) fn wake(&self) -> io::Result<()> {
         rustix::io::write(&self.0, &1u64.to_ne_bytes())?;
         Ok(())
     }
 
-    /// Makes it unreadable again.
+    /// Makes the descriptor unreadable again.
     pub(crate) fn clear(&self) -> io::Result<()> {
         rustix::io::read(&self.0, &mut [0u8; 8])?;
         Ok(())
@@ -65,7 +65,7 @@ impl AsFd for Wakeup {
 pub(crate) struct ExitWatch;
 
 impl ExitWatch {
-    /// To be made before the fork.
+    /// Creates a watch. This must happen before the fork.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self)
     }
@@ -75,6 +75,6 @@ impl ExitWatch {
         Ok(pidfd_open(child, PidfdFlags::empty())?)
     }
 
-    /// In the child: lets the parent see its end.
+    /// In the child: makes its end visible to the parent.
     pub(crate) fn of_this_process(self) {}
 }

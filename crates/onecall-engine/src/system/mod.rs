@@ -1,7 +1,7 @@
-//! What the engines ask of the operating system that not every Unix answers in the same way.
+//! System calls that differ between Unix systems.
 //!
-//! Both files have the same functions. `other.rs` asks for nothing but what every Unix has, so that
-//! its tests run on Linux, too.
+//! Both modules have the same functions. `other.rs` uses only what every Unix has, so that its
+//! tests run on Linux as well.
 
 #[cfg(target_os = "linux")]
 mod linux;

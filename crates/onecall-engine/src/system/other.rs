@@ -1,5 +1,5 @@
-//! The functions of `linux.rs` with calls that every Unix has. A function that cannot be written so
-//! belongs to the sandbox, which exists only on Linux, and is refused here.
+//! The functions of `linux.rs` with system calls that every Unix has. A function for which that is
+//! not possible belongs to the sandbox, which exists only on Linux, and fails here.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -9,18 +9,18 @@ use std::os::unix::net::UnixStream;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::Pid;
 
-/// How messages are sent. Processes of onecall ignore the signal that a receiver is gone.
+/// Flags for sending. Processes of onecall ignore the signal for a closed receiver.
 pub(crate) const SEND: SendFlags = SendFlags::empty();
 
-/// How messages with descriptors are received.
+/// Flags for receiving descriptors.
 pub(crate) const RECEIVE: RecvFlags = RecvFlags::empty();
 
-/// Refused: only a program in a sandbox asks for files on such a socket.
+/// Fails: only a program in a sandbox asks for files on such a socket.
 pub(crate) fn packet_sockets() -> io::Result<(OwnedFd, OwnedFd)> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "sockets for packets need Linux"))
 }
 
-/// Refused: the setup of the system's Python is written for Linux.
+/// Fails: the system's Python is supported on Linux only.
 pub(crate) fn open_own_size() -> io::Result<File> {
     let reason = "onecall runs programs on the system's Python on Linux only; set `engine: python`";
     Err(io::Error::new(io::ErrorKind::Unsupported, reason))
@@ -39,7 +39,7 @@ pub(crate) struct Wakeup {
 }
 
 impl Wakeup {
-    /// A descriptor that is not readable yet.
+    /// Creates a descriptor that is not readable yet.
     pub(crate) fn new() -> io::Result<Self> {
         let (polled, waker) = UnixStream::pair()?;
         polled.set_nonblocking(true)?;
@@ -47,17 +47,17 @@ impl Wakeup {
         Ok(Self { polled, waker })
     }
 
-    /// Makes it readable.
+    /// Makes the descriptor readable.
     pub(crate) fn wake(&self) -> io::Result<()> {
         match (&self.waker).write(&[1]) {
             Ok(_) => Ok(()),
-            // It has been readable for long.
+            // The buffer is full, so the descriptor is readable already.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Makes it unreadable again.
+    /// Makes the descriptor unreadable again.
     pub(crate) fn clear(&self) -> io::Result<()> {
         let mut bytes = [0u8; 256];
         loop {
@@ -77,8 +77,8 @@ impl AsFd for Wakeup {
     }
 }
 
-/// Watches for the end of a process that is about to be forked: the kernel closes its end of a
-/// pipe with it.
+/// Watches for the end of a process that is about to be forked: the kernel then closes its end of a
+/// pipe.
 #[derive(Debug)]
 pub(crate) struct ExitWatch {
     polled: PipeReader,
@@ -86,7 +86,7 @@ pub(crate) struct ExitWatch {
 }
 
 impl ExitWatch {
-    /// To be made before the fork.
+    /// Creates a watch. This must happen before the fork.
     pub(crate) fn new() -> io::Result<Self> {
         let (polled, held) = io::pipe()?;
         Ok(Self { polled, held })
@@ -98,9 +98,9 @@ impl ExitWatch {
         Ok(self.polled.into())
     }
 
-    /// In the child: lets the parent see its end.
+    /// In the child: makes its end visible to the parent.
     pub(crate) fn of_this_process(self) {
-        // Open for as long as this process lives.
+        // Stays open for as long as this process lives.
         _ = self.held.into_raw_fd();
     }
 }

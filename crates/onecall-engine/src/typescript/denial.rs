@@ -1,12 +1,12 @@
-//! What a program tried that programs cannot do, as far as the text of its failure shows.
+//! Recognises from the text of a failure what a program tried that programs cannot do.
 
-/// What stands in front of the reason where a name is not there.
+/// The text between a missing name and the reason.
 const ABSENT: &str = " is not available: ";
 
-/// The same where a module is not there.
+/// The text between a missing module and the reason.
 const NOT_IMPORTED: &str = "' cannot be imported: ";
 
-/// Names and modules that stand for something that programs cannot do, by the name of that in
+/// Names and modules that belong to something that programs cannot do, by its name in
 /// `onecall_core::Denied`.
 const SIGNS: [(&str, &[&str]); 4] = [
     (
@@ -34,8 +34,7 @@ const SIGNS: [(&str, &[&str]); 4] = [
     ("input", &["prompt", "readline", "readline/promises"]),
 ];
 
-/// What a failure with this text and message is about, if it is about something that programs
-/// cannot do.
+/// The operation that was denied, if the failure with this text and message is about one.
 pub(super) fn denied(text: &str, message: &str) -> Option<&'static str> {
     let wanted = match message.split_once(ABSENT) {
         Some(("require", _)) => quoted(text.split_once("require(")?.1)?,
@@ -46,7 +45,7 @@ pub(super) fn denied(text: &str, message: &str) -> Option<&'static str> {
     SIGNS.iter().find(|(_, signs)| signs.contains(&wanted)).map(|(denied, _)| *denied)
 }
 
-/// The text in quotation marks that `text` begins with.
+/// The quoted text at the beginning of `text`.
 fn quoted(text: &str) -> Option<&str> {
     let mark = text.chars().next().filter(|mark| ['\'', '"', '`'].contains(mark))?;
     text.strip_prefix(mark)?.split(mark).next()

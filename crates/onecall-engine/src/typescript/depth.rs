@@ -1,17 +1,17 @@
-//! Whether a source nests little enough for its parser, which goes one call deeper for
-//! every level and would run out of stack.
+//! Checks that a source is not nested too deeply for the parser, which is recursive and would
+//! overflow its stack.
 //!
-//! It is read roughly, as tokens. Where it is taken for something else than it is, a
-//! program can be refused that nests hundreds of levels, and no other.
+//! The source is read only roughly, as tokens. Where that is inaccurate, a program can be refused
+//! only if it is nested hundreds of levels deep.
 
-/// Levels a program may have. People write dozens.
+/// Allowed levels of nesting. Ordinary programs have dozens.
 const MAX_DEPTH: usize = 1_000;
 
-/// Words after which the same expression or statement goes on, one level deeper.
+/// Keywords after which the same expression or statement continues one level deeper.
 const DEEPER: [&str; 9] =
     ["typeof", "void", "delete", "await", "new", "yield", "else", "keyof", "extends"];
 
-/// Words that begin a statement, so what was before on another line has ended.
+/// Keywords that begin a statement: what came before on another line has ended.
 const BEGINNINGS: [&str; 18] = [
     "const",
     "let",
@@ -33,7 +33,7 @@ const BEGINNINGS: [&str; 18] = [
     "interface",
 ];
 
-/// Never true for a program that the parser cannot take.
+/// Whether the nesting is within the limit. Never true for a program that overflows the parser.
 pub(super) fn is_shallow(source: &str) -> bool {
     let mut depth = Depth::default();
     let mut rest = source;
@@ -49,15 +49,15 @@ pub(super) fn is_shallow(source: &str) -> bool {
 }
 
 enum Token<'a> {
-    /// Spaces, comments, text.
+    /// White space, comments, template text.
     Nothing,
     LineBreak,
     Open(Bracket),
     Close,
-    /// The end of a statement or of one among several.
+    /// The end of a statement, or a separator such as a comma.
     End,
     Word(&'a str),
-    /// A string, a number, a regular expression.
+    /// A string, a number or a regular expression.
     Value,
     Operator(char),
 }
@@ -65,18 +65,18 @@ enum Token<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bracket {
     Plain,
-    /// Between the backquotes of a template.
+    /// Between the backquotes of a template literal.
     Template,
 }
 
 #[derive(Default)]
 struct Depth {
-    /// For every bracket that is open, what kind it is and how deep what precedes it is.
+    /// For every open bracket, its kind and the depth of what precedes it.
     open: Vec<(Bracket, usize)>,
-    /// How deep the statement or expression is that is being read.
+    /// The depth of the statement or expression that is being read.
     run: usize,
     total: usize,
-    /// Whether a slash would divide.
+    /// Whether a slash would be a division.
     after_value: bool,
     after_break: bool,
 }
@@ -122,7 +122,7 @@ impl Depth {
             }
             Token::Value => {}
             Token::Operator(operator) => {
-                // What stands between two values nests to the left, which costs nothing.
+                // Binary operators nest to the left, where the parser does not recurse.
                 if !self.after_value || "=?<>".contains(operator) {
                     self.deeper();
                 }
@@ -146,7 +146,7 @@ impl Depth {
     }
 }
 
-/// The length of the next token in bytes, and what it is.
+/// The length of the next token in bytes, and its kind.
 fn next<'a>(rest: &'a str, first: char, depth: &Depth) -> (usize, Token<'a>) {
     if depth.in_template() {
         return match first {
@@ -182,7 +182,7 @@ fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_' || character == '$' || character == '#'
 }
 
-/// The length of what begins and ends with `quote`, on one line.
+/// The length of a literal that begins and ends with `quote`, on one line.
 fn quoted(rest: &str, quote: char) -> usize {
     let (mut is_escaped, mut in_class) = (false, false);
     for (position, character) in rest.char_indices().skip(1) {
@@ -190,7 +190,7 @@ fn quoted(rest: &str, quote: char) -> usize {
             '\n' => return position,
             _ if is_escaped => is_escaped = false,
             '\\' => is_escaped = true,
-            // In a regular expression, where a slash in brackets ends nothing.
+            // In a regular expression, a slash inside brackets does not end it.
             '[' if quote == '/' => in_class = true,
             ']' if quote == '/' => in_class = false,
             _ if character == quote && !in_class => return position + quote.len_utf8(),

@@ -1,7 +1,7 @@
-//! JSON text to JavaScript values and back.
+//! Converts JSON text into JavaScript values and back.
 //!
-//! An integer that a number cannot hold exactly comes as a `BigInt`, and a `BigInt` goes
-//! as an integer. A value that has no form in JSON is an error that names its place.
+//! An integer that a number cannot represent exactly becomes a `BigInt`, and a `BigInt` is written
+//! as an integer. A value that JSON cannot represent is an error that names its position.
 
 use std::fmt::Write;
 
@@ -11,32 +11,33 @@ use rquickjs::{Array, Ctx, Exception, Function, Object, Result, String as JsStri
 
 use crate::inside::place::{Step, place};
 
-/// Deeper nesting than this is refused both ways, long before the stack ends.
+/// Deeper nesting is refused when reading and when writing, long before the stack overflows.
 const MAX_DEPTH: usize = 900;
 
-/// How many levels an object counts that JavaScript makes something else of: it takes that much
-/// more of the stack.
+/// How many levels count for an object that is converted by JavaScript, which takes that much more
+/// stack.
 const CONVERSION: usize = 5;
 
-/// Integers up to here are numbers.
+/// The largest integer that a number represents exactly.
 const MAX_SAFE: i64 = (1 << 53) - 1;
 
-/// Fewer digits than these are always safe.
+/// An integer with at most this many digits is always exact.
 const SAFE_DIGITS: usize = 15;
 
-/// What JavaScript lends: functions as they were before the program.
+/// Functions of JavaScript that this module uses, as they were before the program ran.
 pub(super) struct Lent<'js> {
-    /// A string of digits to a `BigInt`.
+    /// Converts a string of digits into a `BigInt`.
     pub(super) big_integer: Function<'js>,
-    /// What a `BigInt` is in digits.
+    /// Converts a `BigInt` into digits.
     pub(super) digits: Function<'js>,
-    /// What an object that is more than plain data is in JSON: an object that has it as `value`,
-    /// or why there is no such thing as `refused`, or neither if it goes as it is.
+    /// Converts an object that is not plain data for JSON. Returns an object with the result as
+    /// `value`, or with the reason for an error as `refused`, or with neither if no conversion is
+    /// needed.
     pub(super) form: Function<'js>,
 }
 
-/// Parses one JSON document, in which `NaN`, `Infinity` and `-Infinity` count as numbers; `None`
-/// if it is none.
+/// Parses one JSON document; `NaN`, `Infinity` and `-Infinity` are accepted as numbers. `None` if
+/// the text is not JSON or is nested too deeply.
 pub(super) fn parse<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Option<Value<'js>> {
     let first = text.trim_ascii_start().bytes().next()?;
     if !matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I')
@@ -56,7 +57,7 @@ pub(super) fn parse<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Option
     }
 }
 
-/// Parses what JavaScript's own parser does not, or not exactly.
+/// Parses what JavaScript's own parser would refuse or round.
 fn parse_own<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Option<Value<'js>> {
     let source = Jiter::new(text.as_bytes()).with_allow_inf_nan();
     let mut parser = Parser { source, ctx, lent };
@@ -65,7 +66,7 @@ fn parse_own<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Option<Value<
     parser.source.finish().is_ok().then_some(value)
 }
 
-/// Whether there is an integer that a number may not hold exactly.
+/// Whether the text contains an integer that a number may not represent exactly.
 fn has_large_integer(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -166,7 +167,7 @@ impl<'js> Parser<'_, 'js> {
     }
 
     fn number(&self, digits: &str) -> std::result::Result<Value<'js>, ParseError> {
-        // Of the numbers that JSON does not have, each has an `N` or an `I`.
+        // The numbers that are not JSON contain an `N` or an `I`.
         let is_float = |byte| matches!(byte, b'.' | b'e' | b'E' | b'N' | b'I');
         let is_integer = !digits.bytes().any(is_float);
         let is_safe = |number: i64| number.unsigned_abs() <= MAX_SAFE.unsigned_abs();
@@ -178,7 +179,7 @@ impl<'js> Parser<'_, 'js> {
     }
 }
 
-/// Writes `value` as JSON, or throws a `TypeError` that names the place.
+/// Writes `value` as JSON, or throws a `TypeError` that names the position.
 pub(super) fn write<'js>(ctx: &Ctx<'js>, value: &Value<'js>, lent: &Lent<'js>) -> Result<String> {
     let plain = Object::new(ctx.clone())?.get_prototype();
     let mut writer = Writer { out: String::new(), path: Vec::new(), depth: 0, ctx, lent, plain };
@@ -192,12 +193,12 @@ struct Writer<'a, 'js> {
     depth: usize,
     ctx: &'a Ctx<'js>,
     lent: &'a Lent<'js>,
-    /// What plain objects inherit from.
+    /// The prototype of plain objects.
     plain: Option<Object<'js>>,
 }
 
 impl<'js> Writer<'_, 'js> {
-    /// Writes a value, or nothing for one that JSON leaves out; says whether it did.
+    /// Writes a value and returns true; returns false for a value that JSON leaves out.
     fn value(&mut self, value: &Value<'js>) -> Result<bool> {
         match value.type_of() {
             Type::Undefined | Type::Uninitialized => return Ok(false),
@@ -225,8 +226,8 @@ impl<'js> Writer<'_, 'js> {
         if !number.is_finite() {
             return Err(self.refuse(if number.is_nan() { "NaN" } else { "Infinity" }));
         }
-        // Rust writes large numbers without an exponent, which would make them integers
-        // of more digits than they have.
+        // Rust formats large numbers without an exponent, which would make them integers with more
+        // digits than they have.
         if number.fract() == 0.0 && number.abs() >= 1e21 {
             _ = write!(self.out, "{number:e}");
         } else {
@@ -250,7 +251,7 @@ impl<'js> Writer<'_, 'js> {
     fn items(&mut self, value: &Value<'js>) -> Result<()> {
         let Some(array) = value.as_array() else { return Err(self.refuse("an unknown thing")) };
         self.out.push('[');
-        // A program's getter may change the array meanwhile.
+        // A getter of the program may change the array during the loop.
         let mut index = 0;
         while index < array.len() {
             if index > 0 {

@@ -1,5 +1,5 @@
-//! The body of a TypeScript worker: QuickJS inside this binary, and the prelude that
-//! gives programs what they expect around the language.
+//! Workers for TypeScript: QuickJS inside this binary, and the prelude, which provides the globals
+//! that programs expect.
 
 mod denial;
 mod depth;
@@ -25,16 +25,15 @@ use rustix::process::{Resource, getrlimit};
 use crate::cell::Plan;
 use crate::inside::cell;
 
-/// A process has at least this much stack, unless a limit says less.
+/// The usual stack size of a process, used if there is no limit.
 const USUAL_STACK: u64 = 8 * 1024 * 1024;
 
-/// Runs in every worker before its program arrives, so that the first touch of shared
-/// memory and of cold code is not the program's to pay for.
+/// A program that every worker runs before the actual one arrives, so that the costs of first use
+/// (page faults, cold code) are paid in advance.
 const WARM_UP: &str = include_str!("prelude/warm_up.ts");
 
-/// Runs the zygote on this process's stdin until the gateway closes it. Its
-/// workers are locked in as `plan` says, the argument the engine started this
-/// process with.
+/// Runs the zygote on this process's stdin until the gateway closes it. `plan` is the argument that
+/// the engine started this process with; it describes the sandbox of the workers.
 pub fn run_zygote(plan: &str) -> ExitCode {
     match isolate(plan).and_then(|()| Engine::new()).and_then(|engine| engine.serve()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -46,13 +45,13 @@ pub fn run_zygote(plan: &str) -> ExitCode {
     }
 }
 
-/// There is nothing on the disk for these programs.
+/// Isolates the process. These programs have no access to files.
 fn isolate(plan: &str) -> io::Result<()> {
     let requirement = Plan::parse(plan)?.requirement();
     cell::isolate(Jail { requirement, ..Jail::default() })
 }
 
-/// The language with its prelude, ready for a program.
+/// A JavaScript context with its prelude, ready for a program.
 struct Engine {
     runtime: Runtime,
     context: Context,
@@ -62,8 +61,8 @@ struct Engine {
 impl Engine {
     fn new() -> io::Result<Self> {
         let runtime = Runtime::new().map_err(io::Error::other)?;
-        // It ends with its process: taking it down would be work for nothing, and it insists
-        // that nothing of it is left.
+        // The runtime is never freed: it ends with its process, and freeing it would fail as long
+        // as any value of it is left.
         std::mem::forget(runtime.clone());
         runtime.set_max_stack_size(stack_bytes());
         let context = Context::full(&runtime).map_err(io::Error::other)?;
@@ -103,7 +102,7 @@ impl Engine {
                 Ok(failure) => failure,
                 Err(error) => Some(error.to_string()),
             };
-            // A gateway that is gone need not be told.
+            // If the gateway is gone, the result is not needed.
             _ = wire::finish(failure.as_deref());
         })
     }
@@ -117,7 +116,7 @@ impl Engine {
         let (source, memory) = wire::next_program()?;
         self.runtime.set_memory_limit(usize::try_from(memory).unwrap_or(usize::MAX));
         let failure = self.run(&source);
-        // With no memory left there is none for an error that says so.
+        // Without memory, QuickJS cannot create an error object and throws `null`.
         if failure.as_deref() == Some("Uncaught null") {
             let used = self.runtime.memory_usage().malloc_size;
             if u64::try_from(used).is_ok_and(|used| used > memory / 2) {
@@ -135,13 +134,13 @@ impl Engine {
     }
 }
 
-/// Stack for the program's functions; the rest is for what they call of ours.
+/// The stack size for the program's own functions; the rest is for native functions that they call.
 fn stack_bytes() -> usize {
     let limit = getrlimit(Resource::Stack).current.unwrap_or(USUAL_STACK);
     usize::try_from(limit.min(USUAL_STACK) / 4 * 3).unwrap_or_default()
 }
 
-/// What became of our own JavaScript, in words.
+/// Converts an error of the prelude into a message.
 fn said(ctx: &Ctx<'_>, error: &rquickjs::Error) -> io::Error {
     let thrown = ctx.catch();
     match thrown.as_exception() {

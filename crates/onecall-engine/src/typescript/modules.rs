@@ -1,6 +1,6 @@
-//! What a program can import: the tools of a server or of one of its categories, from
-//! `./servers/<server>` or `./mcp-apis/<server>/<category>`, and the functions that call tools
-//! by name, from `./mcp-apis/client`. Nothing of it is on a disk.
+//! The modules that a program can import: the tools of a server or of one of its categories, from
+//! `./servers/<server>` or `./mcp-apis/<server>/<category>`, and functions that call tools by name,
+//! from `./mcp-apis/client`. None of these exist on a disk.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -18,21 +18,21 @@ use super::specifier::Requested;
 use super::strip::Import;
 use super::wire;
 
-/// What the client exports.
+/// The exports of the client module.
 const CLIENT: [&str; 6] =
     ["call", "callMCPTool", "clearCache", "close", "disconnectMCP", "ToolError"];
 
-/// How many similar names an unknown one is answered with.
+/// How many similar names are suggested for an unknown one.
 const NEAREST: usize = 3;
 
-/// What a module has: functions by the names they are exported under.
+/// The tools that a module exports, by the names of the exports.
 type Exports = BTreeMap<String, Tool>;
 
 #[derive(Clone, Debug, Deserialize)]
 struct Tool {
-    /// What its server calls it.
+    /// The tool's name on its server.
     tool: String,
-    /// The name to call it by.
+    /// The callable name.
     name: String,
     parameters: Vec<String>,
     /// The name of its category.
@@ -67,7 +67,7 @@ enum ImportError {
          network"
     )]
     NoModule { specifier: String },
-    /// The gateway's own words about a server.
+    /// An error message of the gateway about a server.
     #[error("{0}")]
     Gateway(String),
 }
@@ -78,10 +78,10 @@ thread_local! {
     static KNOWN: RefCell<HashMap<String, Found<Exports>>> = RefCell::new(HashMap::new());
 }
 
-/// What a module has.
+/// The exports of a module.
 struct Contents {
     exports: Exports,
-    /// The name of the tool that the module is imported for, which is its default export.
+    /// The export that is also the default, if the module was imported for one tool.
     only: Option<String>,
 }
 
@@ -104,7 +104,7 @@ pub(super) fn problem_of(import: &Import) -> Option<String> {
     Some(format!("'{module}' has no tool '{name}'{hint}"))
 }
 
-/// Where else a tool can be imported from, if a category of its server does not have it.
+/// A hint where a tool can be imported from, if a category of its server does not have it.
 fn elsewhere(module: &str, name: &str) -> Option<String> {
     let Some(Requested::Part { server, .. }) = Requested::of(module) else { return None };
     let all = tools_of(server).ok()?;
@@ -120,7 +120,7 @@ fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String 
     }
 }
 
-/// What can be imported from a module, or why nothing can.
+/// The exports of a module, or why nothing can be imported from it.
 fn contents(specifier: &str) -> Found<Contents> {
     let whole = |exports| Contents { exports, only: None };
     match Requested::of(specifier) {
@@ -157,8 +157,8 @@ fn contents(specifier: &str) -> Found<Contents> {
     }
 }
 
-/// A category of a server, or one of its tools. Where a tool is named like a category, the
-/// module has both, and the tool is its default export.
+/// A category of a server, or one of its tools. If a tool has the name of a category, the module
+/// contains both, and the tool is its default export.
 fn part_of(server: &str, part: &str) -> Found<Contents> {
     let all = tools_of(server)?;
     let name = identifier(part);
@@ -185,7 +185,7 @@ fn part_of(server: &str, part: &str) -> Found<Contents> {
     }
 }
 
-/// A tool by all of its names.
+/// A module for one tool, which exports it under all of its names.
 fn one_tool(all: &Exports, found: &Tool, name: String) -> Contents {
     let same = all.iter().filter(|(_, it)| it.name == found.name);
     let exports = same.map(|(name, it)| (name.clone(), it.clone())).collect();
@@ -200,7 +200,7 @@ fn is_category(name: &str) -> bool {
     Category::NAMES.iter().any(|(it, _)| *it == name)
 }
 
-/// The categories that a server has tools in.
+/// The categories in which a server has tools.
 fn categories(all: &Exports) -> Vec<&'static str> {
     let has = |name: &str| all.values().any(|tool| tool.category == name);
     Category::NAMES.iter().map(|(name, _)| *name).filter(|name| has(name)).collect()
@@ -226,8 +226,8 @@ fn ask(server: &str) -> Found<Exports> {
     }
 }
 
-/// Each tool by its name with what no identifier may have replaced, and in camel case
-/// where that name is nobody else's.
+/// Each tool by its name, with invalid characters replaced, and also in camel case unless another
+/// tool has that name.
 fn named(tools: &[Tool]) -> Exports {
     let mut exports = Exports::new();
     for tool in tools {
@@ -240,7 +240,7 @@ fn named(tools: &[Tool]) -> Exports {
     exports
 }
 
-/// Leaves names as they are, so that problems can speak of them.
+/// Leaves module names as they are written, so that error messages can quote them.
 pub(super) struct AsWritten;
 
 impl Resolver for AsWritten {
@@ -255,11 +255,11 @@ impl Resolver for AsWritten {
     }
 }
 
-/// Makes modules of servers.
+/// Loads the modules of servers.
 pub(super) struct Servers {
-    /// Makes the function of a tool from its name and parameters.
+    /// Creates the function of a tool from its name and parameters.
     pub(super) tool: Persistent<Function<'static>>,
-    /// The functions of the client.
+    /// The functions of the client module.
     pub(super) client: Persistent<Object<'static>>,
 }
 
@@ -287,7 +287,7 @@ impl Loader for Servers {
     }
 }
 
-/// A module that exports functions by these names, and `only` or all of them as its default.
+/// A module that exports functions by these names; its default export is `only`, or all of them.
 fn module<'js>(
     ctx: &Ctx<'js>,
     name: &str,

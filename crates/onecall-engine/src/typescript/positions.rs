@@ -1,32 +1,32 @@
-//! Where something in the code that runs stands in the text of its author.
+//! Maps positions in the code that runs to positions in the author's source.
 
 use oxc_sourcemap::SourceMap;
 
-/// A line and a column, both counted from one, columns in UTF-16 units as JavaScript has it.
+/// A line and a column, both counted from one; columns count UTF-16 units, as in JavaScript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) line: u32,
     pub(super) column: u32,
 }
 
-/// The author's text, and the way back to it.
+/// The author's source, and the mapping back to it.
 #[derive(Debug)]
 pub(super) struct Positions {
     lines: Vec<String>,
-    /// Places in the code that runs with theirs in the text, in order; `None` if they
-    /// are the same.
+    /// Positions in the code that runs and the corresponding ones in the source, in order; `None`
+    /// if they are equal.
     map: Option<Vec<(Place, Place)>>,
-    /// A place from which on the rest of its line is this much further right than the author's.
+    /// A position after which the rest of its line is shifted to the right by so many columns.
     shift: Option<(Place, u32)>,
 }
 
 impl Positions {
-    /// The code that runs is the author's.
+    /// The mapping for code that is the author's source.
     pub(super) fn unchanged(source: &str) -> Self {
         Self { lines: source.lines().map(str::to_owned).collect(), map: None, shift: None }
     }
 
-    /// It was written anew.
+    /// The mapping for code that was generated from the source.
     pub(super) fn mapped(source: &str, map: Option<&SourceMap<'_>>) -> Self {
         let mut positions = Self::unchanged(source);
         positions.map = map.map(|map| {
@@ -43,12 +43,13 @@ impl Positions {
         positions
     }
 
-    /// Something stands before the author's text in the line of `place`, and moves it by `shift`.
+    /// Adds a shift: text was inserted before `place`, which moves the rest of that line by
+    /// `shift`.
     pub(super) fn shifted(self, source: &str, place: Place, shift: u32) -> Self {
         Self { map: self.map, shift: Some((place, shift)), ..Self::unchanged(source) }
     }
 
-    /// The author's place of one in the code that runs.
+    /// The position in the source for a position in the code that runs.
     pub(super) fn original(&self, place: Place) -> Place {
         let place = self.unmapped(place);
         match self.shift {
@@ -59,7 +60,7 @@ impl Positions {
         }
     }
 
-    /// Whether the author's text has a line for this place; code around it has none.
+    /// Whether the source has the line of this position; code around the program is outside of it.
     pub(super) fn has(&self, place: Place) -> bool {
         usize::try_from(place.line).is_ok_and(|line| line <= self.lines.len())
     }
@@ -69,14 +70,14 @@ impl Positions {
         let after = map.partition_point(|(generated, _)| *generated <= place);
         match after.checked_sub(1).and_then(|index| map.get(index)) {
             Some((generated, original)) if generated.line == place.line => *original,
-            // Code that the author did not write; what follows it is near.
+            // Generated code without an original position; the one that follows is close.
             _ => map.get(after).map_or(place, |(_, original)| *original),
         }
     }
 
-    /// The line of a place, and a mark below its column.
+    /// The line of a position, with a mark below its column.
     pub(super) fn excerpt(&self, place: Place) -> Option<String> {
-        /// A longer line is machine-made, and only its neighbourhood of interest.
+        /// A longer line is generated, and only the part around the position is shown.
         const WIDEST: usize = 160;
         let index = usize::try_from(place.line).ok()?.checked_sub(1)?;
         let line: Vec<char> = self.lines.get(index)?.chars().collect();
@@ -99,7 +100,7 @@ impl Positions {
     }
 }
 
-/// The place of the byte at `offset`.
+/// The position of the byte at `offset`.
 pub(super) fn place_of(source: &str, offset: u32) -> Place {
     let offset = usize::try_from(offset).unwrap_or(usize::MAX).min(source.len());
     let before = source.get(..source.floor_char_boundary(offset)).unwrap_or_default();

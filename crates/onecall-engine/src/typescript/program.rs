@@ -1,4 +1,4 @@
-//! One program, from its source to its end.
+//! Runs one program, from its source to its end.
 
 use std::io;
 
@@ -12,29 +12,29 @@ use super::stack;
 use super::strip::{PROGRAM, Stripped, SyntaxProblem, strip};
 use super::wire::{self, Answered, End, POSITIONS};
 
-/// How much of the text of a failure goes out; no gateway shows more.
+/// Bytes of a failure's text that are sent; the gateway shows no more.
 const MAX_FAILURE: usize = 4 * 1024 * 1024;
 
-/// What is said of a program that used up its memory; the prelude says the same.
+/// The failure of a program that ran out of memory; the prelude uses the same text.
 pub(super) const OUT_OF_MEMORY: &str =
     "InternalError: out of memory (the program used more memory than it may)";
 
-/// What the prelude offers to this side.
+/// The functions of the prelude that this module calls.
 struct Hooks<'js> {
     all: Object<'js>,
-    /// Tells a call's end to whoever awaits it.
+    /// Resolves or rejects the promise of a call.
     settle: Function<'js>,
-    /// A value with the content that came beside it.
+    /// Adds other content to a value.
     with_content: Function<'js>,
-    /// When the next timer is due, `undefined` if there is none.
+    /// The time of the next timer; `undefined` if there is none.
     next_timer: Function<'js>,
     /// Runs the timers that are due.
     fire: Function<'js>,
-    /// Calls that are not answered yet.
+    /// The number of unanswered calls.
     waiting: Function<'js>,
-    /// What was thrown where nobody could catch it, in an array.
+    /// Exceptions that no code could catch, in an array.
     uncaught: Function<'js>,
-    /// The text of something thrown.
+    /// The text of a thrown value.
     describe: Function<'js>,
 }
 
@@ -53,11 +53,11 @@ impl<'js> Hooks<'js> {
     }
 }
 
-/// Why a program did not get to its end.
+/// Why a program did not run to its end.
 enum Stop<'js> {
-    /// It threw this.
+    /// The program threw this value.
     Threw(Value<'js>),
-    /// It is no program, or cannot be one here.
+    /// The source is not a program that can run here.
     Problem { text: String, place: Option<Place> },
     /// The gateway cannot be reached.
     Io(io::Error),
@@ -113,7 +113,7 @@ fn execute<'js>(
     turn(ctx, hooks, &main)
 }
 
-/// Runs the event loop until nothing is left to wait for.
+/// Runs the event loop until there is nothing left to wait for.
 fn turn<'js>(
     ctx: &Ctx<'js>,
     hooks: &Hooks<'js>,
@@ -175,7 +175,7 @@ fn turn<'js>(
     }
 }
 
-/// Text that is JSON, or else a string.
+/// Parses a text as JSON; a text that is not JSON becomes a string.
 fn parsed_text<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Result<Value<'js>> {
     match super::json::parse(ctx, text, lent) {
         Some(value) => Ok(value),
@@ -183,7 +183,8 @@ fn parsed_text<'js>(ctx: &Ctx<'js>, text: &str, lent: &Lent<'js>) -> Result<Valu
     }
 }
 
-/// The value that came with other content, from the kind and text of the value and the content.
+/// The value of an answer that has other content as well, from the kind and text of the value and
+/// the content.
 fn with_content<'js>(
     ctx: &Ctx<'js>,
     hooks: &Hooks<'js>,
@@ -203,7 +204,8 @@ fn string<'js>(ctx: &Ctx<'js>, text: &str) -> Result<Value<'js>> {
     Ok(rquickjs::String::from_str(ctx.clone(), text)?.into_value())
 }
 
-/// Nothing is left to wait for: was that all?
+/// Checks the result when there is nothing left to wait for: the program has ended, or it waits
+/// forever.
 fn end<'js>(
     ctx: &Ctx<'js>,
     hooks: &Hooks<'js>,

@@ -1,5 +1,5 @@
-//! Programs that `return` at their top level: they run as the body of a function, below their
-//! imports.
+//! Supports `return` at the top level of a program: such a program runs as the body of a function,
+//! below its imports.
 
 use oxc_allocator::Allocator;
 use oxc_ast::ast::Statement;
@@ -11,16 +11,16 @@ use super::positions::{Place, place_of};
 const OPENING: &str = "await (async () => {";
 const CLOSING: &str = "\n})();";
 
-/// A program as the body of a function.
+/// A program wrapped into a function.
 pub(super) struct Wrapped {
     pub(super) code: String,
-    /// Where the author's text goes on behind what was put before it in the same line.
+    /// The position at which the author's text continues after the inserted text on the same line.
     pub(super) place: Place,
-    /// How much further right that is than the author's place.
+    /// By how many columns that text is shifted to the right.
     pub(super) shift: u32,
 }
 
-/// Wraps a program whose only mistake is a `return` at its top level; `None` for any other.
+/// Wraps a program whose only error is a `return` at its top level; `None` for any other.
 pub(super) fn wrapped(source: &str) -> Option<Wrapped> {
     if !source.contains("return") {
         return None;

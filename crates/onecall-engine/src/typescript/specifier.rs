@@ -1,10 +1,10 @@
-//! What a program names in an import: the folders that `onecall generate` makes, whether or
-//! not there are any.
+//! Parses the module names in imports, which follow the folders that `onecall generate` writes,
+//! whether those exist or not.
 
-/// The names of the folder with all servers.
+/// The names of the folder that contains all servers.
 const ROOTS: [&str; 2] = ["servers", "mcp-apis"];
 
-/// What an import is a request for.
+/// What an import refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Requested<'a> {
     /// The functions that call tools by name.
@@ -13,26 +13,27 @@ pub(super) enum Requested<'a> {
     Root,
     /// All tools of a server.
     Server(&'a str),
-    /// Something below a server: one of its categories, or a tool of it.
+    /// A part of a server: one of its categories or tools.
     Part { server: &'a str, part: &'a str },
     /// One tool in a category of a server.
     InCategory { server: &'a str, category: &'a str, tool: &'a str },
 }
 
 impl<'a> Requested<'a> {
-    /// Reads the path of an import; `None` if it is none of ours.
+    /// Parses a module name; `None` if it does not refer to tools.
     pub(super) fn of(specifier: &'a str) -> Option<Self> {
         let is_leading = |part: &&str| matches!(*part, "" | "." | ".." | "@" | "~");
         let mut parts: Vec<&str> = specifier.split('/').skip_while(is_leading).collect();
         if let Some(last) = parts.last_mut() {
             *last = without_extension(last);
         }
-        // The index of a folder is the folder, and so is a path that ends with a slash.
+        // The index file of a folder stands for the folder, and so does a path that ends with a
+        // slash.
         if let [_, .., "" | "index"] = parts.as_slice() {
             parts.pop();
         }
         match parts.as_slice() {
-            // The client, as the files of tools name it.
+            // The client module, under the name that generated tool files use.
             ["client"] if specifier.starts_with('.') => Some(Self::Client),
             [root, rest @ ..] if ROOTS.contains(root) => match rest {
                 [] => Some(Self::Root),

@@ -1,9 +1,10 @@
-//! Stack traces as people know them: the author's lines, and no frame of ours.
+//! Formats stack traces: positions refer to the author's source, and frames of the prelude are left
+//! out.
 
 use super::positions::{Place, Positions};
 use super::strip::PROGRAM;
 
-/// Rewrites the engine's `at name (file:line:column)` lines.
+/// Rewrites the lines `at name (file:line:column)` of QuickJS.
 pub(super) fn readable(raw: &str, positions: Option<&Positions>) -> String {
     let mut shown = String::new();
     for line in raw.lines() {
@@ -26,7 +27,7 @@ pub(super) fn readable(raw: &str, positions: Option<&Positions>) -> String {
     shown
 }
 
-/// The function and the place of a line that is about the program.
+/// The function and the position of a line that is about the program.
 fn frame(line: &str) -> Option<(&str, Place)> {
     let line = line.trim_start().strip_prefix("at ")?;
     let (function, rest) = match line.rsplit_once(" (") {
@@ -41,7 +42,7 @@ fn place_in(text: &str) -> Option<Place> {
     Some(Place { line: line.parse().ok()?, column: column.parse().ok()? })
 }
 
-/// The first place of the program that a readable text names.
+/// The first position in the program that a formatted stack trace contains.
 pub(super) fn first_place(text: &str) -> Option<Place> {
     let frames = text.lines().filter(|line| line.trim_start().starts_with("at "));
     frames.filter_map(frame).map(|(_, place)| place).next()

@@ -1,7 +1,7 @@
-//! TypeScript becomes JavaScript: types are taken out, not checked.
+//! Converts TypeScript into JavaScript: types are removed and not checked.
 //!
-//! What is JavaScript already stays as it is, so its lines are its own; what is not is
-//! written anew, with a map back to the lines of its author.
+//! A source that is JavaScript already stays unchanged, so its positions are valid as they are. Any
+//! other source is generated anew, with a map back to the author's positions.
 
 use std::path::Path;
 
@@ -21,47 +21,47 @@ use super::depth::is_shallow;
 use super::positions::{Place, Positions, place_of};
 use super::returns::{Wrapped, wrapped};
 
-/// What the program is called in every message.
+/// The file name of the program in all messages.
 pub(super) const PROGRAM: &str = "<program>";
 
 /// A program that can be run.
 #[derive(Debug)]
 pub(super) struct Stripped {
-    /// JavaScript.
+    /// The JavaScript code.
     pub(super) code: String,
-    /// From there to the author's lines.
+    /// The mapping from the code to the author's source.
     pub(super) positions: Positions,
-    /// Names that it uses and does not define.
+    /// Names that the program uses but does not define.
     pub(super) free_names: Vec<FreeName>,
-    /// What it imports by name, from where.
+    /// The names that it imports, and from where.
     pub(super) imports: Vec<Import>,
 }
 
-/// A name that the program uses and does not define.
+/// A name that the program uses but does not define.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FreeName {
     pub(super) name: String,
-    /// Whether the program asks by `typeof` if there is such a thing.
+    /// Whether the program tests by `typeof` if the name exists.
     pub(super) is_asked_for: bool,
 }
 
-/// One name of an import, or none where everything is imported.
+/// One imported name; `name` is `None` if the whole module or its default export is imported.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Import {
     pub(super) module: String,
     pub(super) name: Option<String>,
-    /// Where the name, or else the module, is written.
+    /// The position of the name, or else of the module.
     pub(super) place: Place,
 }
 
-/// Why source text is no program.
+/// Why a source is not a valid program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SyntaxProblem {
     pub(super) message: String,
     pub(super) place: Option<Place>,
 }
 
-/// Takes the types out of `source`.
+/// Removes the types from `source`.
 pub(super) fn strip(source: &str) -> Result<Stripped, SyntaxProblem> {
     if !is_shallow(source) {
         let message = "the program is nested too deeply".to_owned();
@@ -73,7 +73,7 @@ pub(super) fn strip(source: &str) -> Result<Stripped, SyntaxProblem> {
     })
 }
 
-/// Takes the types out of a program that was put into a function.
+/// Removes the types from a program that was wrapped into a function.
 fn strip_wrapped(source: &str, wrapped: &Wrapped) -> Result<Stripped, SyntaxProblem> {
     let Wrapped { code, place, shift } = wrapped;
     let unshifted = |positions: Positions| positions.shifted(source, *place, *shift);
@@ -106,7 +106,7 @@ fn strip_module(source: &str) -> Result<Stripped, SyntaxProblem> {
     let free_names = free_names(&analyse(&program, source)?);
     let code = transform(&allocator, &mut program, source)?;
     let (code, positions) = code;
-    // Imports of types are gone by now; those that are left have to be there.
+    // Imports of types are gone by now; the remaining ones have to exist.
     let left = Parser::new(&allocator, allocator.alloc_str(&code), SourceType::mjs()).parse();
     let kept = |import: &Import| {
         left.module_record.import_entries.iter().any(|entry| {
@@ -154,13 +154,13 @@ fn analyse<'a>(program: &'a Program<'a>, source: &str) -> Result<Semantic<'a>, S
     }
 }
 
-/// The engine has none, although they are JavaScript by now.
+/// Whether the program uses decorators, which QuickJS does not support.
 fn uses_decorators(analysis: &Semantic<'_>) -> bool {
     analysis.nodes().iter().any(|node| matches!(node.kind(), AstKind::Decorator(_)))
 }
 
 /// Whether comparisons may be meant as type arguments, which are written without spaces:
-/// `call<Row>(name)` is JavaScript, too, and compares there.
+/// `call<Row>(name)` is also valid JavaScript, where it is a comparison.
 fn may_have_type_arguments(analysis: &Semantic<'_>, source: &str) -> bool {
     let between = |start: u32, end: u32| {
         let (start, end) = (usize::try_from(start).ok()?, usize::try_from(end).ok()?);
@@ -171,7 +171,7 @@ fn may_have_type_arguments(analysis: &Semantic<'_>, source: &str) -> bool {
         let AstKind::BinaryExpression(it) = node.kind() else { continue };
         match between(it.left.span().end, it.right.span().start) {
             Some(("<", _)) => opens = true,
-            // An argument list or a template follows the type arguments.
+            // Type arguments are followed by an argument list or a template.
             Some((">" | ">>" | ">>>", right)) => closes |= right.starts_with(['(', '`']),
             _ => {}
         }

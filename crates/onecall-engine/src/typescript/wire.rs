@@ -1,4 +1,4 @@
-//! What a program's JavaScript can ask of this process: calls out, answers in, output.
+//! The native functions for the prelude: sending calls, receiving answers, and output.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -19,20 +19,21 @@ use crate::inside::cell;
 use crate::inside::socket::{Socket, Waited};
 use crate::protocol::{Answer, FromWorker, ToWorker};
 
-/// One process has one socket: a program's worker.
+/// The socket of this process, which runs one program.
 static SOCKET: OnceLock<Socket> = OnceLock::new();
 
 thread_local! {
-    /// The random numbers of this worker; the zygote's would be the same in each.
+    /// The state of the random numbers; seeded in each worker, because all are forked from one
+    /// zygote.
     static RANDOM: Cell<[u64; 2]> = const { Cell::new([1, 2]) };
     static STARTED: Cell<Option<Instant>> = const { Cell::new(None) };
-    /// Answers that came while another was waited for.
+    /// Answers that arrived while another one was awaited.
     static UNCLAIMED: RefCell<VecDeque<Answered>> = const { RefCell::new(VecDeque::new()) };
     static NEXT_CALL: Cell<u64> = const { Cell::new(1) };
     pub(super) static POSITIONS: RefCell<Option<Positions>> = const { RefCell::new(None) };
 }
 
-/// How a call ended.
+/// The answer to a call.
 pub(super) struct Answered {
     pub(super) id: u64,
     pub(super) end: End,
@@ -62,7 +63,7 @@ fn socket() -> io::Result<&'static Socket> {
     SOCKET.get().ok_or_else(|| io::Error::other("the worker has no socket yet"))
 }
 
-/// Takes the socket that is this process's stdin, and gives the standard streams away.
+/// Takes the socket that is this process's stdin, and closes the standard streams.
 pub(super) fn attach() -> io::Result<()> {
     onecall_jail::die_with_parent()?;
     let stream = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
@@ -76,8 +77,8 @@ pub(super) fn attach() -> io::Result<()> {
     SOCKET.set(socket).map_err(|_| io::Error::other("attached twice"))
 }
 
-/// Locks this process in, says that it is ready, waits for a program and returns its
-/// source and the memory it may use, with its limits applied.
+/// Completes the sandbox, reports that the worker is ready, and waits for a program. Applies its
+/// limits and returns its source and the memory it may use.
 pub(super) fn next_program() -> io::Result<(String, u64)> {
     let socket = socket()?;
     cell::lock(&socket.descriptors())?;
@@ -88,7 +89,7 @@ pub(super) fn next_program() -> io::Result<(String, u64)> {
         let program = receive(None, |frame| match frame {
             ToWorker::Program { limits, code, .. } => Some((limits, code.to_owned())),
             ToWorker::Examine => {
-                // Nobody is left to hear of a failure.
+                // The gateway ignores a failure of this worker, which ends in any case.
                 _ = examine(socket);
                 std::process::exit(0);
             }
@@ -102,7 +103,7 @@ pub(super) fn next_program() -> io::Result<(String, u64)> {
     }
 }
 
-/// Reports on the walls. Where they hold, it does not return.
+/// Sends the report about the sandbox. If the sandbox works, this does not return.
 fn examine(socket: &Socket) -> io::Result<()> {
     let report = serde_json::to_string(&cell::examine(&socket.descriptors())?)?;
     socket.send(&FromWorker::Examined { report: &report })?;
@@ -124,8 +125,8 @@ pub(super) fn finish(failure: Option<&str>) -> io::Result<()> {
     socket.flush()
 }
 
-/// What a failure is about, as its text says it: the first line of the form `Kind: message`,
-/// and the first place in the program.
+/// A summary of a failure, taken from its text: the first line of the form `Kind: message`, and the
+/// first position in the program.
 fn summary(failure: &str) -> String {
     let is_kind = |word: &str| {
         word.starts_with(char::is_alphabetic) && word.chars().all(char::is_alphanumeric)
@@ -148,7 +149,7 @@ fn receive<T>(
     socket()?.receive(deadline, here, handle)
 }
 
-/// The next answer, or `None` when `deadline` passes.
+/// The next answer; `None` if `deadline` passes or the wait is interrupted.
 pub(super) fn next_answer(deadline: Option<Instant>) -> io::Result<Option<Answered>> {
     if let Some(answered) = UNCLAIMED.with_borrow_mut(VecDeque::pop_front) {
         return Ok(Some(answered));
@@ -170,13 +171,13 @@ pub(super) fn now() -> f64 {
     STARTED.get().map_or(0.0, |started| started.elapsed().as_secs_f64() * 1000.0)
 }
 
-/// When it will be `milliseconds` since the program began.
+/// The moment that is `milliseconds` after the start of the program.
 pub(super) fn moment(milliseconds: f64) -> Option<Instant> {
     let since = Duration::try_from_secs_f64(milliseconds.max(0.0) / 1000.0).ok()?;
     STARTED.get()?.checked_add(since)
 }
 
-/// Everything that the prelude is given.
+/// All native functions for the prelude.
 pub(super) fn native<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let native = Object::new(ctx.clone())?;
     native.set("print", Function::new(ctx.clone(), print)?)?;
@@ -192,7 +193,7 @@ pub(super) fn native<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     Ok(native)
 }
 
-/// The functions that the prelude lends to the reader and writer of JSON.
+/// The functions of the prelude that are used for reading and writing JSON.
 pub(super) fn lent<'js>(hooks: &Object<'js>) -> Result<Lent<'js>> {
     Ok(Lent {
         big_integer: hooks.get("bigInteger")?,
@@ -207,14 +208,14 @@ fn failed(ctx: &Ctx<'_>, error: &io::Error) -> rquickjs::Error {
 
 fn print(ctx: Ctx<'_>, text: String, to_stderr: bool) -> Result<()> {
     if STARTED.get().is_none() {
-        // What the rehearsal prints is nobody's answer.
+        // Output of the warm-up run is dropped.
         return Ok(());
     }
     let printed = socket().and_then(|socket| socket.print(text.as_bytes(), to_stderr));
     printed.map_err(|error| failed(&ctx, &error))
 }
 
-/// Sends a call and returns its id. One that is fresh may not be answered with an earlier answer.
+/// Sends a call and returns its id. A fresh call must not be answered from the cache.
 fn call<'js>(
     ctx: Ctx<'js>,
     hooks: Object<'js>,
@@ -237,7 +238,7 @@ fn send_call(name: &str, arguments: &str, freshness: Freshness) -> io::Result<f6
     Ok(id as f64)
 }
 
-/// Asks what a name means, and waits for it.
+/// Asks what a name refers to, and waits for the answer.
 fn resolve<'js>(ctx: Ctx<'js>, name: String) -> Result<Value<'js>> {
     let meaning = wait_for(&FromWorker::Resolve { name: &name }, |frame| match frame {
         ToWorker::Name { meaning } => Ok(meaning.to_owned()),
@@ -246,12 +247,12 @@ fn resolve<'js>(ctx: Ctx<'js>, name: String) -> Result<Value<'js>> {
     ctx.json_parse(meaning.map_err(|error| failed(&ctx, &error))?)
 }
 
-/// Asks the gateway a question, which is JSON, and waits for the answer.
+/// Sends a question, which is JSON text, to the gateway, and waits for the answer.
 fn ask(ctx: Ctx<'_>, question: String) -> Result<Value<'_>> {
     ctx.json_parse(answer_to(&question).map_err(|error| failed(&ctx, &error))?)
 }
 
-/// What the gateway answers to a question, both as JSON.
+/// The gateway's answer to a question, both as JSON text.
 pub(super) fn answer_to(question: &str) -> io::Result<String> {
     let id = NEXT_CALL.get();
     NEXT_CALL.set(id + 1);
@@ -289,12 +290,12 @@ fn wait_for<T>(
     }
 }
 
-/// A stack as the engine writes it, in the lines of the author.
+/// Maps a stack trace of QuickJS to the author's source.
 fn mapped_stack(raw: String) -> String {
     POSITIONS.with_borrow(|positions| stack::readable(&raw, positions.as_ref()))
 }
 
-/// A number from zero to below one.
+/// A random number in the range from zero to one, excluding one.
 #[expect(clippy::cast_precision_loss, reason = "53 bits are what a number holds")]
 fn random() -> f64 {
     // xorshift128+
@@ -305,7 +306,7 @@ fn random() -> f64 {
     (a.wrapping_add(b) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// How far a promise is, and its value or reason; nothing if it is none.
+/// The state of a promise and its value or reason; `None` if `value` is not a promise.
 fn promise<'js>(ctx: Ctx<'js>, value: Value<'js>) -> Result<Option<Object<'js>>> {
     let Some(promise) = value.into_promise() else { return Ok(None) };
     let found = Object::new(ctx.clone())?;
@@ -323,7 +324,7 @@ fn encode<'js>(ctx: Ctx<'js>, text: String) -> Result<TypedArray<'js, u8>> {
     TypedArray::new(ctx, text.into_bytes())
 }
 
-/// Bytes as text; `None` if they are none and that is to be an error.
+/// Decodes UTF-8; `None` if the bytes are invalid and `is_fatal` is set.
 fn decode<'js>(
     ctx: Ctx<'js>,
     bytes: Vec<u8>,

@@ -1,10 +1,9 @@
-//! The warm process that forks a worker for each program.
+//! The zygote of the TypeScript engine: a warm process that forks a worker for each program.
 //!
-//! The gateway speaks on stdin: `F` and an id, with a socket attached, asks for a worker
-//! on that socket; `K` and an id kills one. Each worker's end is answered with `X`, its
-//! id and its wait status, and a worker that cannot be forked with `N`, its id and the
-//! error number. Nothing but this process may reap or kill its children, so an id never
-//! reaches a stranger.
+//! The gateway sends requests on stdin: `F` and an id, with a socket attached, asks for a worker on
+//! that socket; `K` and an id kills a worker. When a worker ends, the zygote sends `X`, its id and
+//! its wait status; if a worker cannot be forked, it sends `N`, the id and the error number. Only
+//! this process reaps and kills its children, so a signal never hits a reused process id.
 
 use std::io::{self, IoSliceMut, Write};
 use std::mem::MaybeUninit;
@@ -22,20 +21,20 @@ const KILL: u8 = b'K';
 const EXITED: u8 = b'X';
 const NOT_FORKED: u8 = b'N';
 
-/// When the first process of a process namespace ends, the kernel ends all others in it and
-/// refuses to fork more.
+/// When the first process of a PID namespace ends, the kernel kills all others in it and refuses to
+/// fork more.
 const NAMESPACE_ENDED: &str =
     "the first process of the sandbox was killed, and the kernel ended every program in it";
 
-/// A message of the gateway: kind and worker id.
+/// The size of a request: its kind and a worker id.
 const REQUEST_SIZE: usize = 9;
 
 struct Child {
     id: u64,
     process: Pid,
-    /// Readable once it has ended.
+    /// Becomes readable when the process has ended.
     handle: OwnedFd,
-    /// Whether this process has killed it.
+    /// Whether the zygote has killed it.
     killed: bool,
 }
 
@@ -78,7 +77,7 @@ pub(super) fn serve(work: impl Fn()) -> io::Result<()> {
                 (KILL, _) => {
                     for child in children.iter_mut().filter(|child| child.id == id) {
                         child.killed = true;
-                        // One that has just ended is reaped in the next round.
+                        // A process that has just ended is reaped in the next iteration.
                         _ = kill_process(child.process, Signal::KILL);
                     }
                 }
@@ -88,7 +87,7 @@ pub(super) fn serve(work: impl Fn()) -> io::Result<()> {
     }
 }
 
-/// Tells the gateway of every child that has ended.
+/// Reports every child that has ended to the gateway.
 fn reap(children: &mut Vec<Child>) -> io::Result<()> {
     let mut living = Vec::new();
     for child in children.drain(..) {
@@ -107,7 +106,7 @@ fn reap(children: &mut Vec<Child>) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells the gateway what became of a worker.
+/// Reports to the gateway what became of a worker.
 fn tell(kind: u8, id: u64, number: i32) -> io::Result<()> {
     let mut message = vec![kind];
     message.extend(id.to_le_bytes());
@@ -116,8 +115,8 @@ fn tell(kind: u8, id: u64, number: i32) -> io::Result<()> {
     std::os::unix::net::UnixStream::from(control).write_all(&message)
 }
 
-/// Fails if the kernel ended a worker together with its process namespace: then nothing can
-/// be forked any more, and the gateway has to replace this process.
+/// Fails if the kernel has ended a worker together with its PID namespace: nothing can be forked
+/// any more, and the gateway has to replace this process.
 fn check_namespace() -> io::Result<()> {
     match fork() {
         Ok(Forked::Child) => std::process::exit(0),
@@ -128,7 +127,7 @@ fn check_namespace() -> io::Result<()> {
     }
 }
 
-/// Gives an error of `fork` back, unless it says that the workers' namespace is gone.
+/// Returns an error of `fork`, or fails if it means that the PID namespace is gone.
 fn unless_namespace_ended(error: io::Error) -> io::Result<io::Error> {
     if error.kind() == io::ErrorKind::OutOfMemory {
         return Err(io::Error::other(NAMESPACE_ENDED));
@@ -158,7 +157,7 @@ fn receive() -> io::Result<Option<(u8, u64, Option<OwnedFd>)>> {
     Ok(Some((kind, u64::from_le_bytes(id), socket)))
 }
 
-/// Makes `socket` the child's stdin, in a session of its own.
+/// Makes `socket` the child's stdin, and starts a new session.
 fn settle(socket: OwnedFd) -> io::Result<()> {
     rustix::stdio::dup2_stdin(socket.as_fd())?;
     setsid()?;

@@ -1,4 +1,4 @@
-//! Plans that a gateway prepares: checked, with the servers running that they bring along.
+//! Prepares plans: connects to the servers that a plan defines, and checks the plan.
 
 mod servers;
 
@@ -19,7 +19,7 @@ use crate::bridged::{Bridged, NEAREST};
 use crate::rules::Rules;
 
 impl Gateway {
-    /// Connects to the servers that a plan brings along, and checks it.
+    /// Connects to the servers that a plan defines, and checks the plan.
     pub(crate) async fn prepare_plan(
         &self,
         mut request: PlanRequest,
@@ -55,8 +55,7 @@ impl Gateway {
     }
 }
 
-/// What a name in a plan means: a callable name, or a tool's own where only one
-/// tool has it.
+/// Looks up a name in a plan: a callable name, or a tool's own name if only one tool has it.
 fn lookup(
     directory: &Bridged,
     catalogs: &[Arc<Catalog>],
@@ -92,13 +91,13 @@ fn lookup(
     }
 }
 
-/// A plan, and the servers that run for its sake.
+/// A checked plan, and the servers that run only for it.
 pub(crate) struct PreparedPlan {
     pub(crate) plan: Result<Plan, PlanProblems>,
     own_servers: Option<PlanServersRunning>,
 }
 
-/// Servers that a plan brought along.
+/// The running servers that a plan has defined.
 struct PlanServersRunning {
     bridge: Arc<Bridge>,
     resolver: PermittedTools,
@@ -107,7 +106,7 @@ struct PlanServersRunning {
 }
 
 impl PreparedPlan {
-    /// Stops the servers of the plan.
+    /// Stops the servers that run only for this plan.
     pub(crate) async fn stop_servers(&self) {
         if let Some(servers) = &self.own_servers {
             servers.bridge.shutdown().await;
@@ -115,16 +114,16 @@ impl PreparedPlan {
     }
 }
 
-/// The tools of a plan: those of the servers that it brought along, and the gateway's own.
+/// The tools of a plan: those of the servers that it defines, and the gateway's own.
 pub(crate) struct PlanTools<'a> {
-    /// The layers of the gateway's own tools.
+    /// The layers for the gateway's own tools.
     pub(crate) own: &'a dyn CallHandler,
     pub(crate) rules: &'a Rules,
     pub(crate) prepared: &'a PreparedPlan,
 }
 
 impl PlanTools<'_> {
-    /// The servers of the plan, if the tool of this name is theirs.
+    /// The servers of the plan, if the tool of this name is one of theirs.
     fn servers(&self, name: &CallableName) -> Option<&PlanServersRunning> {
         let servers = self.prepared.own_servers.as_ref()?;
         servers.catalog.get(name.as_str()).is_some().then_some(servers)
@@ -139,7 +138,8 @@ impl ToolResolver for PlanTools<'_> {
         }
     }
 
-    /// Changes with either part. It is never that of one part, so a bridge looks for the tool again.
+    /// Combines the revisions of both parts. It never equals the revision of one part, so a bridge
+    /// looks the tool up again.
     fn revision(&self) -> u64 {
         let own = self.rules.runtime.resolver().revision();
         let servers = self.prepared.own_servers.as_ref();

@@ -1,4 +1,4 @@
-//! The servers a plan is restricted to, and those it brings along.
+//! The servers that a plan may use: those it is restricted to, and those it defines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,25 +10,25 @@ use onecall_runtime::Problem;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// A server that a plan brings along has this long to answer.
+/// Timeout for connecting to a server that a plan defines.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where a server is tried of which only host and port are given: by streamable HTTP, and by HTTP
-/// with server-sent events.
+/// The paths that are tried if only host and port of a server are given: one for streamable HTTP,
+/// and one for HTTP with server-sent events.
 const HTTP_PATH: &str = "/mcp";
 const SSE_PATH: &str = "/sse";
 
-/// What a plan says about servers.
+/// The servers that a plan may use.
 #[derive(Debug, Default)]
 pub(crate) struct PlanServers {
-    /// The only ones whose tools it may use; all if absent.
+    /// The only servers whose tools the plan may use; `None` permits all.
     pub(crate) only: Option<BTreeSet<String>>,
-    /// Those to connect to for this plan.
+    /// Servers to connect to for this plan alone.
     pub(crate) dynamic: Vec<ServerConfig>,
 }
 
 impl PlanServers {
-    /// Reads `server_config`; `configured` says whether the gateway has a server.
+    /// Reads `server_config`; `configured` tells whether the gateway has a server of that name.
     pub(crate) fn read(
         servers: Option<&Map<String, Value>>,
         configured: &dyn Fn(&str) -> bool,
@@ -59,13 +59,13 @@ impl PlanServers {
         Self { only: Some(servers.keys().cloned().collect()), dynamic }
     }
 
-    /// Whether tools of this server may be used.
+    /// Whether the plan may use tools of this server.
     pub(crate) fn permits(&self, server: &ServerName) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(server.as_str()))
     }
 }
 
-/// Why a plan cannot have a server that it names.
+/// Why an entry in `server_config` cannot be used.
 #[derive(Debug, Error)]
 enum ServerEntryError {
     #[error("must be an object with 'url', or with 'host' and 'port'")]
@@ -89,11 +89,11 @@ enum ServerEntryError {
     HostNotAllowed(String),
 }
 
-/// Where a server is.
+/// The address of a server.
 struct Address {
-    /// `None` if only host and port are known.
+    /// The URL; `None` if only host and port are known.
     url: Option<String>,
-    /// Without brackets.
+    /// The host; an IPv6 address has no brackets here.
     host: String,
     port: u16,
 }
@@ -103,7 +103,7 @@ impl Address {
         let remote = |url: String| RemoteTransport {
             url,
             headers: BTreeMap::new(),
-            // The login of a configured server is not for servers that a plan names.
+            // Logins belong to configured servers and are not sent to servers that a plan names.
             oauth: None,
         };
         let at = |path: &str| remote(format!("http://{}{path}", self.authority()));
@@ -121,14 +121,14 @@ impl Address {
         }
     }
 
-    /// Host and port as they stand in an address.
+    /// Host and port as they are written in a URL.
     fn authority(&self) -> String {
         let Self { host, port, .. } = self;
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     }
 }
 
-/// The address in an entry; `None` if it only names a server.
+/// The address in an entry; `None` if the entry only names a server.
 fn address(entry: &Value) -> Result<Option<Address>, ServerEntryError> {
     let entry = match entry {
         Value::Null => return Ok(None),
@@ -152,7 +152,7 @@ fn address(entry: &Value) -> Result<Option<Address>, ServerEntryError> {
     }
 }
 
-/// A port; as text, too, which is what comes from environment variables.
+/// Reads a port, also from text, as it comes from environment variables.
 fn port_number(port: &Value) -> Option<u16> {
     let port = match port {
         Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),

@@ -1,4 +1,5 @@
-//! The entries of a call log: one for each call, with as much of its texts as readers need.
+//! The entries of a call log: one per call, with as much of its arguments and result as the outcome
+//! and the record of the run need.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,43 +11,43 @@ use onecall_core::{
 
 use super::texts::{Excerpt, Place, Texts};
 
-/// Bytes of arguments that are kept for a record until there is time to hash them.
+/// Bytes of one call's arguments that are kept until the recorder hashes them.
 const ARGUMENTS: usize = 16 * 1024;
 
-/// Bytes of arguments that are kept in any case, for the outcome of a run that fails.
+/// Bytes of arguments that are always kept: the report of a failed run quotes them.
 const BRIEF_ARGUMENTS: usize = 200;
 
-/// Bytes of arguments that the record of one run may take until they are hashed.
+/// Bytes of arguments that one run may keep until they are hashed, if its record has no texts.
 const UNHASHED: usize = 512 * 1024;
 
-/// Bytes of arguments and results that a full record may take.
+/// Bytes of arguments and results that a full record may keep.
 const FULL: usize = 32 * 1024 * 1024;
 
-/// Bytes of arguments and answers that a whole outcome may take.
+/// Bytes of arguments and answers that an outcome with `Detail::Whole` may keep.
 const WHOLE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Bytes of output that a full record keeps.
+/// Bytes of program output that a full record keeps.
 const FULL_OUTPUT: usize = 4 * 1024 * 1024;
 
-/// Bytes of an error that are kept even if there is no more room: more than is recorded, so
-/// that a secret in it is whole when it is looked for.
+/// Bytes of an error message that are kept even if the log is full. This is more than a record
+/// keeps, so that the redactor sees each secret as a whole before the message is cut.
 const SHORTEST_ERROR: usize = 4 * 1024;
 
-/// Calls of one run that are logged; later ones are counted.
+/// Calls of one run that get an entry; later ones are only counted.
 const MAX_CALLS: usize = 10_000;
 
-/// One call: what was asked, what was decided, and how it ended.
+/// One call: its arguments, the decision whether it may be made, and how it ended.
 #[derive(Debug)]
 pub(crate) struct LoggedCall {
     pub(crate) id: u64,
     pub(crate) name: CallableName,
-    /// The tool that the name meant, if it meant one.
+    /// The tool that the name resolved to, if any.
     pub(crate) tool: Option<Arc<ToolSpec>>,
     pub(crate) arguments: Place,
-    /// Of arguments that are not kept whole, for a record.
+    /// The hash of arguments that are too long to be kept whole, for the record.
     pub(crate) hash: Option<Box<Digest>>,
     pub(crate) started: Duration,
-    /// Whether the call may be made; nothing if it did not come to that.
+    /// Whether the call may be made; `None` if it ended before that was decided.
     pub(crate) decision: Option<Decision>,
     pub(crate) end: Option<LoggedEnd>,
 }
@@ -55,17 +56,17 @@ pub(crate) struct LoggedCall {
 #[derive(Debug)]
 pub(crate) struct LoggedEnd {
     pub(crate) duration: Duration,
-    /// The kind of its result and the text of it, or why there is none.
+    /// The kind and the text of the result, or the error message.
     pub(crate) result: Result<(&'static str, Place), Place>,
     /// Whether the answer comes from the cache.
     pub(crate) is_cached: bool,
     /// Whether the call got as far as the tool.
     was_sent: bool,
-    /// The answer, for a whole outcome.
+    /// The answer itself, kept for an outcome with `Detail::Whole`.
     value: Option<ToolValue>,
 }
 
-/// How much of each call a record needs.
+/// How much of each call the record of a run needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// Nothing: the run is not recorded.
@@ -76,21 +77,21 @@ pub(crate) enum Depth {
     Full,
 }
 
-/// What one run called and said.
+/// The log entries of one run, and what it printed.
 #[derive(Debug)]
 pub(crate) struct LoggedCalls {
     detail: Detail,
     depth: Depth,
     texts: Texts,
-    /// Bytes of values that are kept beside the texts.
+    /// Bytes of the values that are kept in addition to the texts.
     value_bytes: usize,
     completed: u64,
     pub(crate) calls: Vec<LoggedCall>,
-    /// How many began after those.
+    /// How many calls began after the log was full.
     pub(crate) more: u64,
-    /// What it printed.
+    /// What the program printed, as far as a record keeps it.
     pub(crate) output: Place,
-    /// Bytes of the answer as its agent reads it.
+    /// The size of the answer that the agent gets, in bytes.
     pub(crate) answer_bytes: usize,
 }
 
@@ -109,13 +110,13 @@ impl LoggedCalls {
         }
     }
 
-    /// Takes all entries out; later ones are lost.
+    /// Takes all entries out. Entries that are still open cannot be completed afterwards.
     pub(super) fn take(&mut self) -> Self {
         let empty = Self::new(self.detail, self.depth);
         std::mem::replace(self, empty)
     }
 
-    /// Begins the entry of a call, if there is room for it.
+    /// Adds an entry for a call that begins; a full log only counts the call.
     pub(super) fn begin(&mut self, call: &ResolvedCall, started: Duration) -> LogEntry {
         if self.calls.len() == MAX_CALLS {
             self.more += 1;
@@ -145,7 +146,7 @@ impl LoggedCalls {
         }
     }
 
-    /// Logs how a call ended. One that there was no room for is only counted.
+    /// Logs how a call ended. A call without an entry is only counted.
     pub(super) fn end(&mut self, LogEntry(entry): LogEntry, now: Duration, result: &CallResult) {
         self.completed += u64::from(result.is_ok());
         let Some(entry) = entry else { return };
@@ -182,8 +183,8 @@ impl LoggedCalls {
         }
     }
 
-    /// The calls as the outcome of a run tells them. Of a run that succeeded, only a whole outcome
-    /// has more than their number.
+    /// The calls as the outcome of the run lists them. A run that succeeded lists its calls only
+    /// with `Detail::Whole`; otherwise the outcome has just their number.
     pub(super) fn told(&self, has_failed: bool) -> Calls {
         let is_listed = has_failed || self.detail == Detail::Whole;
         let listed = self.calls.iter().filter(|_| is_listed);
@@ -219,7 +220,7 @@ impl LoggedCalls {
         }
     }
 
-    /// Adds what the run printed, and the answer to its agent.
+    /// Adds what the run printed and the size of the answer for its agent.
     pub(crate) fn conclude(&mut self, output: &str, answer: &str) {
         let room = if self.depth == Depth::Full { FULL_OUTPUT } else { 0 };
         self.output = self.texts.keep(Excerpt::whole(output), room);
@@ -239,7 +240,7 @@ impl LoggedCalls {
         }
     }
 
-    /// How many bytes of the next text a full record may keep; no other record keeps any.
+    /// How many bytes of the next text a full record may keep; other records keep no texts.
     fn full_room(&self) -> usize {
         match self.depth {
             Depth::None | Depth::Metadata => 0,
@@ -247,7 +248,7 @@ impl LoggedCalls {
         }
     }
 
-    /// How much of the next text may be kept for a whole outcome.
+    /// How many bytes of the next text an outcome with `Detail::Whole` may keep.
     fn whole_room(&self) -> usize {
         match self.detail {
             Detail::Brief => 0,

@@ -1,6 +1,7 @@
-//! The one log of a run: each call is an intent when it begins, a decision, then an end. Nothing else
-//! takes notes of calls. The outcome of the run and its record are read from the log when the run is
-//! over; progress, metrics and spans read each step as it is written (`writer.rs`). Bounded in memory.
+//! The log of a run. Each call writes an intent when it begins, then a decision, then an end; this
+//! is the only place where calls are noted. The outcome and the record of the run are read from the
+//! log when the run is over; progress, metrics and spans receive each event as it is written
+//! (`writer.rs`). The log is bounded in memory.
 
 mod entries;
 mod texts;
@@ -23,7 +24,7 @@ pub(crate) struct CallLog {
 }
 
 impl CallLog {
-    /// A log of a run that begins now, with as much as its outcome and its record need.
+    /// Creates the log of a run that begins now; `detail` and `depth` say how much it keeps.
     pub(crate) fn new(detail: Detail, depth: Depth) -> Self {
         Self { begun: Instant::now(), calls: Mutex::new(LoggedCalls::new(detail, depth)) }
     }
@@ -33,7 +34,7 @@ impl CallLog {
         self.begun
     }
 
-    /// Logs that a call begins. Its decision and its end go with the entry that comes back.
+    /// Logs that a call begins. The returned entry identifies the call in later events.
     fn begin(&self, call: &ResolvedCall, now: Instant) -> LogEntry {
         let started = now.saturating_duration_since(self.begun);
         self.lock().begin(call, started)
@@ -50,7 +51,7 @@ impl CallLog {
         self.lock().end(entry, ended, result);
     }
 
-    /// The calls as the outcome of the run tells them.
+    /// The calls as the outcome of the run lists them.
     pub(crate) fn told(&self, has_failed: bool) -> Calls {
         self.lock().told(has_failed)
     }

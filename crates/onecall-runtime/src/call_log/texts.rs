@@ -1,48 +1,48 @@
-//! The texts that are noted of a run, a few large pieces of memory for all of them.
+//! Storage for the texts of a call log: a few large buffers shared by all entries.
 //!
-//! Each call leaves two, which stay until the run is recorded. With memory of their own they
-//! would take the warm blocks from the calls that follow.
+//! Each call leaves two texts, which stay until the run is recorded. If each had an allocation of
+//! its own, the following calls would get colder memory from the allocator.
 
-/// Bytes of the first piece; each is twice the one before, up to the largest.
+/// Bytes of the first buffer. Each next buffer is twice as large, up to `LARGEST_PIECE`.
 const SMALLEST_PIECE: usize = 4 * 1024;
 const LARGEST_PIECE: usize = 64 * 1024;
 
-/// Keeps texts, or the beginnings of them.
+/// Stores texts, or the beginnings of texts that are too long.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
-    /// None of them grows: what does not fit goes into the next.
+    /// The buffers. None of them is reallocated: a text that does not fit goes into the next one.
     pieces: Vec<String>,
-    /// What is kept in all.
+    /// The bytes that are stored in all buffers.
     pub(crate) bytes: usize,
 }
 
-/// Where a text is kept.
+/// Where a text is stored, and how long the original was.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
     piece: usize,
     start: usize,
     end: usize,
-    /// What there was of it.
+    /// The length of the original text in bytes.
     pub(crate) bytes: usize,
 }
 
 impl Place {
-    /// Of a text of which nothing is kept.
+    /// A text of `bytes` bytes of which nothing is stored.
     pub(crate) fn of_size(bytes: usize) -> Self {
         Self { bytes, ..Self::default() }
     }
 }
 
-/// The beginning of a text, or all of it.
+/// A text or the beginning of one, with the length of the whole.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Excerpt<'t> {
     pub(crate) text: &'t str,
-    /// What there was in all.
+    /// The length of the whole text in bytes.
     pub(crate) bytes: usize,
 }
 
 impl Texts {
-    /// Keeps as much of a text as there is room for.
+    /// Stores at most `room` bytes of a text.
     pub(crate) fn keep(&mut self, text: Excerpt<'_>, room: usize) -> Place {
         let Excerpt { text, bytes } = text.within(room);
         if text.is_empty() {
@@ -73,7 +73,7 @@ impl<'t> Excerpt<'t> {
         Self { text, bytes: text.len() }
     }
 
-    /// Not more than `room` bytes of it.
+    /// The excerpt, cut to at most `room` bytes.
     pub(crate) fn within(self, room: usize) -> Self {
         let end = self.text.floor_char_boundary(room);
         Self { text: self.text.get(..end).unwrap_or_default(), ..self }

@@ -1,5 +1,5 @@
-//! Writes the log of a run, and hands each step of a call to those who read the log while it grows:
-//! the observer of the run (progress) and the run's telemetry (metrics and spans).
+//! Writes the log of a run and passes each event on to its readers: the observer of the run
+//! (progress) and the run's telemetry (metrics and spans).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,27 +11,27 @@ use super::CallLog;
 use crate::Observer;
 use crate::account::Account;
 
-/// One step of a call, as the log has it.
+/// One event in the life of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum CallEvent<'a> {
     /// The call is about to be made.
     Intent(&'a ResolvedCall),
-    /// It is decided whether the call may be made.
+    /// It has been decided whether the call may be made.
     Decision(&'a ResolvedCall, Decision),
     /// The call is over.
     End {
         /// The tool as the program named it.
         name: &'a CallableName,
-        /// The tool that the name meant, if it meant one.
+        /// The tool that the name resolved to, if any.
         tool: Option<&'a ToolSpec>,
-        /// What came of it; nothing if the call was cancelled.
+        /// The result of the call; `None` if the call was cancelled.
         result: Option<&'a CallResult>,
-        /// Since the intent.
+        /// The time since the intent.
         duration: Duration,
     },
 }
 
-/// Writes the log of one run while others read it.
+/// Writes the log of one run and passes each event on to the readers.
 #[derive(Clone, Copy)]
 pub(crate) struct LogWriter<'a> {
     log: &'a CallLog,
@@ -40,7 +40,7 @@ pub(crate) struct LogWriter<'a> {
 }
 
 impl<'a> LogWriter<'a> {
-    /// Writes `log`; `telemetry` and `observer` read each step as it is written.
+    /// Creates a writer for `log`; `telemetry` and `observer` receive each event.
     pub(crate) fn new(
         log: &'a CallLog,
         telemetry: &'a Account<'a>,
@@ -77,7 +77,7 @@ impl<'a> LogWriter<'a> {
     }
 }
 
-/// A call that is under way. If it is dropped before its end is logged, it was cancelled.
+/// A call that is under way. Dropping it before [`Self::end`] logs it as cancelled.
 pub(crate) struct OpenCall<'a> {
     writer: LogWriter<'a>,
     entry: LogEntry,
@@ -105,7 +105,7 @@ impl OpenCall<'_> {
     fn tell_end(&self, result: Option<&CallResult>, now: Instant) {
         let duration = now.saturating_duration_since(self.begun);
         let (name, tool) = (&self.name, self.tool.as_deref());
-        // What readers add to the current span belongs to that of the call.
+        // Readers add their fields to the current span, which has to be that of the call.
         let tell = || self.writer.tell(&CallEvent::End { name, tool, result, duration });
         self.span.in_scope(tell);
     }

@@ -1,5 +1,6 @@
-//! Sends no arguments to a server that cannot fit its tool's schema, and says of those that only a
-//! lenient server takes what the schema says.
+//! Checks the arguments of a call against the tool's input schema. Arguments that cannot fit are
+//! not sent to the server; if the call fails, mismatches that a lenient server might have accepted
+//! are added to its error.
 
 use std::sync::Arc;
 
@@ -8,16 +9,16 @@ use onecall_core::{
     BoxFuture, CallHandler, CallResult, ResolvedCall, ServerName, ToolError, ToolSpec,
 };
 
-/// More misfits than this are only counted.
+/// How many mismatches a message lists; the others are only counted.
 const MAX_TOLD: usize = 10;
 
-/// Checks the arguments of every call, the last thing before it is made.
+/// Checks the arguments of every call. This is the last check before the call is made.
 pub(crate) struct ArgumentCheck<H> {
     inner: H,
 }
 
 impl<H> ArgumentCheck<H> {
-    /// Lets only calls through to `inner` whose arguments can fit.
+    /// Passes calls on to `inner` if their arguments can fit.
     pub(crate) fn new(inner: H) -> Self {
         Self { inner }
     }
@@ -43,13 +44,13 @@ impl<H: CallHandler> CallHandler for ArgumentCheck<H> {
     }
 }
 
-/// A server may take more than its schema says. A tool of the configuration gets what its author
-/// has written down.
+/// A server may accept more than its schema says, so the check is lenient. The schema of a tool in
+/// the configuration is binding.
 fn strictness(spec: &ToolSpec) -> Strictness {
     if spec.server.as_str() == ServerName::LOCAL { Strictness::Strict } else { Strictness::Lenient }
 }
 
-/// An error of the server, with what may explain it.
+/// Adds notes that may explain an error of the server.
 fn with_notes(mut error: ToolError, notes: &[String]) -> ToolError {
     if let ToolError::Failed { message, .. } | ToolError::NotUnderstood { message, .. } = &mut error
     {
@@ -61,7 +62,7 @@ fn with_notes(mut error: ToolError, notes: &[String]) -> ToolError {
     error
 }
 
-/// What is said about a call that was not made.
+/// The message for a call that was not made.
 pub(super) fn told(spec: &ToolSpec, misfits: &[Misfit]) -> String {
     let mut text = "it was not called, because its arguments do not fit:".to_owned();
     for misfit in misfits.iter().take(MAX_TOLD) {

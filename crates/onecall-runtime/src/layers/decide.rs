@@ -1,18 +1,18 @@
-//! Decides whether a call may be made, and logs the decision. A call whose name reaches no tool that
-//! its run may use ends here, with the reason that the lookup found.
+//! Decides whether a call may be made, and logs the decision. A call whose name does not resolve to
+//! a tool that its run may use ends here, with the error of the lookup.
 
 use onecall_core::{BoxFuture, CallHandler, CallResult, Decision, ResolvedCall};
 
 use crate::call_log::LogWriter;
 
-/// Lets calls of tools through that the run may use.
+/// Passes on the calls of tools that the run may use.
 pub(crate) struct Decide<'a, H> {
     inner: H,
     log: LogWriter<'a>,
 }
 
 impl<'a, H> Decide<'a, H> {
-    /// Calls that may be made go to `inner`; each decision goes to `log`.
+    /// Creates the layer: permitted calls go to `inner`, each decision goes to `log`.
     pub(crate) fn new(inner: H, log: LogWriter<'a>) -> Self {
         Self { inner, log }
     }

@@ -1,4 +1,5 @@
-//! Answers what a program asks about tools. Nothing of it is counted as a call.
+//! Answers a program's questions about tools: attributes of `tools`, `tools.search`, and the tools
+//! of a server. None of them counts as a tool call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,24 +13,24 @@ use serde_json::{Value, json};
 use crate::directory::{Attribute, Directory, Found};
 use crate::layers::function;
 
-/// More would be no answer to a question.
+/// The most tools that one search returns.
 const MOST_FOUND: usize = 100;
 
-/// Knows which tools there are.
+/// Answers questions about tools from a resolver and a directory.
 pub(crate) struct Discovery<'a> {
     names: &'a dyn ToolResolver,
     directory: &'a dyn Directory,
 }
 
-/// The input schema of a tool, by which a worker decides how it writes a value. Every value fits a
-/// tool that is not known.
+/// The input schema of a tool, by which a worker decides how to encode arguments. For a tool that
+/// is not known, the empty schema: it accepts every value.
 pub(crate) fn input_schema(spec: Option<&ToolSpec>) -> ToolValue {
     let text = spec.map_or("{}", |spec| spec.input_schema.text()).to_owned();
     RawValue::from_string(text).map_or(ToolValue::Nothing, ToolValue::Json)
 }
 
 impl<'a> Discovery<'a> {
-    /// Answers from `directory`; what is a name by itself is looked up among `names`.
+    /// Creates the answers: callable names are resolved by `names`, everything else by `directory`.
     pub(crate) fn new(names: &'a dyn ToolResolver, directory: &'a dyn Directory) -> Self {
         Self { names, directory }
     }
@@ -41,7 +42,7 @@ impl<'a> Discovery<'a> {
         input_schema(spec.ok().as_deref())
     }
 
-    /// The tool that an attribute of `tools` stands for, or why it stands for none.
+    /// The tool that an attribute of `tools` refers to, or why it refers to none.
     pub(crate) async fn find(&self, name: &str) -> Value {
         let list = |names: &[CallableName]| {
             names.iter().map(CallableName::as_str).collect::<Vec<_>>().join(" or ")
@@ -72,7 +73,7 @@ impl<'a> Discovery<'a> {
         json!({ "problem": problem })
     }
 
-    /// Every callable name, and the tools' own where they are unambiguous identifiers.
+    /// Every callable name, and the tools' own names where those are unambiguous identifiers.
     pub(crate) async fn list(&self) -> Value {
         let tools = self.directory.tools().await;
         let mut own = BTreeMap::<&str, usize>::new();
@@ -88,8 +89,8 @@ impl<'a> Discovery<'a> {
         tools.iter().map(|spec| spec.callable.as_str()).chain(own).collect()
     }
 
-    /// The tools of one server, which may be named as its configuration entry does or as
-    /// an identifier made of that.
+    /// The tools of one server, which is given by its name in the configuration or by an identifier
+    /// made from that.
     pub(crate) async fn server(&self, name: &str) -> Value {
         let tools = self.directory.tools_of(name).await;
         let servers: BTreeSet<&str> = tools.iter().map(|spec| spec.server.as_str()).collect();
@@ -114,7 +115,7 @@ impl<'a> Discovery<'a> {
         json!({ "tools": shown.collect::<Vec<_>>() })
     }
 
-    /// The tools that fit a query best.
+    /// The tools that match a query best.
     pub(crate) async fn search(&self, query: &str, limit: usize, language: Language) -> Value {
         let found = self.directory.search(query, limit.min(MOST_FOUND)).await;
         let signature = match language {

@@ -1,5 +1,5 @@
-//! Watches what tools answer, to learn what their results look like. The answer goes on
-//! its way at once and untouched.
+//! Observes the results of tools in order to learn their types. Answers are passed on at once and
+//! unchanged.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use onecall_core::{AnswerForm, BoxFuture, CallHandler, CallResult, ResolvedCall}
 
 use crate::learned::Learned;
 
-/// Learns from the answers of another handler.
+/// Passes calls on to another handler and learns from its answers.
 pub(crate) struct Learning {
     inner: Arc<dyn CallHandler>,
     learned: Arc<Learned>,
 }
 
 impl Learning {
-    /// Hands what `inner` answers to `learned`.
+    /// Creates the layer: results of `inner` are handed to `learned`.
     pub(crate) fn new(inner: Arc<dyn CallHandler>, learned: Arc<Learned>) -> Self {
         Self { inner, learned }
     }

@@ -1,4 +1,4 @@
-//! Logs each call of a run: that it begins, and how it ended.
+//! Logs the beginning and the end of each call of a run.
 
 use onecall_core::{BoxFuture, CallHandler, CallResult, ResolvedCall};
 use tracing::Instrument;
@@ -12,7 +12,7 @@ pub(crate) struct Logged<'a, H> {
 }
 
 impl<'a, H> Logged<'a, H> {
-    /// Logs calls to `inner` in `log`.
+    /// Creates the layer: calls to `inner` are logged in `log`.
     pub(crate) fn new(inner: H, log: LogWriter<'a>) -> Self {
         Self { inner, log }
     }

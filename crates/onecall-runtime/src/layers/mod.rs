@@ -1,5 +1,5 @@
-//! The layers that calls pass on their way to a tool, and what programs ask besides tools.
-//! `stack.rs` puts the layers together.
+//! The layers (middleware) that a call passes on its way to a tool, and the functions that programs
+//! have beside tools. `stack.rs` puts the layers together.
 
 mod arguments;
 mod cache;

@@ -1,10 +1,10 @@
-//! Counts the calls of a run and refuses those over its quota.
+//! Counts the calls of a run and refuses those that exceed its quota.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use onecall_core::{BoxFuture, CallHandler, CallResult, ResolvedCall, ToolError};
 
-/// Lets a limited number of calls through in all.
+/// Passes on a limited number of calls in total.
 pub(crate) struct Quota<H> {
     inner: H,
     limit: u64,
@@ -12,7 +12,7 @@ pub(crate) struct Quota<H> {
 }
 
 impl<H> Quota<H> {
-    /// At most `limit` calls reach `inner`.
+    /// Creates a quota: at most `limit` calls reach `inner`.
     pub(crate) fn new(inner: H, limit: u64) -> Self {
         Self { inner, limit, made: AtomicU64::new(0) }
     }

@@ -1,8 +1,7 @@
-//! Lets programs use what servers have besides tools: their resources and prompts, as
-//! functions beside the tools.
+//! Functions by which programs use the resources and prompts of servers.
 //!
-//! Policy knows them by the names `mcp__<server>__resources` and
-//! `mcp__<server>__prompts`, so a list of tools that are allowed opens nothing else.
+//! Policy knows them as `mcp__<server>__resources` and `mcp__<server>__prompts`, so a list of
+//! allowed tools does not permit them by accident.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -22,10 +21,10 @@ use serde_json::{Map, Value, json};
 use super::arguments::told;
 use super::template;
 
-/// How long a list is good enough to find out which server has a resource.
+/// How long a cached list may be used to find the server that has a resource.
 const FRESH: Duration = Duration::from_secs(10);
 
-/// A function that is no tool of any server.
+/// A function that programs have beside the tools of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Function {
     List(ListKind),
@@ -33,12 +32,12 @@ enum Function {
     GetPrompt,
 }
 
-/// Answers calls of these functions; everything else goes to the tools.
+/// Executes calls of these functions; every other call goes to the tools.
 pub(crate) struct ResourceFunctions {
     inner: Arc<dyn CallHandler>,
     resources: Arc<dyn ResourceHost>,
     policy: ToolPolicy,
-    /// What was listed last, by shelf and server.
+    /// The lists that servers sent last, by kind and server.
     seen: Mutex<HashMap<(ListKind, ServerName), Seen>>,
 }
 
@@ -124,24 +123,24 @@ static FUNCTIONS: LazyLock<[(Function, Arc<ToolSpec>); 5]> = LazyLock::new(|| {
     ]
 });
 
-/// The function with this name, described like a tool. A call is a call of the function if its name
-/// was resolved to this very description.
+/// The description of the function with this name, in the form of a tool. A call is a call of the
+/// function if its name was resolved to this same `Arc`.
 pub(crate) fn function(name: &str) -> Option<&'static Arc<ToolSpec>> {
-    // No tool of a server can be one of these.
+    // Names with this prefix belong to tools of servers.
     if name.starts_with("mcp__") {
         return None;
     }
     FUNCTIONS.iter().map(|(_, spec)| spec).find(|spec| spec.callable.as_str() == name)
 }
 
-/// The function that a call was resolved to; nothing if that is a tool.
+/// The function that a call was resolved to; `None` if it was resolved to a tool.
 fn called(call: &ResolvedCall) -> Option<&'static (Function, Arc<ToolSpec>)> {
     let tool = call.tool.as_ref().ok()?;
     FUNCTIONS.iter().find(|(_, spec)| Arc::ptr_eq(spec, tool))
 }
 
 impl ResourceFunctions {
-    /// What `resources` has and `policy` permits; calls of tools go to `inner`.
+    /// Creates the layer: functions use `resources` as `policy` permits, other calls go to `inner`.
     pub(crate) fn new(
         inner: Arc<dyn CallHandler>,
         resources: Arc<dyn ResourceHost>,
@@ -184,7 +183,7 @@ impl ResourceFunctions {
                 self.resources.read_resource(&server, &uri, call).await.map_err(refused)
             }
             Function::GetPrompt => {
-                // The schema requires both.
+                // The schema, which was checked before, requires both.
                 let (Some(server), Some(name)) = (server, name) else {
                     return Err(failed("'server' and 'name' are missing".to_owned()));
                 };
@@ -194,7 +193,7 @@ impl ResourceFunctions {
         }
     }
 
-    /// The server that a program names, if it may be used.
+    /// The server that a program names, if policy permits the function for it.
     fn server(
         &self,
         name: &str,
@@ -214,14 +213,14 @@ impl ResourceFunctions {
         Err(ToolError::NotAvailable { name })
     }
 
-    /// Every server that may be used.
+    /// Every server for which policy permits the function.
     fn servers(&self, function: Function) -> Vec<ServerName> {
         let names = self.resources.servers().into_iter();
         names.filter(|it| self.policy.permits(policy_name(it, function).as_str())).collect()
     }
 
-    /// What one server lists, or all of them; each entry says which. Of all servers, one
-    /// that does not answer lists nothing.
+    /// The entries that one server lists, or all servers; each entry names its server. If all are
+    /// asked, a server that does not answer is left out.
     async fn entries(
         &self,
         shelf: ListKind,
@@ -289,7 +288,7 @@ impl ResourceFunctions {
         (seen.at.elapsed() < fresh).then(|| Arc::clone(&seen.entries))
     }
 
-    /// The one server that has a resource: by its lists, else by its templates.
+    /// The server that has a resource: found by its lists, or else by its resource templates.
     async fn server_of(&self, uri: &str, call: &ResolvedCall) -> Result<ServerName, ResourceError> {
         for (shelf, key) in
             [(ListKind::Resources, "uri"), (ListKind::ResourceTemplates, "uriTemplate")]
@@ -325,7 +324,7 @@ impl ResourceFunctions {
     }
 }
 
-/// What policy calls the resources or prompts of a server.
+/// The name by which policy knows the resources or the prompts of a server.
 fn policy_name(server: &ServerName, function: Function) -> CallableName {
     let shelf = match function {
         Function::List(ListKind::Prompts) | Function::GetPrompt => "prompts",

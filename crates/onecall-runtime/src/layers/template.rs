@@ -1,7 +1,7 @@
-//! Whether an address can come of a template such as `file:///{path}`.
+//! Matches URIs against resource templates such as `file:///{path}`.
 
-/// Where a template has a variable, an address may have anything. What a server offers is
-/// found out with this, never what may be read.
+/// Whether a URI can be an instance of a template; a variable matches any text. This only finds the
+/// server that offers a resource, it does not grant access to it.
 pub(super) fn matches(template: &str, uri: &str) -> bool {
     let mut parts = Vec::new();
     let mut rest = template;

@@ -1,14 +1,14 @@
-//! Prometheus' text format, version 0.0.4.
+//! Writes metrics in the Prometheus text format, version 0.0.4.
 
 use std::fmt::{Display, Write};
 
 use super::histogram::{BOUNDS, Histogram};
 
-/// A page being written: families one after the other, each with its samples.
+/// A page that is being written: metric families, each followed by its samples.
 #[derive(Default)]
 pub(super) struct Exposition(String);
 
-/// Names and values.
+/// Label names and values.
 pub(super) type Labels<'a> = [(&'a str, &'a str)];
 
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ pub(super) enum Kind {
 }
 
 impl Exposition {
-    /// Begins a family; its samples follow.
+    /// Begins a metric family; its samples follow.
     pub fn family(&mut self, name: &str, kind: Kind, help: &str) -> &mut Self {
         let kind = match kind {
             Kind::Counter => "counter",

@@ -1,26 +1,26 @@
-//! How long things took.
+//! Histograms of durations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Upper bounds in seconds: from a call to a server beside us to a program at its limit.
+/// Upper bounds in seconds: from a call to a local server up to a program at its time limit.
 pub(super) const BOUNDS: [f64; 17] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
     60.0, 120.0,
 ];
 
-/// Counts durations by size.
+/// Counts durations by bucket.
 #[derive(Debug, Default)]
 pub(super) struct Histogram {
     buckets: [AtomicU64; BOUNDS.len()],
-    /// Beyond every bound.
+    /// Durations beyond the last bound.
     longer: AtomicU64,
     nanoseconds: AtomicU64,
 }
 
-/// A histogram at one moment. The sum may be a little ahead of the counts.
+/// The values of a histogram at one moment. The sum may be slightly ahead of the counts.
 pub(super) struct Reading {
-    /// How many took at most as long as each bound.
+    /// For each bound, how many durations were not longer.
     pub within: [u64; BOUNDS.len()],
     pub count: u64,
     pub seconds: f64,

@@ -1,8 +1,8 @@
-//! The values that labels can have. There are few, whatever programs do.
+//! The values of metric labels. Their number is fixed, whatever programs do.
 
 use onecall_core::{CallResult, Failure, ToolError};
 
-/// How a program ended.
+/// The label for the outcome of a program.
 pub(crate) fn run_outcome(result: &Result<(), Failure>) -> &'static str {
     match result {
         Ok(()) => SUCCESS,
@@ -17,24 +17,24 @@ pub(crate) fn run_outcome(result: &Result<(), Failure>) -> &'static str {
     }
 }
 
-/// How a program ended that ran to its end.
+/// The outcome of a program that ran to its end.
 pub(crate) const SUCCESS: &str = "success";
 
-/// How a program ended that nobody waited for any more.
+/// The outcome of a program whose client stopped waiting for it.
 pub(crate) const CANCELLED: &str = "cancelled";
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallOutcome {
-    /// With a value.
+    /// The call returned a value.
     Success,
-    /// The tool or the way there failed.
+    /// The tool failed, or the transport to it.
     Error,
-    /// Its server could not be reached.
+    /// The server could not be reached.
     Unreachable,
-    /// It was not made.
+    /// The call was not made.
     Refused,
-    /// Nobody waited for it any more.
+    /// The caller stopped waiting for the call.
     Cancelled,
 }
 

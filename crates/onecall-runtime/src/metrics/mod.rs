@@ -1,5 +1,5 @@
-//! What a gateway has done since it started, in numbers. How many of them there are does
-//! not depend on what programs do.
+//! The metrics of a gateway since its start. The number of time series is bounded and does not
+//! depend on what programs do.
 
 mod exposition;
 mod histogram;
@@ -17,14 +17,14 @@ use self::exposition::{Exposition, Kind};
 use self::histogram::Histogram;
 use self::label::CallOutcome;
 
-/// Servers with numbers of their own. Those of a configuration are fewer; those that plans
-/// bring along could be any number.
+/// How many servers have time series of their own. A configuration has fewer servers; plans can
+/// bring any number of them.
 const MAX_SERVERS: usize = 256;
 
-/// Stands for all servers beyond that.
+/// The label that stands for all further servers.
 const OTHERS: &str = "(others)";
 
-/// Counts what happens.
+/// The counters and histograms of a gateway.
 #[derive(Debug, Default)]
 pub struct Metrics {
     running: AtomicI64,
@@ -36,41 +36,41 @@ pub struct Metrics {
 
 #[derive(Debug, Default)]
 struct Runs {
-    /// By engine and outcome.
+    /// Runs by engine and outcome.
     ended: BTreeMap<(&'static str, &'static str), u64>,
-    /// By engine.
+    /// Durations of runs by engine.
     durations: BTreeMap<&'static str, Histogram>,
 }
 
 /// The calls of one server's tools.
 #[derive(Debug, Default)]
 pub(crate) struct CallTally {
-    /// By outcome.
+    /// Calls by outcome.
     ended: [AtomicU64; CallOutcome::ALL.len()],
     durations: Histogram,
 }
 
-/// What a cache did with a call.
+/// The result of a cache lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheLookup {
-    /// It knew the answer.
+    /// The answer was in the cache.
     Hit,
     /// The call had to be made.
     Miss,
 }
 
-/// What is not counted but looked at when the numbers are asked for.
+/// Values that are not counted but read when the metrics page is requested.
 pub struct MetricsState {
     /// Every server, and whether its tools can be called.
     pub servers: Vec<(ServerName, bool)>,
     /// How many workers each engine has started.
     pub workers: Vec<(EngineName, u64)>,
-    /// What programs use of the machine.
+    /// The resources that running programs use.
     pub load: Load,
 }
 
 impl Metrics {
-    /// A cache was asked for the answer to a call.
+    /// Counts a cache lookup.
     pub fn looked_up(&self, lookup: CacheLookup) {
         let count = match lookup {
             CacheLookup::Hit => &self.hits,
@@ -90,7 +90,7 @@ impl Metrics {
         runs.durations.entry(engine).or_default().observe(took);
     }
 
-    /// The calls of this server's tools.
+    /// The counters for calls of this server's tools.
     pub(crate) fn calls_of(&self, server: &ServerName) -> Arc<CallTally> {
         let mut calls = lock(&self.calls);
         if let Some(tally) = calls.get(server) {
@@ -101,7 +101,7 @@ impl Metrics {
         Arc::clone(calls.entry(server).or_default())
     }
 
-    /// All of it in Prometheus' text format.
+    /// All metrics in the Prometheus text format.
     #[must_use]
     pub fn page(&self, state: &MetricsState) -> String {
         let mut page = Exposition::default();

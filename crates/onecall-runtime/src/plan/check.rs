@@ -1,4 +1,4 @@
-//! Everything about a plan that can be known before it runs.
+//! Checks a plan before it runs: every name, reference and argument that can be known to be wrong.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -10,22 +10,22 @@ use onecall_core::{CallableName, ToolSpec};
 use super::read::{Draft, DraftArgument, PlanRequest};
 use super::{Argument, Node, Plan, PlanProblems, Problem, ResultOf, Transform};
 
-/// What a name in a plan means.
+/// The result of looking up a tool name in a plan.
 pub enum Lookup {
-    /// This tool.
+    /// The name refers to this tool.
     Tool(Arc<ToolSpec>),
-    /// One that programs may not call, or not with these servers.
+    /// The name refers to a tool that cannot be called; the text says why.
     Unavailable(String),
-    /// Several, which have the same name on their servers.
+    /// Several servers have a tool of this name; these are their callable names.
     Ambiguous(Vec<CallableName>),
-    /// None.
+    /// No tool has this name.
     Unknown {
-        /// What may have been meant.
+        /// Similar names.
         nearest: Vec<CallableName>,
     },
 }
 
-/// Looks every name up and finds everything that cannot work.
+/// Resolves every name and reports everything that cannot work.
 pub fn check_plan(
     request: PlanRequest,
     lookup: &dyn Fn(&str) -> Lookup,
@@ -50,7 +50,7 @@ pub fn check_plan(
         Resolver { identifiers: &identifiers, position: &position, transforms: Cell::new(0) };
     let mut nodes = Vec::with_capacity(order.len());
     for index in &order {
-        // Both are there, or there had been a problem.
+        // Without reported problems every draft has its tool, so both exist.
         let (Some(draft), Some(Some(spec))) = (drafts.get(*index), specs.get(*index)) else {
             continue;
         };
@@ -70,7 +70,7 @@ fn find(
     problems: &mut Vec<Problem>,
 ) -> Option<Arc<ToolSpec>> {
     if draft.tool.is_empty() {
-        // It was missing or no text, which was reported.
+        // The name is missing or not a text, which has been reported.
         return None;
     }
     let name = &draft.tool;
@@ -92,7 +92,7 @@ fn find(
     None
 }
 
-/// Drafts by identifier.
+/// The index of each draft by its identifier.
 type Identifiers<'a> = HashMap<&'a str, usize>;
 
 fn identifiers<'a>(drafts: &'a [Draft], problems: &mut Vec<Problem>) -> Identifiers<'a> {
@@ -109,7 +109,7 @@ fn identifiers<'a>(drafts: &'a [Draft], problems: &mut Vec<Problem>) -> Identifi
     identifiers
 }
 
-/// Reports references that lead nowhere.
+/// Reports references to identifiers that do not exist.
 fn references(
     arguments: &[(String, DraftArgument)],
     identifiers: &Identifiers<'_>,
@@ -159,7 +159,7 @@ fn known(argument: &DraftArgument) -> Known {
     }
 }
 
-/// Every draft after those it needs. Calls that wait for each other are reported.
+/// Sorts the drafts so that each comes after those it needs. Circular dependencies are reported.
 fn order(
     drafts: &[Draft],
     identifiers: &Identifiers<'_>,
@@ -195,8 +195,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// `way` is what led here and waits for it. A plan is no deeper than the JSON it
-    /// came in plus a reference for each of its nodes, so this may call itself.
+    /// Visits a draft after those it needs; `way` is the path of drafts that led here. The
+    /// recursion is bounded: its depth is at most that of the JSON plus one reference for each
+    /// node.
     fn visit(&mut self, draft: usize, way: &mut Vec<usize>, problems: &mut Vec<Problem>) {
         if self.done.get(draft).copied().unwrap_or(true) {
             return;
@@ -220,7 +221,7 @@ impl Walk<'_> {
     }
 }
 
-/// Calls `visit` with every argument, inner ones too.
+/// Calls `visit` with every argument, including nested ones.
 fn each<'a>(entries: &'a [(String, DraftArgument)], visit: &mut dyn FnMut(&'a DraftArgument)) {
     let mut rest: Vec<&DraftArgument> = entries.iter().map(|(_, value)| value).rev().collect();
     while let Some(argument) = rest.pop() {
@@ -237,9 +238,9 @@ fn each<'a>(entries: &'a [(String, DraftArgument)], visit: &mut dyn FnMut(&'a Dr
 
 struct Resolver<'a> {
     identifiers: &'a Identifiers<'a>,
-    /// Where a draft stands in the order of execution.
+    /// The position of each draft in the order of execution.
     position: &'a HashMap<usize, usize>,
-    /// How many transforms have a number.
+    /// How many transforms have been numbered.
     transforms: Cell<usize>,
 }
 
@@ -268,7 +269,7 @@ impl Resolver<'_> {
             DraftArgument::Reference { identifier, path, transform } => {
                 result(self.identifiers.get(identifier.as_str()), path, transform)
             }
-            // A plan with such a thing has been refused.
+            // A plan with a broken argument has been refused before.
             DraftArgument::Broken => Argument::Literal(serde_json::Value::Null),
         }
     }

@@ -1,7 +1,8 @@
-//! Carries out a plan in which an interpreter has nothing to do: its nodes are called from here.
+//! Executes a plan that needs no interpreter, by calling its nodes directly.
 //!
-//! A node is called as soon as the results that it needs are there. Results and arguments are what
-//! they are in a program (`onecall_engine::PlainData`), and take their memory from the same limit.
+//! A node is called as soon as the results that it needs have arrived. Results and arguments have
+//! the same values as in a program (`onecall_engine::PlainData`) and count against the same memory
+//! limit.
 
 use std::collections::VecDeque;
 
@@ -13,15 +14,15 @@ use serde_json::value::RawValue;
 use super::{Argument, Node, Plan, PlanHost};
 
 impl Plan {
-    /// Whether a program has to carry it out, because something in it is Python.
+    /// Whether the plan contains Python and has to run as a program.
     pub(crate) fn needs_interpreter(&self) -> bool {
         let mut results = self.nodes.iter().flat_map(Node::results);
         self.definitions.is_some() || results.any(|result| result.transform.is_some())
     }
 }
 
-/// Calls the nodes of a plan that needs no interpreter. Its results and arguments have so many bytes
-/// of memory together.
+/// Executes a plan that needs no interpreter. Its results and arguments may take `memory_bytes`
+/// together.
 pub(crate) async fn execute(host: &PlanHost<'_>, memory_bytes: u64) -> Result<(), Failure> {
     let mut execution = Execution::new(host.plan(), memory_bytes);
     let mut running = FuturesUnordered::new();
@@ -38,33 +39,34 @@ pub(crate) async fn execute(host: &PlanHost<'_>, memory_bytes: u64) -> Result<()
     }
 }
 
-/// How far a plan is.
+/// The state of a plan in execution.
 struct Execution<'a> {
     plan: &'a Plan,
-    /// Nodes that can be called.
+    /// Nodes whose results have arrived and that can be called.
     ready: VecDeque<Numbered<'a>>,
     nodes: Vec<Progress>,
     last_id: u64,
     limit: u64,
-    /// Bytes of memory left.
+    /// Bytes of memory that are left.
     room: usize,
 }
 
-/// A node and its place in the plan.
+/// A node and its index in the plan.
 #[derive(Clone, Copy)]
 struct Numbered<'a> {
     number: usize,
     node: &'a Node,
 }
 
-/// How far a node is.
+/// The state of one node.
 #[derive(Default)]
 struct Progress {
-    /// How many results it waits for.
+    /// How many results it still waits for.
     missing: usize,
     /// The nodes that need its result.
     needed_by: Vec<usize>,
-    /// Its result and the memory that takes, until the last of them has it.
+    /// The node's result and the bytes that it takes, until the last node that needs it has used
+    /// it.
     result: Option<(PlainData, usize)>,
 }
 
@@ -87,7 +89,7 @@ impl<'a> Execution<'a> {
         execution
     }
 
-    /// Has a node called if it waits for no result.
+    /// Queues a node if it waits for no result.
     fn make_ready(&mut self, number: usize) {
         if let Some(node) = self.plan.nodes.get(number)
             && self.nodes.get(number).is_some_and(|progress| progress.missing == 0)
@@ -105,7 +107,7 @@ impl<'a> Execution<'a> {
         self.room = self.room.saturating_add(bytes);
     }
 
-    /// The arguments of a node whose results are all there. Those that no other node needs go.
+    /// The arguments of a node that is ready. Results that no other node needs are released.
     fn arguments(&mut self, of: Numbered<'a>) -> Result<Box<RawValue>, Failure> {
         let Numbered { number, node } = of;
         let mut writer = ArgumentWriter::new(self.room);
@@ -135,13 +137,13 @@ impl<'a> Execution<'a> {
             }
             Argument::Result(result) => {
                 let result = self.nodes.get(result.node).and_then(|node| node.result.as_ref());
-                // It is there, or the node would not be ready.
+                // A node is ready only when all its results have arrived.
                 result.map_or(Ok(()), |(data, _)| writer.data(data))
             }
         }
     }
 
-    /// Drops the result of a node unless others than `number` need it.
+    /// Drops the result of node `needed` unless nodes other than `number` need it.
     fn release(&mut self, needed: usize, number: usize) {
         let Some(node) = self.nodes.get_mut(needed) else { return };
         node.needed_by.retain(|other| *other != number);
@@ -152,7 +154,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Takes the answer of a node, for which others may have waited.
+    /// Stores the answer of a node, and queues the nodes that become ready.
     fn take(
         &mut self,
         of: Numbered<'a>,
@@ -193,7 +195,7 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// The nodes whose results a node needs, each once.
+/// The nodes whose results a node needs, without duplicates.
 fn needed(node: &Node) -> Vec<usize> {
     let mut needed: Vec<usize> = node.results().iter().map(|result| result.node).collect();
     needed.sort_unstable();

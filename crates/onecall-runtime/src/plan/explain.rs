@@ -1,12 +1,12 @@
-//! A plan as a person reads it before it runs.
+//! Formats a plan for a person who reviews it before it runs.
 
 use std::fmt::{self, Write};
 
 use super::{Argument, Node, Plan, ResultOf};
 
 impl fmt::Display for Plan {
-    /// The target and below each call what its arguments come from. The numbers are
-    /// the order of execution; calls with the same number run at the same time.
+    /// A tree: the target, and below each call the calls that its arguments come from. The numbers
+    /// are the order of execution; calls with the same number run at the same time.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let steps = self.steps();
         let Some(target) = self.nodes.len().checked_sub(1) else { return Ok(()) };
@@ -18,7 +18,7 @@ impl fmt::Display for Plan {
 }
 
 impl Plan {
-    /// When each node runs, at the earliest.
+    /// The earliest step in which each node can run.
     fn steps(&self) -> Vec<usize> {
         let mut steps: Vec<usize> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
@@ -69,7 +69,7 @@ impl Plan {
     }
 }
 
-/// The results a node needs, each with its place among the arguments.
+/// The results that a node needs, each with its path among the arguments.
 fn labelled_results(node: &Node) -> Vec<(String, &ResultOf)> {
     let mut found = Vec::new();
     for (key, argument) in &node.arguments {

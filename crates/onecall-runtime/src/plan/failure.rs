@@ -1,12 +1,12 @@
-//! What is said of a plan that failed.
+//! The error text of a plan that failed.
 
 use onecall_core::{Failure, PlanPart};
 
 use super::{Node, Plan, ResultOf};
 
 impl Plan {
-    /// The failure with a text that names the part of the plan that failed, if it says which part
-    /// that is. Until then the text is only the message of the error.
+    /// Replaces the text of a failure by one that names the part of the plan that failed, if the
+    /// error says which part that is.
     pub(crate) fn explain_failure(&self, failure: Failure) -> Failure {
         let Failure::Raised { traceback: message, error } = failure else { return failure };
         let Some(part) = error.plan_part else {
@@ -19,7 +19,7 @@ impl Plan {
                 format!("{kind}: the transform of {path} {message}\n    {source}")
             }
             Some(Place::Node { path }) => format!("{kind}: {message}\n    in {path}"),
-            // A worker may say anything.
+            // The part comes from a worker and may not exist.
             None => format!("{kind}: {message}"),
         };
         Failure::Raised { traceback, error }
@@ -42,7 +42,7 @@ impl Plan {
     }
 }
 
-/// Where a part of a plan stands in its request.
+/// Where a part of a plan is in the request.
 enum Place<'a> {
     Definitions,
     Transform { path: &'a str, source: &'a str },

@@ -14,8 +14,8 @@ use super::Plan;
 use crate::layers::input_schema;
 use crate::names::RunNames;
 
-/// Knows the nodes of a plan, and nothing else: a transform cannot call
-/// a tool that the plan does not, nor one of its own a second time.
+/// The host of a plan's program. It only executes the plan's nodes: a transform cannot call a tool
+/// that is not in the plan, nor a node for a second time.
 pub(crate) struct PlanHost<'a> {
     run: Arc<RunContext>,
     names: &'a RunNames<'a>,
@@ -28,12 +28,12 @@ pub(crate) struct PlanHost<'a> {
 struct Progress {
     started: BTreeSet<usize>,
     completed: BTreeSet<usize>,
-    /// The whole answer of the target.
+    /// The complete answer of the target.
     answer: Option<Box<RawValue>>,
 }
 
 impl<'a> PlanHost<'a> {
-    /// Calls of the plan's nodes go through `layers` as calls of their tools.
+    /// Creates a host; the calls of the plan's nodes pass through `layers`.
     pub(crate) fn new(
         run: Arc<RunContext>,
         names: &'a RunNames<'a>,
@@ -43,24 +43,25 @@ impl<'a> PlanHost<'a> {
         Self { run, names, layers, plan, progress: Mutex::default() }
     }
 
-    /// The plan whose nodes are called.
+    /// The plan whose nodes are executed.
     pub(crate) fn plan(&self) -> &'a Plan {
         self.plan
     }
 
-    /// The answer of the target, as its server sent it.
+    /// Takes the answer of the target, as its server sent it.
     pub(crate) fn answer(&self) -> Option<Box<RawValue>> {
         self.progress().answer.take()
     }
 
-    /// The nodes whose tools have answered, as a person reads them.
+    /// The nodes whose tools have answered, as text for a person.
     pub(crate) fn completed(&self) -> Vec<String> {
         let completed = self.progress().completed.clone();
         let nodes = completed.iter().filter_map(|number| self.plan.nodes.get(*number));
         nodes.map(|node| format!("{} ({})", node.path, node.spec.callable)).collect()
     }
 
-    /// Calls the tool of a node. The answer of the target is kept here, and nothing is left of it.
+    /// Calls the tool of a node. The answer of the target is kept here; the program gets an empty
+    /// value in its place.
     pub(super) async fn run(&self, call: NodeCall) -> Result<ToolValue, ToolError> {
         let NodeCall { id, node: number, arguments } = call;
         let Some(node) = self.plan.nodes.get(number) else {

@@ -1,8 +1,8 @@
-//! Plans: a tool to call, whose arguments may be the results of other calls.
+//! Plans: a request to call a tool whose arguments may be the results of other calls.
 //!
-//! A plan is read ([`read`]) and checked as a whole ([`check_plan`]). One without transforms is carried out
-//! right here ([`execute`](mod@execute)). Another is compiled into a program ([`program`]), which
-//! runs where programs run. Either way [`PlanHost`](host::PlanHost) executes its nodes.
+//! A plan is read ([`read`]) and checked as a whole ([`check_plan`]). A plan without transforms is
+//! executed directly ([`execute`](mod@execute)); any other is compiled into a program ([`program`])
+//! and runs like one. In both cases [`PlanHost`](host::PlanHost) executes the nodes.
 
 mod check;
 mod execute;
@@ -24,26 +24,25 @@ pub(crate) use execute::execute;
 pub(crate) use host::PlanHost;
 pub use read::PlanRequest;
 
-/// A plan in which every tool exists, every reference leads somewhere and no call
-/// waits for itself.
+/// A checked plan: every tool exists, every reference is valid, and no call depends on itself.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Each after those whose results it needs; the last is the target.
+    /// Each node comes after those whose results it needs; the last one is the target.
     nodes: Vec<Node>,
     definitions: Option<String>,
 }
 
-/// One call.
+/// One call of a plan.
 #[derive(Clone, Debug)]
 struct Node {
-    /// Where it stands in the request.
+    /// The node's path in the request.
     path: String,
     spec: Arc<ToolSpec>,
     identifier: Option<String>,
     arguments: Vec<(String, Argument)>,
 }
 
-/// A value that a call is made with.
+/// An argument of a call, or a part of one.
 #[derive(Clone, Debug)]
 enum Argument {
     Literal(Value),
@@ -52,25 +51,25 @@ enum Argument {
     Result(ResultOf),
 }
 
-/// The result of a node, on its way into an argument.
+/// The use of a node's result in an argument.
 #[derive(Clone, Debug)]
 struct ResultOf {
     node: usize,
-    /// Where this use of it stands in the request.
+    /// The path of this use in the request.
     path: String,
     transform: Option<Transform>,
 }
 
-/// Python source of a function that changes a result.
+/// The Python source of a function that transforms a result.
 #[derive(Clone, Debug)]
 struct Transform {
-    /// Distinguishes the transforms of one plan.
+    /// The number of the transform within the plan.
     number: usize,
     source: String,
 }
 
 impl Argument {
-    /// Calls `visit` with every result in it, in order.
+    /// Calls `visit` with every result in the argument, in order.
     fn results<'a>(&'a self, visit: &mut dyn FnMut(&'a ResultOf)) {
         match self {
             Self::Literal(_) => {}
@@ -82,7 +81,7 @@ impl Argument {
 }
 
 impl Node {
-    /// Every result it needs, in order; the same node may be there twice.
+    /// Every result that the node needs, in order; the same node can occur more than once.
     fn results(&self) -> Vec<&ResultOf> {
         let mut results = Vec::new();
         for (_, argument) in &self.arguments {
@@ -93,26 +92,26 @@ impl Node {
 }
 
 impl Plan {
-    /// The tools it calls, in the order of the calls.
+    /// The tools that the plan calls, in the order of execution.
     pub fn tools(&self) -> impl Iterator<Item = &CallableName> {
         self.nodes.iter().map(|node| &node.spec.callable)
     }
 }
 
-/// Everything that is wrong with a plan; nothing of it has been run.
+/// Everything that is wrong with a plan. No part of the plan has been run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanProblems(Vec<Problem>);
 
-/// Why a plan gave no answer. The display text is what its client gets in the place of an answer.
+/// Why a plan gave no answer. The display text is the answer that the client gets instead.
 #[derive(Debug, Error)]
 pub enum PlanFailure {
-    /// Something is wrong with the plan, and nothing of it was run.
+    /// The plan is not valid; no part of it was run.
     #[error("[Script execution failed]\n{0}")]
     Refused(#[from] PlanProblems),
     /// The plan ended before its target answered.
     #[error("{report}")]
     Failed {
-        /// What happened, and which nodes had been completed.
+        /// What happened, and which nodes had completed.
         report: String,
     },
 }
@@ -120,14 +119,14 @@ pub enum PlanFailure {
 /// One thing that is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it stands in the request.
+    /// Where the problem is in the request.
     pub path: String,
-    /// What is wrong there.
+    /// The message that says what is wrong at `path`.
     pub message: String,
 }
 
 impl Problem {
-    /// The part of the request at `path` is wrong.
+    /// Creates a problem at `path`.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into() }
     }

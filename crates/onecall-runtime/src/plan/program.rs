@@ -1,9 +1,9 @@
-//! Compiles a plan into one program.
+//! Compiles a plan into one Python program.
 //!
-//! A call stands after the calls whose results it needs. Calls in a row become lines
-//! in a row; calls that can run side by side are gathered, each an async function of
-//! its own where it needs others first; one that several others need is a task, which
-//! runs once.
+//! A call is placed after the calls whose results it needs. Calls that depend on each other become
+//! consecutive lines. Calls that can run concurrently are gathered; each is an async function of
+//! its own if it needs other calls first. A call whose result is used several times becomes a task,
+//! which runs once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,8 +18,8 @@ const PRELUDE: &str =
     "import asyncio\nfrom _onecall_plan import call, copied, define, shared, transform\n";
 
 impl Plan {
-    /// The program that carries the plan out. The answer of the target is not in its
-    /// output: it stays with the [`PlanHost`](super::PlanHost).
+    /// The program that executes the plan. The answer of the target is not part of its output: it
+    /// stays in the [`PlanHost`](super::PlanHost).
     pub(crate) fn program(&self) -> String {
         let mut uses = BTreeMap::new();
         for result in self.nodes.iter().flat_map(Node::results) {
@@ -33,7 +33,7 @@ impl Plan {
         if let Some(definitions) = &self.definitions {
             _ = writeln!(code, "define({})", text(definitions));
         }
-        // All transforms are looked at before the first call is made.
+        // Transforms are compiled before the first call, so that a broken one fails early.
         code.push_str(&writer.transforms);
         code.push_str(&writer.functions);
         code.push_str(&main);
@@ -43,10 +43,10 @@ impl Plan {
 
 struct Writer<'a> {
     plan: &'a Plan,
-    /// How often the result of a node is needed.
+    /// How often the result of each node is used.
     uses: BTreeMap<usize, usize>,
     transforms: String,
-    /// Of nodes that run side by side with others.
+    /// The functions of nodes that run concurrently with others.
     functions: String,
 }
 
@@ -55,7 +55,7 @@ impl Writer<'_> {
         self.uses.get(&node).is_some_and(|uses| *uses > 1)
     }
 
-    /// The lines that end with `result_N`, the result of a node.
+    /// The lines that compute `result_N`, the result of node N.
     fn steps(&mut self, number: usize, indent: &str) -> String {
         let Some(node) = self.plan.nodes.get(number) else { return String::new() };
         let mut needed: Vec<usize> = node.results().iter().map(|result| result.node).collect();
@@ -78,7 +78,7 @@ impl Writer<'_> {
         lines
     }
 
-    /// An awaitable that runs a node and what it needs.
+    /// An expression for an awaitable that runs a node and the nodes it needs.
     fn run(&mut self, number: usize) -> String {
         let Some(node) = self.plan.nodes.get(number) else { return String::new() };
         let shared = self.is_shared(number);
@@ -87,7 +87,7 @@ impl Writer<'_> {
         }
         let name = format!("node_{number}");
         let definition = format!("async def {name}():\n");
-        // One that is shared is written when it is first met.
+        // The function of a shared node is written once.
         if !shared || !self.functions.contains(&definition) {
             let steps = self.steps(number, "    ");
             _ = writeln!(self.functions, "{definition}{steps}    return result_{number}");
@@ -137,7 +137,7 @@ impl Writer<'_> {
     }
 }
 
-/// A JSON value as Python writes it.
+/// A JSON value as a Python expression.
 fn literal(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
@@ -159,7 +159,7 @@ fn literal(value: &Value) -> String {
     }
 }
 
-/// A string literal. What JSON escapes, Python reads the same way.
+/// A Python string literal. JSON escapes have the same meaning in Python.
 fn text(string: &str) -> String {
     Value::from(string).to_string()
 }

@@ -1,4 +1,4 @@
-//! From the JSON of a plan to its calls, with names that are not looked up yet.
+//! Reads the JSON of a plan into drafts of calls, whose tool names are not resolved yet.
 
 use serde_json::{Map, Value};
 
@@ -10,65 +10,65 @@ const IDENTIFIER: &str = "identifier";
 const REFERENCE: &str = "__ref__";
 const TRANSFORM: &str = "__transform__";
 
-/// The arguments of `proxy`.
+/// The arguments of the `proxy` tool.
 const KEYS: [&str; 4] = ["target_tool", "tool_args", "server_config", "definitions"];
 
-/// What servers may stand under in `server_config`, as in the configurations of MCP clients.
+/// The key that may wrap the servers in `server_config`, as in the configurations of MCP clients.
 const WRAPPER: &str = "mcpServers";
 
-/// A plan as it was asked for.
+/// A plan as it was requested, before its names are resolved.
 #[derive(Clone, Debug)]
 pub struct PlanRequest {
-    /// In the order of reading: a call comes after those nested in it, the target last.
+    /// The calls in reading order: a call comes after those nested in it, the target is last.
     pub(super) drafts: Vec<Draft>,
     pub(super) definitions: Option<String>,
-    /// What the request says about servers, if anything.
+    /// The value of `server_config`, if the request has one.
     pub servers: Option<Map<String, Value>>,
-    /// What is wrong with the request so far.
+    /// Problems that reading the request has found.
     pub problems: Vec<Problem>,
 }
 
-/// A call whose tool is only a name yet.
+/// A call whose tool name is not resolved yet.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub(super) path: String,
-    /// Where its arguments stand.
+    /// The path of its arguments in the request.
     pub(super) arguments_path: String,
     pub(super) tool: String,
     pub(super) identifier: Option<String>,
     pub(super) arguments: Vec<(String, DraftArgument)>,
 }
 
-/// An argument whose references are only names yet.
+/// An argument whose references are not resolved yet.
 #[derive(Clone, Debug)]
 pub(super) enum DraftArgument {
     Literal(Value),
     List(Vec<DraftArgument>),
     Object(Vec<(String, DraftArgument)>),
-    /// A call nested right here, by its place among the drafts.
+    /// A nested call, by its index among the drafts.
     Call {
         draft: usize,
         path: String,
         transform: Option<String>,
     },
-    /// A call that stands elsewhere, by its identifier.
+    /// A reference to a call elsewhere in the plan, by its identifier.
     Reference {
         identifier: String,
         path: String,
         transform: Option<String>,
     },
-    /// Something that makes no sense and was reported.
+    /// An invalid argument, which has been reported.
     Broken,
 }
 
 impl PlanRequest {
-    /// The names of tools in it, as they are written.
+    /// The tool names in the request, as they are written.
     pub fn tool_names(&self) -> impl Iterator<Item = &str> + Clone {
         self.drafts.iter().map(|draft| draft.tool.as_str()).filter(|name| !name.is_empty())
     }
 
-    /// Reads the arguments of `proxy`. What is wrong with them is told when the plan
-    /// is checked, together with everything else.
+    /// Reads the arguments of `proxy`. Problems are collected and reported when the plan is
+    /// checked.
     #[must_use]
     pub fn read(request: &Map<String, Value>) -> Self {
         let mut reader = Reader::default();
@@ -122,7 +122,7 @@ impl Reader {
         self.problems.push(Problem::new(path, message));
     }
 
-    /// Reports a problem where a text was to be.
+    /// Reports a problem, and returns an empty text in place of the missing one.
     fn broken(&mut self, path: &str, message: &str) -> String {
         self.problem(path, message);
         String::new()
@@ -235,7 +235,8 @@ impl Reader {
         }
     }
 
-    /// The text under `key`, which must not be empty.
+    /// The text under `key`, which must not be empty. A wrong value is always reported, a missing
+    /// one only if the key is required.
     fn text(&mut self, node: &Map<String, Value>, path: &str, key: &str) -> Option<String> {
         match node.get(key) {
             Some(Value::String(text)) if !text.trim().is_empty() => Some(text.clone()),
@@ -248,7 +249,7 @@ impl Reader {
     }
 }
 
-/// A list without a call or a reference in it is a literal like any other.
+/// A list that contains neither a call nor a reference becomes a literal.
 fn plain_list(items: Vec<DraftArgument>) -> DraftArgument {
     let literals: Option<Vec<Value>> = items.iter().map(literal).collect();
     literals.map_or(DraftArgument::List(items), |items| DraftArgument::Literal(items.into()))

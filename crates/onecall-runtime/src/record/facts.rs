@@ -1,4 +1,4 @@
-//! The record of a run that has ended.
+//! Builds the record of a run that has ended.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use super::recording::Finished;
 use super::redactor::Redactor;
 use crate::call_log::{Depth, Excerpt, LoggedCall, LoggedCalls};
 
-/// Bytes of a program, and of what an error says, that are kept.
+/// Bytes of a program that are recorded; below it those of an error message and of a name.
 const LONGEST_PROGRAM: usize = 1024 * 1024;
 const LONGEST_ERROR: usize = 1024;
 const LONGEST_NAME: usize = 200;
 
-/// Makes a record of a run and its sizes.
+/// Builds the record of a run, including its text sizes.
 pub(super) fn record(
     run: &Finished,
     depth: Depth,
@@ -70,7 +70,7 @@ pub(super) fn record(
         call_count: whole(calls.len()).saturating_add(run.log.more),
         failed_calls: whole(failed),
         cached_calls: whole(cached),
-        // A single call saves nothing and costs nothing.
+        // A single call costs as much with onecall as without, so its sizes say nothing.
         sizes: (!about.kind.is_single_call()).then_some(sizes),
         counted_tokens: None,
         detail,
@@ -123,7 +123,7 @@ fn call_facts(
     }
 }
 
-/// The tools that were called, so that their arguments can be understood again.
+/// The definitions of the tools that were called, so that the recorded arguments can be read later.
 fn definitions(run: &Finished, spec_of: &dyn Fn(&LoggedCall) -> Option<Arc<ToolSpec>>) -> String {
     let calls = run.log.calls.iter();
     let called: BTreeMap<&str, Arc<ToolSpec>> =
@@ -153,14 +153,14 @@ fn outcome_name(result: &Result<(), Failure>) -> &'static str {
     }
 }
 
-/// The server in the name of a tool that nobody knows any more.
+/// The server in the name of a tool that does not exist any more.
 fn server_in(name: &str) -> String {
     let inside = name.strip_prefix("mcp__").and_then(|name| name.split_once("__"));
     inside.map_or("", |(server, _)| server).to_owned()
 }
 
-/// The beginning of a text, without secrets. They are taken out first: one that was cut in two
-/// would not be known.
+/// The beginning of a text without secrets. They are removed before the text is cut, because a
+/// secret that is cut in two would not be recognised.
 fn clean(redactor: &Redactor, text: &str, limit: usize) -> String {
     let mut text = redactor.clean(text.to_owned());
     text.truncate(text.floor_char_boundary(limit));

@@ -1,8 +1,8 @@
-//! What is remembered of each run, and the sizes that its savings are estimated from.
+//! Records runs, and measures the text sizes that their token savings are estimated from.
 //!
 //! While a program runs, its [`CallLog`](crate::call_log::CallLog) keeps a few bytes of each call.
-//! Everything else (hashes, redaction, sizes) happens on the thread of the [`Recorder`] once the answer
-//! has gone out, and that thread hands the record to the one that writes.
+//! The rest (hashing, redaction, sizes) is done on the thread of the [`Recorder`] after the answer
+//! has been sent; that thread passes the record on to the one that writes to the store.
 
 mod facts;
 mod recorder;

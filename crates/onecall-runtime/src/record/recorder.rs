@@ -1,4 +1,4 @@
-//! Turns runs that have ended into records, behind everybody's back.
+//! Turns finished runs into records on a background thread.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -17,21 +17,21 @@ use super::savings::text_sizes;
 use crate::call_log::Depth;
 use crate::{Directory, StoreWriter};
 
-/// Runs that may wait to be recorded. Their notes are small, those of full records are not.
+/// How many runs may wait to be recorded. Full records are large, so fewer of them may wait.
 const QUEUE: usize = 256;
 const FULL_QUEUE: usize = 4;
 
-/// What is not needed any longer is removed after so many runs, and at the first.
+/// Expired runs are removed at the first run and then after every so many.
 const PRUNE_EVERY: u64 = 100;
 
-/// Where the tools of a run came from, for those who measure what their definitions take.
+/// Where the tools of a run come from; their definitions are measured for the savings.
 #[derive(Clone)]
 pub(crate) enum Origin {
-    /// From here; asked when there is time.
+    /// The tools of this directory, which is asked when the record is made.
     Shared(Arc<dyn Directory>),
-    /// These there were.
+    /// The tools in this list.
     Listed(Vec<Arc<ToolSpec>>),
-    /// The run ended before anybody could say.
+    /// The tools are not known: the run was cancelled, or it is a single call.
     Unknown,
 }
 
@@ -45,31 +45,31 @@ impl Origin {
     }
 }
 
-/// What a [`Recorder`] does.
+/// The settings of a [`Recorder`].
 pub struct RecordSettings {
-    /// How much of a run is kept; nothing is recorded without it.
+    /// How much of a run is recorded; `None` records nothing.
     pub detail: Option<RunDetail>,
     /// How long runs are kept.
     pub retention: Retention,
-    /// Whether agents are told what a program saved.
+    /// Whether agents get a line about the tokens that a program saved.
     pub report_savings: bool,
-    /// Takes secrets out of what is recorded.
+    /// Removes secrets from everything that is recorded.
     pub redactor: Redactor,
 }
 
-/// The priority of the thread that records, after calls and programs. With the lowest one it would get
-/// next to no time on a busy machine, and the end of the gateway waits for it.
+/// The priority of the thread that records: lower than that of calls and programs, but not the lowest.
+/// The lowest would get next to no time on a busy machine, and the end of the gateway waits for it.
 const NICENESS: i32 = 10;
 
-/// Records runs, and measures what their agents read and wrote.
+/// Records runs, and measures how many bytes their agents have read and written.
 pub struct Recorder {
-    /// Whether agents are told what a program saved.
+    /// Whether agents get a line about the tokens that a program saved.
     tells: bool,
     state: Arc<State>,
-    /// Gone once it is closed.
+    /// The queue to the thread; `None` once the recorder is closed.
     queue: Mutex<Option<SyncSender<Finished>>>,
     finished: Mutex<Receiver<()>>,
-    /// Runs that have not ended, and some that have.
+    /// Runs that have not ended. Ended ones may still be in the list until it is cleaned up.
     underway: Mutex<Vec<Weak<Underway>>>,
 }
 
@@ -78,14 +78,14 @@ struct State {
     retention: Retention,
     store: Option<Arc<StoreWriter>>,
     redactor: Mutex<Redactor>,
-    /// Bytes of the tools that agents are shown of onecall.
+    /// The size of onecall's own tool definitions, in bytes.
     own_definitions: AtomicUsize,
     lost: AtomicU64,
 }
 
 impl Recorder {
-    /// Begins to record as `settings` say, where `store` writes; `None` if there is nothing to record
-    /// or to tell.
+    /// Starts a recorder that writes to `store`; `None` if there is nothing to record and savings
+    /// are not reported.
     #[must_use]
     pub fn start(settings: RecordSettings, store: Option<Arc<StoreWriter>>) -> Option<Arc<Self>> {
         let RecordSettings { detail, retention, report_savings: tells, redactor } = settings;
@@ -122,12 +122,12 @@ impl Recorder {
         Some(Arc::new(Self { tells, state, queue, finished, underway }))
     }
 
-    /// Sets how many bytes the tools have that agents are shown of onecall: a part of what they spend.
+    /// Sets the size of onecall's own tool definitions in bytes; they count as a cost of each run.
     pub fn set_own_definitions(&self, bytes: usize) {
         self.state.own_definitions.store(bytes, Ordering::Relaxed);
     }
 
-    /// Takes out what `redactor` takes out, too.
+    /// Adds the secrets of `redactor`, which are removed from later records.
     pub fn learn_secrets(&self, redactor: Redactor) {
         lock(&self.state.redactor).add(redactor);
     }
@@ -137,10 +137,10 @@ impl Recorder {
         self.state.depth()
     }
 
-    /// Has a run recorded. Its sizes come back if agents are told what they saved.
+    /// Queues a run to be recorded. Returns its sizes if savings are reported to agents.
     pub(super) fn submit(&self, run: Finished) -> Option<TextSizes> {
         let sizes = self.tells.then(|| self.state.text_sizes(&run, &run.origin.tools()));
-        // After the end there is no thread that records.
+        // Without a store, or after `close`, there is no queue.
         if let Some(queue) = lock(&self.queue).as_ref()
             && queue.try_send(run).is_err()
             && self.state.lost.fetch_add(1, Ordering::Relaxed) == 0
@@ -150,15 +150,15 @@ impl Recorder {
         sizes
     }
 
-    /// Remembers a run that has begun.
+    /// Adds a run that has begun to those that `close` records.
     pub(super) fn watch(&self, run: &Arc<Underway>) {
         let mut underway = lock(&self.underway);
         underway.retain(|run| run.strong_count() > 0);
         underway.push(Arc::downgrade(run));
     }
 
-    /// Takes nothing more and waits until all is recorded, but not longer than `patience`.
-    /// What still runs ends with us, and is recorded like that.
+    /// Queues the runs that are still under way as cancelled, closes the queue, and waits at most
+    /// `patience` until all runs are recorded.
     pub fn close(&self, patience: Duration) {
         let underway = std::mem::take(&mut *lock(&self.underway));
         for run in underway.iter().filter_map(Weak::upgrade) {

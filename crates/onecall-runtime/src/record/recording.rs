@@ -1,4 +1,4 @@
-//! One run on its way into a record.
+//! The recording of one run, from its beginning until it is handed to the recorder.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,22 +10,21 @@ use super::recorder::{Origin, Recorder};
 use crate::Observer;
 use crate::call_log::{CallLog, LoggedCalls};
 
-/// Makes a record of a run and its log when the run has ended. A run that is dropped before was
-/// cancelled.
+/// Records a run when it ends. If this is dropped before that, the run is recorded as cancelled.
 pub(crate) struct Recording {
     pub(crate) id: RunId,
     recorder: Arc<Recorder>,
     run: Arc<Underway>,
 }
 
-/// A run that has not ended, as its recorder knows it, too.
+/// A run that has not ended; shared between its [`Recording`] and the recorder.
 pub(super) struct Underway {
-    /// Gone once it has been handed over.
+    /// `None` once the run has been handed over.
     about: Mutex<Option<About>>,
     log: Arc<CallLog>,
 }
 
-/// What is known of a run from its beginning.
+/// What is known about a run when it begins.
 #[derive(Debug)]
 pub(super) struct About {
     pub(super) id: RunId,
@@ -33,7 +32,7 @@ pub(super) struct About {
     pub(super) client: String,
     pub(super) kind: RunKind,
     pub(super) language: &'static str,
-    /// What runs it; nothing for a call without a program.
+    /// The engine that runs the program; `None` for a call without a program.
     pub(super) engine: Option<EngineChoice>,
     pub(super) session: Option<String>,
     pub(super) code: String,
@@ -51,7 +50,7 @@ pub(super) struct Finished {
 }
 
 impl Recording {
-    /// Begins with the program.
+    /// Begins the recording of a program.
     pub(crate) fn begin(
         recorder: &Arc<Recorder>,
         program: &Program,
@@ -77,7 +76,7 @@ impl Recording {
         Self { id, recorder: Arc::clone(recorder), run }
     }
 
-    /// Hands the run over to be recorded. Its sizes come back if agents are told what they saved.
+    /// Hands the finished run to the recorder. Returns its sizes if savings are reported to agents.
     pub(crate) fn finish(
         &self,
         outcome: &Outcome,
@@ -99,7 +98,7 @@ impl Recording {
 }
 
 impl Underway {
-    /// What there is of it, the first time.
+    /// Everything known about the run; `None` if it has been handed over before.
     pub(super) fn hand_over(&self) -> Option<Finished> {
         let about = self.about.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Finished {

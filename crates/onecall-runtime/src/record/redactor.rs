@@ -1,38 +1,39 @@
-//! Takes secrets out of what is stored.
+//! Removes secrets from texts before they are stored or shown.
 
 use std::borrow::Cow;
 
 use onecall_core::Secret;
 
-/// What stands where a secret was.
+/// The text that replaces a secret.
 const REDACTED: &str = "[redacted]";
 
-/// A secret of this length is taken out wherever it occurs.
+/// A secret of at least this many characters is removed wherever it occurs.
 const LONG: usize = 8;
 
-/// A shorter one is taken out where it stands alone, and one below this is no secret but a
-/// word or a number that programs are full of.
+/// A shorter secret is removed only where it stands alone. A value below this length is not treated
+/// as a secret: it is a word or a number that occurs everywhere.
 const SHORT: usize = 4;
 
-/// Takes values out of texts that nobody but their user may see.
+/// Removes a set of secret values from texts.
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
-    /// The longest first, so that none is taken for a part of another.
+    /// Sorted by length, longest first, so that a secret which contains another is removed as a
+    /// whole.
     secrets: Vec<Secret>,
 }
 
 impl Redactor {
-    /// A redactor that takes these values out.
+    /// Creates a redactor that removes these values.
     #[must_use]
     pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut secrets = Vec::new();
         for value in values {
             let value = value.trim();
             secrets.push(value.to_owned());
-            // `Bearer abc`: what follows the scheme is the secret itself.
+            // In `Bearer abc` the word after the scheme is a secret by itself.
             secrets.extend(value.split_whitespace().skip(1).map(str::to_owned));
         }
-        // As they look inside JSON.
+        // Each secret also as it appears inside a JSON string.
         let escaped: Vec<_> = secrets.iter().map(|secret| in_json(secret)).collect();
         secrets.extend(escaped);
         secrets.retain(|secret| secret.chars().count() >= SHORT);
@@ -41,15 +42,15 @@ impl Redactor {
         Self { secrets: secrets.into_iter().map(Secret::new).collect() }
     }
 
-    /// Takes out those of another one, too.
+    /// Adds the secrets of another redactor.
     pub fn add(&mut self, other: Self) {
         let known = std::mem::take(&mut self.secrets);
         let all = known.iter().chain(&other.secrets).map(Secret::reveal);
         *self = Self::new(all);
     }
 
-    /// The text without secrets. If it ends with `…`, it was cut off there, and the beginning of
-    /// a secret that was cut in two is taken out as well.
+    /// Removes secrets from the text. If the text ends with `…`, it was cut there, and a secret of
+    /// which only the beginning is left is removed as well.
     #[must_use]
     pub fn clean_cut(&self, text: String) -> String {
         let text = self.clean(text);
@@ -61,14 +62,14 @@ impl Redactor {
         }
     }
 
-    /// Whether a secret is in the text that is too long to be a common word.
+    /// Whether the text contains a secret that is too long to be a common word.
     #[must_use]
     pub fn finds_in(&self, text: &str) -> bool {
         let is_long = |secret: &&Secret| secret.reveal().chars().count() >= LONG;
         self.secrets.iter().filter(is_long).any(|secret| text.contains(secret.reveal()))
     }
 
-    /// The text without secrets.
+    /// Removes secrets from the text.
     #[must_use]
     pub fn clean(&self, text: String) -> String {
         let mut text = text;
@@ -81,7 +82,7 @@ impl Redactor {
     }
 }
 
-/// The text with `secret` replaced where it counts.
+/// The text with each occurrence of `secret` replaced; a short one only where it stands alone.
 fn without<'a>(text: &'a str, secret: &str) -> Cow<'a, str> {
     let is_long = secret.chars().count() >= LONG;
     let mut cleaned = String::new();
@@ -104,14 +105,14 @@ fn without<'a>(text: &'a str, secret: &str) -> Cow<'a, str> {
     Cow::Owned(cleaned)
 }
 
-/// The text before the beginning of `secret` that it ends with, if that is a long one.
+/// If the text ends with the beginning of a long `secret`, the text before that.
 fn without_beginning<'a>(text: &'a str, secret: &Secret) -> Option<&'a str> {
     let secret = secret.reveal();
     let mut beginnings = (LONG..secret.len()).rev().filter_map(|end| secret.get(..end));
     beginnings.find_map(|beginning| text.strip_suffix(beginning))
 }
 
-/// The inside of a JSON string that says this.
+/// The text as it appears inside a JSON string.
 fn in_json(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     let inside = quoted.strip_prefix('"').and_then(|it| it.strip_suffix('"'));

@@ -1,9 +1,9 @@
-//! The sizes of what a model would have read and written with direct calls, against what it did.
+//! Measures what a model reads and writes with direct tool calls and with onecall.
 //!
-//! Direct calls are measured as a client would have put them into the model's context: the
-//! definitions of all tools once, and each call with its arguments and its result. With onecall it is
-//! our definitions, the program and the answer. Tokens are estimated from the sizes by those who
-//! show them.
+//! Direct calls are measured as a client would put them into the model's context: the definitions
+//! of all tools once, and each call with its arguments and its result. With onecall, these are
+//! onecall's own definitions, the program and its answer. Tokens are estimated from the sizes where
+//! they are shown.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use onecall_core::{TextSizes, ToolSpec};
 use super::recording::Finished;
 use crate::call_log::{LoggedCall, LoggedCalls};
 
-/// What a definition has around its name, its description and its schema.
+/// The JSON around the name, the description and the schema of a definition, in bytes.
 const AROUND_DEFINITION: usize = r#"{"name":"","description":"","input_schema":}"#.len();
 
-/// Measures a run that could have called these tools directly. `own_definitions` are the bytes of
-/// the tools that agents are shown of onecall.
+/// Measures a run that could have called these tools directly. `own_definitions` is the size of
+/// onecall's own tool definitions in bytes.
 pub(super) fn text_sizes(
     run: &Finished,
     tools: &[Arc<ToolSpec>],
@@ -25,7 +25,7 @@ pub(super) fn text_sizes(
     let log = &run.log;
     let definitions: usize = tools.iter().map(|spec| definition(spec)).sum();
     let calls: usize = log.calls.iter().map(|call| logged_call(log, call)).sum();
-    // Calls that were too many to log are taken to be like the others.
+    // Calls beyond the limit of the log are counted with the mean size of the others.
     let mean = calls / log.calls.len().max(1);
     let more = usize::try_from(log.more).unwrap_or(usize::MAX).saturating_mul(mean);
     let whole = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -35,14 +35,14 @@ pub(super) fn text_sizes(
     }
 }
 
-/// The bytes of a tool as clients show it to their models.
+/// The size of a tool's definition in bytes, as clients show it to their models.
 fn definition(spec: &ToolSpec) -> usize {
     let description = spec.description.as_ref().map_or(0, |text| text.len());
     let name = spec.callable.as_str().len();
     AROUND_DEFINITION + name + description + spec.input_schema.text().len()
 }
 
-/// The bytes of a call and its answer.
+/// The size of a call and its answer in bytes.
 fn logged_call(log: &LoggedCalls, call: &LoggedCall) -> usize {
     let answered = match call.end.as_ref().map(|end| &end.result) {
         Some(Ok((_, place)) | Err(place)) => log.text(*place).bytes,

@@ -1,4 +1,4 @@
-//! What is answered without rmcp, and the body of every answer.
+//! Responses that are built without rmcp, and the body type of all responses.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -17,42 +17,42 @@ use super::body::Share;
 use super::connections::Asking;
 use crate::unread::{Charge, Unread};
 
-/// What rmcp answers with.
+/// The body of responses that rmcp returns.
 pub(super) type Content = BoxBody<Bytes, Infallible>;
 
-/// A part of an answer up to this long waits for no room: how many there are is bounded by
-/// the number of connections.
+/// A chunk up to this size is sent without waiting for room: the number of such chunks is bounded
+/// by the number of connections.
 const SHORT: usize = 64 * 1024;
 
-/// An answer's body. Its long parts wait for room among the unread answers.
+/// The body of a response. Its large chunks wait for room among the unread answers.
 pub(super) struct Answer {
     content: Content,
     unread: Arc<Unread>,
     waiting: Option<(Bytes, BoxFuture<'static, Charge>)>,
-    /// The memory of the request: a program runs meanwhile, and its source is part of it.
+    /// The memory of the request body, which is still in use: a program's source is part of it.
     _share: Share,
-    /// The connection is in use.
+    /// Marks the connection as in use.
     _asking: Asking,
 }
 
-/// A part of an answer, which takes its room until it is written to the socket.
+/// A chunk of a response, which takes up its room until it is written to the socket.
 pub(super) struct Part {
     bytes: Bytes,
     _charge: Option<Charge>,
 }
 
-/// Plain words.
+/// A plain-text response.
 pub(super) fn text(status: StatusCode, words: &str) -> Response<Content> {
     answer(status, HeaderValue::from_static("text/plain; charset=utf-8"), words.to_owned())
 }
 
-/// Numbers, as Prometheus reads them.
+/// A metrics page in the Prometheus text format.
 pub(super) fn numbers(page: String) -> Response<Content> {
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     answer(StatusCode::OK, kind, page)
 }
 
-/// A JSON-RPC error that belongs to no request.
+/// A JSON-RPC error without a request id.
 pub(super) fn rpc_error(status: StatusCode, code: i32, message: &str) -> Response<Content> {
     let error = json!({
         "jsonrpc": "2.0",
@@ -69,7 +69,7 @@ fn answer(status: StatusCode, kind: HeaderValue, words: String) -> Response<Cont
     response
 }
 
-/// An answer on its way to the client.
+/// Wraps a response so that its body respects the limit for unread answers.
 pub(super) fn on_its_way(
     response: Response<Content>,
     unread: &Arc<Unread>,
@@ -125,7 +125,7 @@ impl Body for Answer {
 
     fn size_hint(&self) -> SizeHint {
         match &self.waiting {
-            // It is asked for before the first part only.
+            // hyper reads the size only before the first chunk.
             Some(_) => SizeHint::default(),
             None => self.content.size_hint(),
         }

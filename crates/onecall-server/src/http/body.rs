@@ -1,5 +1,5 @@
-//! Reads the bodies of requests: none too long, none too slowly, and all of them
-//! together within a fixed share of memory. A short body never waits for a long one.
+//! Reads request bodies with limits for their size, their speed, and the memory that all of them
+//! take together. A short body never waits for a long one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,40 +10,40 @@ use hyper::body::{Body, Bytes, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// The longest request. Programs are written by models, which write less.
+/// The longest request body. Programs are written by models and are much shorter.
 pub(super) const MAX_BODY: usize = 4 * 1024 * 1024;
 
-/// A body up to this long waits for no memory: how many there are is bounded by the number
-/// of connections.
+/// A body up to this size does not wait for memory: the number of such bodies is bounded by the
+/// number of connections.
 const SHORT: usize = 64 * 1024;
 
-/// How much of all longer bodies together may be in memory.
+/// The memory that all longer bodies may take together.
 const MAX_TOGETHER: usize = 8 * MAX_BODY;
 
-/// How long a client may take to send a request's body, and how long a long body waits for
-/// the memory that others hold.
+/// How long a client may take to send a body, and how long a long body waits for memory that others
+/// hold.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// How long a client may take to send the next [`SHORT`] bytes, or the end.
 const STEP_TIME: Duration = Duration::from_secs(5);
 
-/// What of that memory is counted as one.
+/// The bytes that one permit of the semaphore stands for.
 const UNIT: usize = 1024;
 
 /// The memory that long bodies share.
 pub(super) struct Memory(Arc<Semaphore>);
 
-/// A body, and the part of the memory that it takes.
+/// A body, and the memory that is reserved for it.
 pub(super) struct Read {
     pub bytes: Bytes,
     pub share: Share,
 }
 
-/// A part of the memory, given back when dropped. Short bodies take none.
+/// Reserved memory, released when dropped. Short bodies reserve none.
 #[derive(Default)]
 pub(super) struct Share(Option<OwnedSemaphorePermit>);
 
-/// How far a client has to be, and until when.
+/// How many bytes a client must have sent, and by when.
 struct Pace {
     end: Instant,
     step: Instant,
@@ -55,7 +55,7 @@ impl Memory {
         Self(Arc::new(Semaphore::new(MAX_TOGETHER / UNIT)))
     }
 
-    /// Reads a body, or says with which status to refuse it.
+    /// Reads a body; an error is the status to refuse it with.
     pub async fn read(&self, mut body: Incoming) -> Result<Read, StatusCode> {
         let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
         if announced > MAX_BODY {
@@ -74,8 +74,8 @@ impl Memory {
                 return Err(StatusCode::PAYLOAD_TOO_LARGE);
             }
             if length > SHORT && share.0.is_none() {
-                // All at once: two that wait for the rest of their memory would wait for
-                // each other.
+                // All of it is reserved at once: two bodies that each wait for the rest of their
+                // memory would wait for each other.
                 let most = if announced > 0 { announced } else { MAX_BODY };
                 share = self.reserve(most).await?;
                 pace = Pace::from(length);
@@ -107,7 +107,7 @@ impl Share {
 }
 
 impl Pace {
-    /// From now on, with so many bytes there.
+    /// Starts the deadlines now, with so many bytes received.
     fn from(bytes: usize) -> Self {
         let now = Instant::now();
         Self { end: now + BODY_TIME, step: now + STEP_TIME, bytes }

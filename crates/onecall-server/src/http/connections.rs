@@ -1,9 +1,9 @@
-//! The connections that are open, and which of them is closed to make place for another.
+//! The open connections, and which of them is closed to make room for another.
 //!
-//! A connection is a stranger until one of its requests is allowed: with the token, if there
-//! is one. Strangers never take the places of those who are admitted. There are few places
-//! for strangers, fewer for those of one network, and the oldest of them makes place for the
-//! next: a client that says at once what it wants is admitted, however many are silent.
+//! A connection is a stranger until one of its requests is authorised (with the token, if there is
+//! one). Strangers never take the places of admitted connections. There are few places for
+//! strangers, and fewer for those from one network; the oldest stranger is closed for the next. So
+//! a client that sends its request at once is admitted, however many silent connections there are.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -22,7 +22,7 @@ const MAX_STRANGERS: usize = 128;
 /// How many connections of strangers from one network are open at most.
 const MAX_STRANGERS_OF_NETWORK: usize = 64;
 
-/// All connections.
+/// All open connections.
 #[derive(Default)]
 pub(super) struct Connections {
     table: Mutex<Table>,
@@ -37,14 +37,14 @@ struct Table {
 struct Entry {
     network: IpAddr,
     is_admitted: bool,
-    /// Requests that are not answered yet.
+    /// Requests that have not been answered yet.
     requests: usize,
-    /// When it was opened, or its last request was answered.
+    /// When the connection was opened, or its last request was answered.
     since: Instant,
     closed: Arc<Notify>,
 }
 
-/// One connection, open until this is dropped.
+/// One connection, counted as open until this is dropped.
 pub(super) struct Connection {
     all: Arc<Connections>,
     number: u64,
@@ -53,14 +53,14 @@ pub(super) struct Connection {
     closed: Arc<Notify>,
 }
 
-/// A request that is not answered yet; its connection is in use.
+/// A request that has not been answered yet. While it exists, its connection is in use.
 pub(super) struct Asking(Arc<Connection>);
 
-/// Every place for admitted clients is taken by a connection that is in use.
+/// Every place for admitted clients is taken by a connection in use.
 pub(super) struct Full;
 
 impl Connections {
-    /// A new connection, for which another one may have to go.
+    /// Registers a new connection. Another one may be closed for it.
     pub fn open(self: &Arc<Self>, peer: IpAddr) -> Arc<Connection> {
         let network = network(peer);
         let mut table = self.lock();
@@ -91,11 +91,11 @@ impl Connections {
 }
 
 impl Connection {
-    /// Returns when this connection has to go.
+    /// Completes when this connection has to be closed.
     pub async fn closed(&self) {
         loop {
             self.closed.notified().await;
-            // It may have been admitted in the meantime.
+            // The connection may have been admitted in the meantime.
             if !self.all.lock().open.contains_key(&self.number) {
                 return;
             }
@@ -107,7 +107,7 @@ impl Connection {
         self.has_asked.load(Ordering::Relaxed)
     }
 
-    /// A request has arrived.
+    /// Registers a request that has arrived.
     pub fn ask(self: &Arc<Self>) -> Asking {
         self.has_asked.store(true, Ordering::Relaxed);
         if let Some(entry) = self.all.lock().open.get_mut(&self.number) {
@@ -118,7 +118,7 @@ impl Connection {
 }
 
 impl Asking {
-    /// The client is none of the strangers any more.
+    /// Admits the connection: it does not count as a stranger any more.
     pub fn admit(&self) -> Result<(), Full> {
         let connection = &self.0;
         let mut table = connection.all.lock();
@@ -164,7 +164,7 @@ impl Table {
         self.open.values().filter(|entry| which(entry)).count()
     }
 
-    /// Says whether there was one to close.
+    /// Closes the oldest of these connections; returns whether there was one.
     fn close_oldest(&mut self, which: impl Fn(&Entry) -> bool) -> bool {
         let candidates = self.open.iter().filter(|(_, entry)| which(entry));
         let oldest = candidates.min_by_key(|(_, entry)| entry.since).map(|(number, _)| *number);
@@ -174,8 +174,8 @@ impl Table {
     }
 }
 
-/// The network of an address: an IPv6 client has all addresses that begin with its own
-/// first 64 bits.
+/// The network of an address. For IPv6 these are the first 64 bits, because a client usually has
+/// all addresses below them.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

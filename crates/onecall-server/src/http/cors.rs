@@ -1,5 +1,5 @@
-//! What a browser has to be told before it lets a page of an allowed origin talk to
-//! us. Whether the origin is allowed was decided before.
+//! CORS headers, which a browser requires before a page of an allowed origin may send requests.
+//! Whether the origin is allowed has been decided before.
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -14,12 +14,12 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
 const EXPOSED: HeaderValue = HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate");
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
-/// The origin that a request names.
+/// The origin in the headers of a request.
 pub(super) fn origin(headers: &HeaderMap) -> Option<HeaderValue> {
     headers.get(ORIGIN).cloned()
 }
 
-/// The answer to a browser's question before the request itself.
+/// The response to a preflight request; `None` if the request is not one.
 pub(super) fn preflight<B>(request: &Request<B>) -> Option<Response<Content>> {
     let headers = request.headers();
     let asks = request.method() == Method::OPTIONS
@@ -38,7 +38,7 @@ pub(super) fn preflight<B>(request: &Request<B>) -> Option<Response<Content>> {
     Some(response)
 }
 
-/// Lets pages of `origin` read an answer.
+/// Permits pages of `origin` to read a response.
 pub(super) fn permit(answer: &mut HeaderMap, origin: HeaderValue) {
     answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);

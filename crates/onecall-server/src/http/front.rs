@@ -1,4 +1,5 @@
-//! Who asks, and for what: everything that is decided before rmcp sees a request.
+//! Routes HTTP requests and decides, before rmcp sees a request, whether it is authorised and
+//! valid.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ const METRICS: &str = "/metrics";
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// JSON-RPC's own codes.
+/// Error codes of JSON-RPC.
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 
@@ -49,7 +50,7 @@ impl Front {
     pub fn new(names: Names, token: Option<Token>, gateway: Arc<Gateway>) -> Self {
         let sessions = Arc::new(Sessions::new());
         let config = StreamableHttpServerConfig::default()
-            // These are checked here.
+            // Hosts and origins are checked by this module instead.
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_sse_retry(Some(RETRY))
@@ -70,12 +71,12 @@ impl Front {
         &self.sessions
     }
 
-    /// Ends every stream.
+    /// Ends every event stream.
     pub fn stop(&self) {
         self.mcp.config.cancellation_token.cancel();
     }
 
-    /// Answers one request, which arrived at the address `here`.
+    /// Answers one request, which arrived at the local address `here`.
     pub async fn answer(
         &self,
         request: Request<Incoming>,
@@ -113,12 +114,13 @@ impl Front {
         (response, share)
     }
 
-    /// What is decided by path and headers alone.
+    /// The response that follows from path and headers alone, if there is one: a refusal, or the
+    /// answer to a preflight request.
     fn refusal(&self, request: &Request<Incoming>) -> Option<Response<Content>> {
         if !matches!(request.uri().path(), MCP | METRICS) {
             return Some(text(StatusCode::NOT_FOUND, "Not Found: MCP is served at /mcp\n"));
         }
-        // A browser asks first, and without the token.
+        // A browser sends the preflight request without the token.
         if let Some(preflight) = cors::preflight(request) {
             return Some(preflight);
         }
@@ -157,7 +159,7 @@ impl Front {
         }
         let response = self.mcp.handle(Request::from_parts(head, Full::new(bytes))).await;
         if says_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-            // This is how rmcp says that JSON is no message.
+            // This is how rmcp responds to JSON that is not an MCP message.
             let words = "Invalid Request: this is no MCP message";
             return (rpc_error(StatusCode::BAD_REQUEST, INVALID_REQUEST, words), share);
         }
@@ -229,7 +231,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     value.is_some_and(|value| value.starts_with("application/json"))
 }
 
-/// What is certainly no message of ours.
+/// An error response if the body cannot be an MCP message.
 fn no_message(bytes: &[u8]) -> Option<Response<Content>> {
     if serde_json::from_slice::<IgnoredAny>(bytes).is_err() {
         let words = "Parse error: the body is not JSON";

@@ -1,6 +1,6 @@
-//! Serves many clients over streamable HTTP. All of them share one gateway; each has
-//! its own sessions, progress and cancellations. Whatever a client or a network does,
-//! connections, sizes and times are bounded here.
+//! Serves many clients over streamable HTTP. All of them share one gateway; each has its own
+//! sessions, progress and cancellations. The number of connections, the sizes of requests and the
+//! times they may take are bounded here, whatever clients do.
 
 mod answer;
 mod body;
@@ -38,64 +38,66 @@ pub use names::{AllowedHost, AllowedOrigin, InvalidName};
 pub use token::{InvalidToken, Token};
 use writing::{Socket, UNREAD_TIME};
 
-/// How long a client may take to send the head of its first request.
+/// Timeout for the head of the first request on a connection.
 const FIRST_HEAD_TIME: Duration = Duration::from_secs(2);
 
-/// How long a client may take to send the head of another request on the same connection.
+/// Timeout for the head of each later request on the same connection.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 
-/// How much of a request's head is read.
+/// Largest head of a request in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// How many connections wait to be accepted; one that comes when there are more is lost, and
-/// its client tries again a second later.
+/// How many connections wait to be accepted. Beyond that, a connection attempt is dropped, and the
+/// client's system retries a second later.
 const BACKLOG: u32 = 4096;
 
-/// How much of an answer the operating system holds for a client that does not read it.
+/// How many bytes of an answer the operating system buffers for a client that does not read.
 const SEND_BUFFER: usize = 256 * 1024;
 
-/// How long answers may take to leave when we stop.
+/// How long a shutdown waits for answers to be sent.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// The pause after a connection could not be accepted, usually for want of descriptors.
+/// The pause after a connection could not be accepted, usually because of too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Where to listen, and for whom.
+/// Where to listen, and which requests to accept.
 pub struct HttpSettings {
-    /// Where to listen.
+    /// The address to listen on.
     pub address: SocketAddr,
-    /// What every client has to show.
+    /// The token that every request must contain; `None` requires none.
     pub token: Option<Token>,
-    /// Hosts that requests may name, beside this machine's own names.
+    /// Accepted values of the `Host` header, in addition to `localhost`, the loopback addresses and
+    /// the address that a request arrived at.
     pub hosts: Vec<AllowedHost>,
-    /// Origins that requests may come from, beside our own.
+    /// Accepted values of the `Origin` header, in addition to `http://localhost` and the loopback
+    /// addresses at the server's own port.
     pub origins: Vec<AllowedOrigin>,
 }
 
-/// Why HTTP is not served.
+/// Why HTTP cannot be served.
 #[derive(Debug, Error)]
 pub enum HttpFaceError {
-    /// Nothing would keep others out.
+    /// Without a token, other machines could use the gateway.
     #[error(
         "{0} can be reached from other machines, from where anyone could run programs and call \
          your tools: give clients a token (--token-file FILE, or ONECALL_TOKEN), or listen on \
          127.0.0.1"
     )]
     NeedsToken(SocketAddr),
-    /// The address is taken, or not ours.
+    /// The address is in use, or does not belong to this machine.
     #[error("cannot listen on {address}: {reason}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the operating system says.
+        /// The error of the operating system.
         reason: io::Error,
     },
-    /// The operating system refused us its signals.
+    /// The signal handlers could not be installed.
     #[error("cannot listen for signals: {0}")]
     Signals(#[from] io::Error),
 }
 
-/// A port that is listened on.
+/// A bound listener.
 pub struct HttpFace {
     listener: TcpListener,
     address: SocketAddr,
@@ -104,7 +106,7 @@ pub struct HttpFace {
 }
 
 impl HttpFace {
-    /// Starts to listen. Must be called inside a tokio runtime.
+    /// Binds the address and starts to listen. Must be called inside a tokio runtime.
     pub fn bind(settings: HttpSettings) -> Result<Self, HttpFaceError> {
         let HttpSettings { address, token, hosts, origins } = settings;
         if token.is_none() && !address.ip().is_loopback() {
@@ -116,7 +118,7 @@ impl HttpFace {
         Ok(Self { listener, address, names: Names { hosts, origins }, token })
     }
 
-    /// Where MCP is served.
+    /// The URL at which MCP is served.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/mcp", self.address)
@@ -124,7 +126,7 @@ impl HttpFace {
 
     /// Serves until SIGINT or SIGTERM arrives; then stops every bridged server.
     pub async fn serve(self, gateway: Arc<Gateway>) -> Result<(), HttpFaceError> {
-        // Before anything is waited for: servers are told of it when they start.
+        // This has to happen first: bridged servers learn about it when they start.
         gateway.audience().expect_several();
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
@@ -152,7 +154,7 @@ fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // A restart finds the port of connections that are still being closed.
+    // After a restart, old connections may still hold the port in TIME_WAIT.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
@@ -182,12 +184,12 @@ async fn accept(
                 tracing::debug!("a connection ended early: {error}");
             }
         });
-        // The set keeps the results of tasks that have ended until they are taken.
+        // The set keeps the results of finished tasks until they are taken.
         while tasks.try_join_next().is_some() {}
     }
 }
 
-/// Answers everything that comes over one connection.
+/// Serves all requests of one connection.
 async fn converse(
     stream: TcpStream,
     connection: Arc<Connection>,
@@ -214,12 +216,12 @@ async fn converse(
         }
     };
     tokio::select! {
-        // What has arrived in time is read before the time is looked at.
+        // A request that has arrived in time is read before the timeout is checked.
         biased;
         ended = exchange.as_mut() => return Ok(ended?),
         () = too_late => return Err("no request arrived in time".into()),
         () = connection.closed() => return Err("its place is needed for another one".into()),
-        // Nothing is ever sent: the other end is dropped.
+        // The channel carries no values; it closes when the other end is dropped.
         _ = stopped.changed() => {}
     }
     exchange.as_mut().graceful_shutdown();

@@ -1,6 +1,6 @@
-//! Under which names clients may reach us, and which web pages may. A page that a
-//! browser was lured to can send requests to this machine, but not under our name:
-//! the browser says which host it believes to talk to, and whose page asks.
+//! Checks the `Host` and `Origin` headers against DNS rebinding and cross-site requests. A foreign
+//! web page can make a browser send requests to this machine, but their headers contain the host
+//! name that the browser has connected to and the origin of the page.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -12,15 +12,15 @@ use hyper::http::uri::{Authority, Scheme};
 use onecall_config::address::{host, host_and_port};
 use thiserror::Error;
 
-/// A host that requests may name, as `name` or `name:port`.
+/// An accepted host, as `name` or `name:port`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedHost {
     name: String,
-    /// Any, if there is none.
+    /// The port; `None` accepts any.
     port: Option<u16>,
 }
 
-/// An origin that requests may come from, as `https://app.example.com`.
+/// An accepted origin, as `https://app.example.com`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedOrigin {
     scheme: Scheme,
@@ -28,13 +28,13 @@ pub struct AllowedOrigin {
     port: u16,
 }
 
-/// A text that names neither.
+/// A text that is not a valid host or origin.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidName {
-    /// Not a host.
+    /// The text is not a host.
     #[error("'{0}' is not a host name, nor a host name with a port")]
     Host(String),
-    /// Not an origin.
+    /// The text is not an origin.
     #[error("'{0}' is not an origin, such as https://app.example.com")]
     Origin(String),
 }
@@ -43,7 +43,7 @@ impl FromStr for AllowedHost {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
-        // An IPv6 address may come without its brackets.
+        // An IPv6 address may be written without brackets.
         let without_port = || Some((host(text)?, None));
         let read = host_and_port(text).or_else(without_port);
         let (name, port) = read.ok_or_else(|| InvalidName::Host(text.to_owned()))?;
@@ -59,13 +59,13 @@ impl FromStr for AllowedOrigin {
     }
 }
 
-/// What the headers of a request may say about who asks whom.
+/// The accepted hosts and origins.
 pub(super) struct Names {
     pub hosts: Vec<AllowedHost>,
     pub origins: Vec<AllowedOrigin>,
 }
 
-/// Why a request is refused.
+/// Which header of a request was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Foreign {
     Host,
@@ -73,14 +73,14 @@ pub(super) enum Foreign {
 }
 
 impl Names {
-    /// Checks a request that arrived at the address `here`.
+    /// Checks a request that arrived at the local address `here`.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap, here: SocketAddr) -> Result<(), Foreign> {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(named), None) = (hosts.next(), hosts.next()) else {
             return Err(Foreign::Host);
         };
         let named = named.to_str().map_err(|_| Foreign::Host)?;
-        // A request line with a whole address names a host, too.
+        // A request line with an absolute URI names a host as well.
         for named in [Some(named), uri.authority().map(Authority::as_str)].into_iter().flatten() {
             let (name, port) = host_and_port(named).ok_or(Foreign::Host)?;
             if !self.is_our_host(&name, port, here) {
@@ -102,7 +102,8 @@ impl Names {
         let allowed = |host: &AllowedHost| {
             host.name == name && host.port.is_none_or(|wanted| port.unwrap_or(80) == wanted)
         };
-        // An address is no name that somebody else could have pointed at us.
+        // An IP address needs no DNS lookup, so an attacker cannot have redirected it to this
+        // machine.
         let address = name.parse::<IpAddr>().ok();
         let is_here = address.is_some_and(|address| address == here.ip().to_canonical());
         (port.unwrap_or(80) == here.port() && (is_loopback(name) || is_here))

@@ -1,6 +1,6 @@
-//! The sessions of clients that speak a revision with sessions (before 2026-07-28).
-//! rmcp keeps them; this bounds how many there are and how long, and ends a program
-//! whose client has left and does not come back for its answer.
+//! The MCP sessions of clients that use a protocol version with sessions (before 2026-07-28). rmcp
+//! manages them; this module limits their number and lifetime, and cancels a program whose client
+//! has disconnected and does not come back for the answer.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,23 +24,23 @@ use tokio::time::timeout;
 use super::streams::{Followed, Held, Open, RETRY};
 use crate::request_id;
 
-/// How often sessions are looked after.
+/// How often sessions are checked.
 const ROUND: Duration = Duration::from_millis(500);
 
-/// How long a session may take to accept a message: one whose client does not read
-/// what it is sent does nothing else.
+/// How long a session may take to accept a message. A session whose client does not read blocks
+/// until then.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// How long a session may take to accept a message of our own.
+/// How long a session may take to accept a message that this server sends on its own.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// All sessions.
+/// All MCP sessions.
 pub(super) struct Sessions {
     local: LocalSessionManager,
     open: Arc<Open>,
 }
 
-/// Why a session does not do what it should.
+/// Why a session did not accept a request.
 #[derive(Debug, Error)]
 pub(super) enum SessionsError {
     #[error("there are too many sessions, and all of them are in use")]
@@ -57,27 +57,26 @@ impl Sessions {
     pub fn new() -> Self {
         let mut config = SessionConfig::default();
         config.sse_retry = Some(RETRY);
-        // What is idle is decided here: a client that listens is not.
+        // Idle sessions are found by this module: a client with an open stream is not idle.
         config.keep_alive = None;
         let mut local = LocalSessionManager::default();
         local.session_config = config;
         Self { local, open: Arc::default() }
     }
 
-    /// Ends requests whose clients have left, and sessions that are not used, again and
-    /// again.
+    /// Periodically cancels requests whose clients have disconnected, and closes idle sessions.
     pub async fn tend(&self) -> Infallible {
         let mut ending = FuturesUnordered::new();
         loop {
             tokio::select! {
                 () = tokio::time::sleep(ROUND) => {}
                 () = self.open.client_left() => {}
-                // A session that is slow to accept it keeps no other one waiting.
+                // Cancellations run concurrently, so a slow session does not delay the others.
                 Some(()) = ending.next() => continue,
             }
             ending.extend(self.open.forsaken().into_iter().map(|it| self.give_up(it)));
             for id in self.open.idle() {
-                // It is gone from the list either way.
+                // The session is removed from the list in any case.
                 let _ = self.close_session(&id).await;
             }
         }
@@ -128,11 +127,11 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionsError> {
-        // Without this, rmcp would give programs some seconds to end by themselves.
+        // Otherwise rmcp would give programs some seconds to end by themselves.
         for request in self.open.end(id) {
             let _ = self.cancel(id, request).await;
         }
-        // One that is too busy to listen ends when it notices that it was forgotten.
+        // A session that is too busy to answer ends when it finds its channel closed.
         timeout(PATIENCE, self.local.close_session(id)).await.unwrap_or(Ok(()))?;
         Ok(())
     }
@@ -146,7 +145,7 @@ impl SessionManager for Sessions {
             ClientJsonRpcMessage::Request(request) => request.id.clone(),
             _ => return Err(SessionsError::NoRequest),
         };
-        // Before it is sent: the client may leave at any moment.
+        // Registered before the request is sent, because the client may disconnect at any moment.
         let Some(mut held) = Held::asking(&self.open, id, &request) else {
             let refusal = ServerSseMessage::from_message(request_id::in_use(request));
             return Ok(stream::iter([refusal]).left_stream());

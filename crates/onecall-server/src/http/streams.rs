@@ -1,5 +1,4 @@
-//! The requests of every session that are under way, and the connections that wait for
-//! their answers.
+//! The running requests of every MCP session, and the connections that wait for their answers.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -12,29 +11,29 @@ use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 use tokio::sync::Notify;
 
-/// How many sessions there are at most. Beyond that, the one that was not used for
-/// the longest time has to go.
+/// The largest number of sessions. Beyond that, the least recently used one that is not in use is
+/// closed.
 const MAX_SESSIONS: usize = 1_000;
 
-/// A session that is not used for this long is closed; its client will open another.
+/// A session that is unused for this long is closed; its client will open another.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
-/// How soon a client whose connection broke is asked to come back.
+/// The reconnection time that clients are given for event streams.
 pub(super) const RETRY: Duration = Duration::from_secs(1);
 
-/// How long an answer is kept for a client that lost its connection and can resume it. A
-/// connection that breaks is not a cancellation, but a program whose answer is not fetched
-/// does not run on.
+/// How long a request runs on after its client lost the connection, if the client can resume the
+/// stream. A lost connection is not a cancellation, but a program whose answer is not fetched is
+/// ended.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// All sessions are in use, and there are as many as there may be.
+/// The number of sessions is at its limit, and all are in use.
 pub(super) struct Full;
 
-/// All sessions.
+/// All MCP sessions.
 #[derive(Default)]
 pub(super) struct Open {
     sessions: Mutex<HashMap<SessionId, Session>>,
-    /// A connection was closed before the answer came.
+    /// Notified when a connection was closed before its answer was sent.
     left: Notify,
 }
 
@@ -42,18 +41,18 @@ struct Session {
     last_used: Instant,
     streams: usize,
     next_holder: u64,
-    /// Whether the client has opened a stream with GET: one that never does cannot come back
-    /// for an answer.
+    /// Whether the client has opened a stream with GET. A client that never does cannot resume a
+    /// stream.
     can_resume: bool,
     running: Vec<Running>,
 }
 
-/// A request that was not answered yet.
+/// A request that has not been answered yet.
 struct Running {
     request: RequestId,
-    /// The second half of its events' ids, by which a client asks for it again.
+    /// The stream part of its event ids, by which a client resumes the stream.
     stream: Option<String>,
-    /// The connection that waits for it.
+    /// The connection that waits for the answer.
     holder: u64,
     left: Option<Instant>,
 }
@@ -84,7 +83,7 @@ impl Open {
         self.lock().insert(Arc::clone(id), session);
     }
 
-    /// Forgets a session; its requests that are not answered yet.
+    /// Removes a session and returns its unanswered requests.
     pub fn end(&self, id: &SessionId) -> Vec<RequestId> {
         let closed = self.lock().remove(id);
         let running = closed.into_iter().flat_map(|session| session.running);
@@ -97,7 +96,7 @@ impl Open {
         }
     }
 
-    /// The session that has to go before another one can come, if there is no place.
+    /// The session that has to be closed before another one can be opened, if there is no room.
     pub fn crowded_out(&self) -> Result<Option<SessionId>, Full> {
         let sessions = self.lock();
         if sessions.len() < MAX_SESSIONS {
@@ -115,12 +114,12 @@ impl Open {
         sessions.iter().filter(|(_, it)| is_idle(it)).map(|(id, _)| Arc::clone(id)).collect()
     }
 
-    /// Returns when a connection was closed before the answer came.
+    /// Completes when a connection was closed before its answer was sent.
     pub async fn client_left(&self) {
         self.left.notified().await;
     }
 
-    /// Takes out the requests whose clients have left and are not expected back.
+    /// Takes the requests whose clients have disconnected for too long.
     pub fn forsaken(&self) -> Vec<(SessionId, RequestId)> {
         let mut found = Vec::new();
         for (id, session) in self.lock().iter_mut() {
@@ -135,7 +134,7 @@ impl Open {
         found
     }
 
-    /// A request could not be cancelled yet.
+    /// Puts back a request that could not be cancelled yet.
     pub fn put_back(&self, id: &SessionId, request: &RequestId) {
         let mut sessions = self.lock();
         if let Some(running) = sessions.get_mut(id).and_then(|session| session.find(request)) {
@@ -149,7 +148,7 @@ impl Open {
         }
     }
 
-    /// The request whose answer comes on the stream of this event.
+    /// The request whose answer belongs to the stream of this event.
     pub fn request(&self, id: &SessionId, event_id: &str) -> Option<RequestId> {
         let stream = stream_of(event_id)?;
         let sessions = self.lock();
@@ -159,12 +158,12 @@ impl Open {
     }
 }
 
-/// Event ids of answers are `<number>/<stream>`.
+/// The stream part of an event id, which has the form `<number>/<stream>`.
 fn stream_of(event_id: &str) -> Option<&str> {
     event_id.split_once('/').map(|(_, stream)| stream)
 }
 
-/// A connection that waits for a session's events.
+/// A connection that waits for the events of a session.
 pub(super) struct Held {
     open: Arc<Open>,
     session: SessionId,
@@ -173,8 +172,8 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Waits for the answer to a new request; `None` if the session has one with this id
-    /// that is not answered yet.
+    /// Registers a connection that waits for the answer to a new request; `None` if an unanswered
+    /// request of the session has the same id.
     pub fn asking(open: &Arc<Open>, id: &SessionId, request: &RequestId) -> Option<Self> {
         let mut sessions = open.lock();
         let mut number = 0;
@@ -191,8 +190,8 @@ impl Held {
         Some(Self { open: Arc::clone(open), session, request, number })
     }
 
-    /// Listens with GET: to what belongs to no request, or to the answer of a request that
-    /// another connection has waited for before.
+    /// Registers a GET connection: it waits for messages that belong to no request, or resumes the
+    /// answer to a request that another connection has waited for.
     pub fn listening(open: &Arc<Open>, id: &SessionId, request: Option<RequestId>) -> Self {
         let mut number = 0;
         if let Some(session) = open.lock().get_mut(id) {
@@ -230,7 +229,7 @@ impl Held {
 }
 
 impl Session {
-    /// The number of another connection that waits for this session's events.
+    /// Registers another connection that waits for this session's events, and returns its number.
     fn hold(&mut self) -> u64 {
         self.streams += 1;
         self.next_holder += 1;
@@ -252,7 +251,7 @@ impl Drop for Held {
     }
 }
 
-/// A session's events on their way to a client.
+/// The events of a session, on their way to a client.
 pub(super) struct Followed {
     held: Held,
     stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,

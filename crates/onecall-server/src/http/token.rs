@@ -1,4 +1,4 @@
-//! The token that a client has to show.
+//! The bearer token that clients have to send.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use onecall_core::Digest;
 use thiserror::Error;
 
 /// The shortest token. Sixteen random hexadecimal digits are 64 bits: even at a hundred thousand
-/// guesses a second, finding them takes millions of years. Shorter ones tend to be words.
+/// guesses a second, finding them takes millions of years. Shorter tokens tend to be words.
 const MIN_LENGTH: usize = 16;
 
-/// A token of fewer different characters than this was not drawn at random: sixteen random
-/// hexadecimal digits have so few once in two million times.
+/// A token with fewer different characters than this is not random: sixteen random hexadecimal
+/// digits have so few once in two million cases.
 const MIN_DIFFERENT: usize = 5;
 
-/// What examples and templates have in the place of a token, in letters and digits alone.
+/// What examples and templates contain in place of a token, reduced to letters and digits.
 const PLACEHOLDERS: [&str; 7] = [
     "changeme",
     "changethis",
@@ -26,34 +26,34 @@ const PLACEHOLDERS: [&str; 7] = [
     "yoursecret",
 ];
 
-/// A secret that is never kept: only its digest is.
+/// A token, of which only the digest is kept.
 #[derive(Clone)]
 pub struct Token([u8; 32]);
 
-/// Why a text cannot be a token.
+/// Why a text is not accepted as a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidToken {
-    /// It could not be sent in a header.
+    /// The text could not be sent in a header.
     #[error("a token consists of visible ASCII characters, without spaces; {ADVICE}")]
     NotSendable,
-    /// It could be found by trying.
+    /// The text is so short that it could be found by trying.
     #[error(
         "a token of {length} characters can be guessed: it needs at least {MIN_LENGTH}; {ADVICE}"
     )]
     TooShort {
-        /// How many characters it has.
+        /// The number of characters in the text.
         length: usize,
     },
-    /// Its characters repeat.
+    /// The text has too few different characters.
     #[error(
         "a token of so few different characters can be guessed: it needs at least \
          {MIN_DIFFERENT}; {ADVICE}"
     )]
     Repetitive,
-    /// It was copied from an example.
+    /// The text was copied from an example.
     #[error("a token with '{word}' in it looks like one of an example; {ADVICE}")]
     Placeholder {
-        /// The word that examples have.
+        /// The word that examples contain.
         word: &'static str,
     },
 }
@@ -61,10 +61,10 @@ pub enum InvalidToken {
 const ADVICE: &str = "`openssl rand -hex 32` prints a good one";
 
 impl Token {
-    /// A token that can be sent in a header and cannot be guessed.
+    /// Accepts a text as a token if it can be sent in a header and is hard to guess.
     ///
     /// # Errors
-    /// If the text is no such token.
+    /// If the text is not acceptable.
     pub fn new(text: &str) -> Result<Self, InvalidToken> {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(InvalidToken::NotSendable);
@@ -83,7 +83,7 @@ impl Token {
         Ok(Self(Digest::of(text).into_bytes()))
     }
 
-    /// Whether these headers show it, once.
+    /// Whether the headers contain this token exactly once.
     pub(super) fn is_shown_in(&self, headers: &HeaderMap) -> bool {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else {
@@ -96,8 +96,7 @@ impl Token {
         scheme.eq_ignore_ascii_case(b"bearer ") && self.is(shown.trim_ascii())
     }
 
-    /// Takes the same time whatever is shown: digests are of one length, and every byte
-    /// of them is looked at.
+    /// Compares in constant time: digests have the same length, and every byte is compared.
     fn is(&self, shown: &[u8]) -> bool {
         let shown = Digest::of(shown).into_bytes();
         let difference = self.0.iter().zip(shown).fold(0, |sum, (one, other)| sum | (one ^ other));

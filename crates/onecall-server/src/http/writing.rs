@@ -1,5 +1,5 @@
-//! A client's socket. A client that does not read what is sent to it loses its connection:
-//! soon if answers to others wait for the room that its answer takes.
+//! The socket of a client. A client that does not read what it is sent loses its connection; sooner
+//! if other answers wait for the room that its answer takes.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
@@ -13,29 +13,30 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use crate::unread::Unread;
 
-/// How long a client may leave what was sent to it unread.
+/// How long a client may leave its answer unread.
 pub(super) const UNREAD_TIME: Duration = Duration::from_secs(30);
 
-/// How long while others wait for room.
+/// How long a client may leave its answer unread while other answers wait for room.
 const SHORT_OF_ROOM: Duration = Duration::from_secs(2);
 
-/// How much a client has to read in that time, unless less is left.
+/// How many bytes a client has to read within `UNREAD_TIME` or `SHORT_OF_ROOM`, unless fewer are
+/// left.
 const STEP: usize = 64 * 1024;
 
-/// How often a client that does not read is looked after.
+/// How often a client that does not read is checked.
 const ROUND: Duration = Duration::from_millis(500);
 
-/// A connection that does not wait for its client for ever.
+/// A connection with a timeout for writing.
 pub(super) struct Socket {
     stream: TcpStream,
     unread: Arc<Unread>,
     stalled: Option<Stalled>,
 }
 
-/// The client has not read everything.
+/// The state of a client that has not read everything.
 struct Stalled {
     since: Instant,
-    /// What it has read since.
+    /// The bytes that the client has read since then.
     read: usize,
     round: Pin<Box<Sleep>>,
 }
@@ -45,7 +46,7 @@ impl Socket {
         Self { stream, unread, stalled: None }
     }
 
-    /// Follows an attempt to write `wanted` bytes.
+    /// Checks the result of an attempt to write `wanted` bytes.
     fn follow(
         &mut self,
         written: Poll<io::Result<usize>>,
@@ -85,7 +86,7 @@ impl Stalled {
         }
     }
 
-    /// Ready when the client had its time.
+    /// Completes when the client's time is over.
     fn poll_gone(&mut self, unread: &Unread, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let allowed = if unread.is_short() { SHORT_OF_ROOM } else { UNREAD_TIME };
@@ -128,7 +129,7 @@ impl AsyncWrite for Socket {
         self.follow(written, wanted, context)
     }
 
-    // hyper queues large parts as they are only where this is true, and drops each when it
+    // Only if this is true, hyper queues large chunks without copying them, and drops each when it
     // is written.
     fn is_write_vectored(&self) -> bool {
         true

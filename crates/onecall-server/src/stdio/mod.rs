@@ -1,4 +1,4 @@
-//! Serves one client on this process's standard streams.
+//! Serves one client on the standard input and output of this process.
 
 mod transport;
 
@@ -16,26 +16,26 @@ use crate::handler::Handler;
 use crate::unread::Unread;
 use transport::Bounded;
 
-/// The longest request read from a client: the largest program a worker takes,
-/// escaped. A longer line is dropped and logged.
+/// The longest request in bytes: the largest program that a worker accepts, in JSON escapes. A
+/// longer line is dropped and logged.
 const MAX_REQUEST: usize = 128 * 1024 * 1024;
 
-/// Why serving ended other than by the client's leave.
+/// Why serving ended, if not because the client closed the connection.
 #[derive(Debug, Error)]
 pub enum ServeError {
-    /// The client said something else than hello.
+    /// The client did not begin with a valid handshake.
     #[error("the client did not begin with the MCP handshake: {0}")]
     Handshake(Box<ServerInitializeError>),
-    /// The operating system refused us its signals.
+    /// The signal handlers could not be installed.
     #[error("cannot listen for signals: {0}")]
     Signals(#[from] std::io::Error),
-    /// The service ended by a defect of its own.
+    /// The task of the service panicked.
     #[error("the server ended unexpectedly: {0}")]
     Crashed(#[from] tokio::task::JoinError),
 }
 
-/// Serves until the client closes stdin, or SIGINT or SIGTERM arrives; then stops
-/// every bridged server.
+/// Serves until the client closes stdin, or SIGINT or SIGTERM arrives; then stops every bridged
+/// server.
 pub async fn serve_stdio(gateway: Arc<Gateway>) -> Result<(), ServeError> {
     gateway.audience().expect_one();
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -59,7 +59,7 @@ async fn serve(gateway: Arc<Gateway>) -> Result<(), ServeError> {
             service.waiting().await?;
             Ok(())
         }
-        // A client that leaves before the handshake has done nothing wrong.
+        // A client that disconnects before the handshake has done nothing wrong.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(ServeError::Handshake(Box::new(error))),
     }

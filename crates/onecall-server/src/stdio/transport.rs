@@ -1,5 +1,5 @@
-//! What a client on the standard streams cannot do to us: use an id for two requests at a
-//! time, or have answers pile up that it does not read.
+//! A transport that protects the server from its client on stdio: a request id cannot be used for
+//! two requests at a time, and answers that the client does not read cannot pile up.
 
 use std::collections::HashSet;
 use std::io;
@@ -13,13 +13,13 @@ use rmcp::transport::Transport;
 use crate::request_id;
 use crate::unread::Unread;
 
-/// A transport to one client. While answers wait for room, nothing more is read.
+/// A transport to one client. While answers wait for room, no further message is read.
 pub(super) struct Bounded<T> {
     inner: T,
     unread: Arc<Unread>,
-    /// The requests that are not answered yet.
+    /// The requests that have not been answered yet.
     open: HashSet<RequestId>,
-    /// A message on its way that no request waits for.
+    /// An error response that is being sent.
     refusal: Option<BoxFuture<'static, io::Result<()>>>,
 }
 
@@ -40,7 +40,7 @@ impl<T: Transport<RoleServer, Error = io::Error>> Bounded<T> {
         })
     }
 
-    /// Whether the client may send this.
+    /// Checks a message; the error is a request id that is already in use.
     fn accepts(&mut self, message: &ClientJsonRpcMessage) -> Result<(), RequestId> {
         match message {
             ClientJsonRpcMessage::Request(request) if !self.open.insert(request.id.clone()) => {
@@ -50,7 +50,7 @@ impl<T: Transport<RoleServer, Error = io::Error>> Bounded<T> {
                 if let ClientNotification::CancelledNotification(it) = &notification.notification
                     && let Some(id) = &it.params.request_id
                 {
-                    // It will not be answered.
+                    // A cancelled request is not answered.
                     self.open.remove(id);
                 }
             }
@@ -78,11 +78,11 @@ impl<T: Transport<RoleServer, Error = io::Error>> Transport<RoleServer> for Boun
         self.charge_and_send(message)
     }
 
-    // rmcp may drop the future at any time and ask again: what is not done then is kept.
+    // rmcp may drop the future at any time and call again, so unfinished work is kept in `self`.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             if let Some(refusal) = &mut self.refusal {
-                // A client that cannot be written to is found out when it is read from.
+                // If the client cannot be written to, the next read fails as well.
                 let _ = refusal.await;
                 self.refusal = None;
             }
@@ -102,7 +102,7 @@ impl<T: Transport<RoleServer, Error = io::Error>> Transport<RoleServer> for Boun
     }
 }
 
-/// How long a message is on the wire.
+/// The length of a message in its serialized form.
 fn length(message: &ServerJsonRpcMessage) -> usize {
     struct Count(usize);
     impl io::Write for Count {
@@ -116,7 +116,7 @@ fn length(message: &ServerJsonRpcMessage) -> usize {
         }
     }
     let mut count = Count(0);
-    // What cannot be written is not sent either.
+    // A message that cannot be serialized is not sent either.
     let _ = serde_json::to_writer(&mut count, message);
     count.0
 }

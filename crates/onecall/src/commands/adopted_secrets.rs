@@ -1,5 +1,5 @@
-//! What becomes of values that look like secrets when servers are taken over from clients:
-//! they stay in the configuration, are kept among the user's secrets, or are left out.
+//! Decides about values that look like secrets when servers are imported from clients: they stay in
+//! the configuration, are stored as the user's secrets, or are left out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,12 +23,12 @@ pub(crate) struct SecretsArguments {
     copy_secrets: bool,
 }
 
-/// Who is asked about secrets that no option speaks of.
+/// How to decide about secrets if no option does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Consent {
-    /// The user, at the terminal.
+    /// Ask the user at the terminal.
     Asked,
-    /// Nobody, so that no secret is stored anywhere.
+    /// There is no one to ask, so no secret is stored anywhere.
     Absent,
 }
 
@@ -36,12 +36,12 @@ pub(super) enum Consent {
 struct Reference {
     variable: String,
     value: String,
-    /// Where it was found, for people.
+    /// Where it was found, as text for a person.
     place: String,
 }
 
-/// Decides what becomes of the secrets of `chosen`, and puts references in their place
-/// unless they are to be copied into the configuration at `own`. Returns whether they are.
+/// Decides what happens to the secrets of `chosen`, and replaces them by references unless they are
+/// copied into the configuration at `own`. Returns whether they are copied.
 pub(super) fn settle(
     chosen: &mut [Found],
     own: &Path,
@@ -87,8 +87,8 @@ fn is_keeping_wanted(chosen: &[Found]) -> anyhow::Result<bool> {
     )
 }
 
-/// Puts a reference in the place of every secret. Secrets with different values get different
-/// names; `kept` are those among which they will be kept, with which the same holds.
+/// Replaces every secret by a reference. Secrets with different values get different names; the
+/// names must also differ from those in `kept`, if the secrets will be stored there.
 fn refer(chosen: &mut [Found], kept: Option<&Secrets>) -> Vec<Reference> {
     let mut values: BTreeMap<String, String> = BTreeMap::new();
     let mut references = Vec::new();
@@ -100,7 +100,7 @@ fn refer(chosen: &mut [Found], kept: Option<&Secrets>) -> Vec<Reference> {
             let is_free = |name: &String| {
                 let variables = |name: &str| std::env::var(name).ok();
                 let stored = kept.and_then(|kept| {
-                    // The environment comes before a secret, and would hide it.
+                    // An environment variable of this name would take precedence over the secret.
                     variables(name).or_else(|| Some(kept.get(name)?.reveal().to_owned()))
                 });
                 values.get(name).or(stored.as_ref()).is_none_or(|known| *known == value)
@@ -128,7 +128,7 @@ fn listed(references: &[Reference]) -> String {
     lines.join("\n")
 }
 
-/// Says which secrets the configuration at `own` lacks, and every way to give them.
+/// Explains which secrets the configuration at `own` lacks, and the ways to provide them.
 fn left_out(references: &[Reference], own: &Path, known: &Secrets) -> String {
     let surroundings = Surroundings::of_process();
     let environment = Environment::new(surroundings.environment).with_secrets(known);

@@ -1,4 +1,4 @@
-//! `onecall cache`: the answers on disk, which every onecall of the user shares.
+//! `onecall cache`: the cached answers on disk, which all onecall processes of the user share.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -38,7 +38,7 @@ Examples:
     },
 }
 
-/// Shows or clears what is on disk.
+/// Shows or clears the cached answers on disk.
 pub(crate) fn cache(command: CacheCommand, global: &Global) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
     if let Some(explanation) = what_is_on_disk(&config) {
@@ -53,7 +53,7 @@ pub(crate) fn cache(command: CacheCommand, global: &Global) -> anyhow::Result<Ex
                 Some(store) => store.answer_sizes(Timestamp::now())?,
                 None => Vec::new(),
             };
-            // What has no tool is a note of ours.
+            // An entry without a tool is an internal mark.
             let answers: Vec<_> = answers.into_iter().filter(|it| !it.tool.is_empty()).collect();
             print(&if json { format!("{}\n", as_json(&answers)) } else { table(&answers) })?;
         }
@@ -73,7 +73,7 @@ pub(crate) fn cache(command: CacheCommand, global: &Global) -> anyhow::Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// Why there may be less to see than expected.
+/// Why there may be fewer answers than expected.
 fn what_is_on_disk(config: &Config) -> Option<&'static str> {
     match config.cache.as_ref().map(|cache| cache.scope) {
         Some(CacheScope::Shared) => None,
@@ -89,7 +89,7 @@ fn what_is_on_disk(config: &Config) -> Option<&'static str> {
     }
 }
 
-/// The store, if there is one already.
+/// The store, if it exists already.
 fn open(file: &Path) -> Option<Arc<dyn Store>> {
     file.exists().then(|| onecall_store::open(file.to_path_buf()))
 }

@@ -1,11 +1,11 @@
-//! `onecall calls`: executes single tool calls for generated code, in lines of JSON on
-//! standard input and output.
+//! `onecall calls`: executes single tool calls for generated code, with lines of JSON on standard
+//! input and output.
 //!
-//! `{"id":1,"tool":"mcp__time__now","arguments":{}}` is answered with `{"id":1,"value":…}`
-//! or `{"id":1,"error":"…"}`, in the order in which tools answer. Values are what a
-//! program would get; if there are images, audio or resources beside one, `content` has all
-//! blocks. `{"id":2,"clear":"list_orders"}` forgets the kept answers of tools whose names contain
-//! that text, before later lines are read. The end of the input ends everything.
+//! `{"id":1,"tool":"mcp__time__now","arguments":{}}` is answered with `{"id":1,"value":…}` or
+//! `{"id":1,"error":"…"}`, in the order in which tools answer. Values are the same as for a
+//! program; if an answer has images, audio or resources as well, `content` contains all blocks.
+//! `{"id":2,"clear":"list_orders"}` removes the cached answers of tools whose names contain that
+//! text, before later lines are read. The end of the input ends the process.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,19 +27,19 @@ use super::exec::outbox::Outbox;
 use crate::cli::Global;
 use crate::setup;
 
-/// The client in records of these calls.
+/// The name of the client in the records of these calls.
 const CLIENT: &str = "generated code";
 
-/// The longest call.
+/// The longest line in bytes.
 const MAX_LINE: usize = 64 * 1024 * 1024;
 
-/// Calls that are read ahead of those that run.
+/// How many calls are read ahead of those that run.
 const MAX_WAITING: usize = 10_000;
 
-/// How long the last answers may take to be read.
+/// How long to wait until the last answers are read.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Levels of a value that every JSON library reads.
+/// Levels of nesting that every JSON library can read.
 const MAX_NESTING: usize = 900;
 
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ const MAX_NESTING: usize = 900;
 enum Request {
     /// Execute a tool.
     Call { id: u64, tool: String, arguments: Box<RawValue> },
-    /// Forget the kept answers of tools whose names contain this text.
+    /// Remove the cached answers of tools whose names contain this text.
     Clear { id: u64, text: String },
 }
 
@@ -74,7 +74,7 @@ impl TryFrom<Fields> for Request {
 
 #[derive(Serialize)]
 struct Answer<'a> {
-    /// First, so that it is found even where the rest cannot be read.
+    /// The first field, so that it is found even if the rest cannot be parsed.
     id: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<&'a RawValue>,
@@ -108,17 +108,17 @@ pub(crate) fn calls(global: &Global) -> anyhow::Result<ExitCode> {
         }
         anyhow::Ok(())
     });
-    // A thread that still reads stdin would hold up the end of the process.
+    // A thread that still reads stdin would delay the end of the process.
     runtime.shutdown_background();
     served.map(|()| ExitCode::SUCCESS)
 }
 
-/// Executes what is asked for, until nothing more is.
+/// Executes requests until the input ends.
 async fn listen(source: impl AsyncRead + Unpin, gateway: &Arc<Gateway>, outbox: &Outbox) {
     let parallel = Arc::new(Semaphore::new(gateway.limits().max_parallel_calls));
     let waiting = Arc::new(Semaphore::new(MAX_WAITING));
     let mut lines = Lines::new(source, MAX_LINE);
-    // Those that still run when the input ends are nobody's any more.
+    // Calls that still run when the input ends are cancelled.
     let mut running = tokio::task::JoinSet::new();
     while let Ok(Some(line)) = lines.next().await {
         while running.try_join_next().is_some() {}
@@ -165,7 +165,7 @@ async fn listen(source: impl AsyncRead + Unpin, gateway: &Arc<Gateway>, outbox: 
     }
 }
 
-/// The value of a call, and all of its content if there is more than the value shows.
+/// The value of a call, and all of its content if there is more than the value.
 async fn call(
     tool: &str,
     arguments: Box<RawValue>,
@@ -178,7 +178,7 @@ async fn call(
     }
 }
 
-/// The value as a program would get it, as JSON.
+/// The value that a program would get, as JSON.
 fn plain(value: ToolValue, name: &CallableName) -> Result<Box<RawValue>, ToolError> {
     let failed = |message: String| ToolError::failed(name, message);
     let json = match value {
@@ -196,7 +196,7 @@ fn plain(value: ToolValue, name: &CallableName) -> Result<Box<RawValue>, ToolErr
     json.map_err(|error| failed(error.to_string()))
 }
 
-/// How many levels of lists and objects are within one another.
+/// The depth of nested lists and objects.
 fn nesting(json: &str) -> usize {
     let (mut depth, mut deepest, mut in_string) = (0_usize, 0, false);
     let mut bytes = json.bytes();

@@ -1,4 +1,4 @@
-//! `onecall check`: is the configuration valid, and does every server answer?
+//! `onecall check`: validates the configuration and connects to every server once.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use crate::setup;
 use crate::terminal::{Readable, print};
 use crate::waiting;
 
-/// Connects to every server once and prints how it went.
+/// Connects to every server once and prints the results.
 pub(crate) fn check(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
     let loaded = setup::load(global)?;
     let source = match (&loaded.source, loaded.format) {
@@ -37,7 +37,7 @@ pub(crate) fn check(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> 
         anyhow::Ok((servers, warnings, collisions, unused))
     })?;
     let quarantined: Vec<_> = servers.iter().flat_map(|server| &server.quarantined).collect();
-    // What an entry means of a server that was left out is not known.
+    // If a server was left out, it is unknown whether an entry matches one of its tools.
     let unused: Vec<_> = unused.into_iter().filter(|_| skipped.is_empty()).collect();
     let is_ready = |server: &ServerStatus| {
         matches!(server.state, ServerState::Ready { .. } | ServerState::Local { .. })
@@ -76,7 +76,7 @@ pub(crate) fn check(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> 
     Ok(code)
 }
 
-/// A line for every tool that waits to be accepted.
+/// One line for every tool in quarantine.
 pub(super) fn quarantine(tools: &[&Quarantined]) -> String {
     let line = |tool: &&Quarantined| format!("'{}' is quarantined: {tool}\n", tool.spec.callable);
     tools.iter().map(line).collect()
@@ -99,7 +99,7 @@ pub(super) fn table(servers: &[ServerStatus]) -> String {
                 );
                 (tools.to_string(), about)
             }
-            // Nothing failed: it waits for a person.
+            // This is not a failure: the server waits for a login.
             ServerState::Failed { reason, next_start: NextStart::AfterLogin, .. } => {
                 ("-".to_owned(), reason.clone())
             }
@@ -126,7 +126,7 @@ pub(super) fn table(servers: &[ServerStatus]) -> String {
     let [name, transport, tools, _] = widths;
     let mut table = String::new();
     for [server, way, count, state] in &rows {
-        // What a server says may span lines; further ones stand under the first.
+        // A message from a server may have several lines; they are aligned below the first.
         let state = state.replace('\n', &format!("\n{:1$}", "", name + transport + tools + 6));
         table.push_str(&format!("{server:name$}  {way:transport$}  {count:>tools$}  {state}\n"));
     }

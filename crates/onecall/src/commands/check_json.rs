@@ -1,4 +1,4 @@
-//! What `onecall check --json` prints.
+//! The output of `onecall check --json`.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use onecall_bridge::{NextStart, Quarantined, ServerState, ServerStatus};
 use onecall_config::Format;
 use serde_json::{Value, json};
 
-/// Everything that `onecall check` finds, beside the servers.
+/// The results of `onecall check` that are not about a server.
 pub(super) struct Remarks<'a> {
     /// Why servers were left out.
     pub(super) skipped: &'a [String],
-    /// What is worth knowing and harms nothing.
+    /// Harmless remarks.
     pub(super) notes: Vec<String>,
-    /// What is wrong with local tools.
+    /// Problems of local tools.
     pub(super) warnings: &'a [String],
 }
 

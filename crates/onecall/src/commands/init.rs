@@ -1,4 +1,4 @@
-//! `onecall init` and `onecall import`: takes over the servers that other clients have.
+//! `onecall init` and `onecall import`: import the servers of other clients.
 
 use std::io;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ pub(crate) fn client_names() -> PossibleValuesParser {
     PossibleValuesParser::new(Client::NAMES.map(|(name, ..)| name))
 }
 
-/// Takes over what is found in clients' files.
+/// Imports servers from the configuration files of clients.
 pub(crate) fn init(arguments: &InitArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let chosen: Vec<Client> =
         arguments.client.iter().filter_map(|name| Client::named(name)).collect();
@@ -81,7 +81,7 @@ pub(crate) fn init(arguments: &InitArguments, global: &Global) -> anyhow::Result
     adopt(discovery, &place, &arguments.adoption, global)
 }
 
-/// Takes over what is in the files that are named.
+/// Imports servers from the given files.
 pub(crate) fn import(arguments: &ImportArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let executable = executable();
     let environment = &|name: &str| std::env::var(name).ok();
@@ -97,7 +97,7 @@ pub(crate) fn import(arguments: &ImportArguments, global: &Global) -> anyhow::Re
     adopt(discovery, "these files", &arguments.adoption, global)
 }
 
-/// Where this process runs.
+/// The system and folders of this process.
 pub(crate) fn host<'h>(
     environment: &'h dyn Fn(&str) -> Option<String>,
 ) -> anyhow::Result<Host<'h>> {
@@ -139,7 +139,7 @@ fn adopt(
         }
         return Ok(ExitCode::SUCCESS);
     }
-    // Before they are shown, so that they are written under the names that were shown.
+    // Renamed first, so that servers are written under the names that are shown.
     rename(&mut new, &known);
     terminal::print(&overview(&new))?;
     let mut chosen = choose(new, arguments)?;
@@ -152,7 +152,7 @@ fn adopt(
     write(&chosen, &own, copies_secrets, arguments)
 }
 
-/// What was found, where it leads and where it is from.
+/// A table of the servers that were found, with their commands and where they come from.
 fn overview(found: &[Found]) -> String {
     let mut rows = vec![["SERVER", "HOW", "FROM"].map(str::to_owned)];
     for item in found {
@@ -165,7 +165,7 @@ fn overview(found: &[Found]) -> String {
     table(&rows)
 }
 
-/// The command or the address, without secrets.
+/// The command or the URL, without secrets.
 pub(crate) fn how(server: &Server) -> String {
     let mut shown = server.clone();
     let secrets = shown.secrets();
@@ -203,12 +203,12 @@ fn choose(found: Vec<Found>, arguments: &AdoptionArguments) -> anyhow::Result<Ve
     }
     must_be_able_to_ask("pass --yes to import all of them")?;
     let items = found.iter().map(|found| {
-        // What a project brings is somebody else's choice until it is confirmed.
+        // Servers from a project's files were chosen by others, so they are not preselected.
         let is_own = found.origins.iter().any(|origin| !origin.is_shared);
         let label = format!("{}  {}", found.server.name, origins(found));
         (terminal::neutralise(&label), is_own && !found.server.disabled)
     });
-    // The list hides the cursor.
+    // The list hides the cursor, which must be shown again after Ctrl-C.
     terminal::exit_on_interrupt();
     let chosen = MultiSelect::new()
         .with_prompt(
@@ -228,7 +228,7 @@ fn choose(found: Vec<Found>, arguments: &AdoptionArguments) -> anyhow::Result<Ve
     Ok(found.into_iter().enumerate().filter_map(is_chosen).collect())
 }
 
-/// Gives another name to what has the name of a different server in the file.
+/// Renames servers that have the name of a different server in the file.
 fn rename(servers: &mut [Found], known: &[Server]) {
     let mut taken: Vec<String> = known.iter().map(|server| server.name.clone()).collect();
     for found in servers {

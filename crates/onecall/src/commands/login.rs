@@ -1,4 +1,4 @@
-//! `onecall login` and `onecall logout`: who we are to a remote server.
+//! `onecall login` and `onecall logout`: the user's login to a remote server.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -14,10 +14,10 @@ use crate::commands::{note, pin, say};
 use crate::terminal::{EXIT_INTERRUPTED, neutralise};
 use crate::{listings, setup};
 
-/// What opens an address on desktops.
+/// Commands that open a URL on desktops.
 const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
 
-/// Whether to show the person where to go, or to take them there.
+/// Whether to open the URL in a browser, or only to print it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Browser {
     Open,
@@ -64,8 +64,8 @@ pub(crate) fn login(
     }
 }
 
-/// Asks the person about everything that could be a trap; `None` if they do not want to go on.
-/// Without a terminal only the configuration counts.
+/// Asks the user about everything suspicious in the login; `None` if the user declines. Without a
+/// terminal only the configuration decides.
 fn trust(pending: &PendingLogin<'_>) -> anyhow::Result<Option<Trust>> {
     let doubts = pending.doubts();
     if doubts.is_empty() || !io::stdin().is_terminal() {
@@ -80,7 +80,7 @@ fn trust(pending: &PendingLogin<'_>) -> anyhow::Result<Option<Trust>> {
     Ok(Some(Trust::Person))
 }
 
-/// Ends the login to a server.
+/// Logs out of a server.
 pub(crate) fn logout(name: &str, global: &Global) -> anyhow::Result<ExitCode> {
     let server = find(name, global)?;
     match setup::tokio_runtime()?.block_on(log_out(&server)) {
@@ -108,7 +108,7 @@ fn find(name: &str, global: &Global) -> anyhow::Result<ServerConfig> {
     }
 }
 
-/// A mistake in the configuration is one of usage; everything else may work next time.
+/// Errors in the configuration are usage errors; others may not occur again.
 fn failed(error: LoginError) -> anyhow::Result<ExitCode> {
     match error {
         LoginError::NotRemote { .. }
@@ -123,7 +123,7 @@ fn failed(error: LoginError) -> anyhow::Result<ExitCode> {
 
 fn show(name: &str, address: &str, browser: Browser) {
     note(&format!("To log in to {name}, visit this address in a browser on this machine:"));
-    // A stdout that is gone shows nothing; the browser may still open.
+    // If stdout is closed, the browser may still open.
     _ = writeln!(io::stdout(), "{address}");
     _ = io::stdout().flush();
     if browser == Browser::Open && open(address) {
@@ -133,12 +133,12 @@ fn show(name: &str, address: &str, browser: Browser) {
     }
 }
 
-/// Opens an address in the user's browser; says whether somebody took it.
+/// Opens a URL in the user's browser; returns whether a command for that could be started.
 fn open(address: &str) -> bool {
     let chosen = std::env::var("BROWSER").ok().filter(|browser| !browser.is_empty());
     let chosen = chosen.iter().flat_map(|browsers| browsers.split(':'));
     chosen.chain(OPENERS).any(|opener| {
-        // What `$BROWSER` holds may have arguments, with `%s` for the address.
+        // `$BROWSER` may contain arguments, with `%s` for the URL.
         let mut words = opener.split_ascii_whitespace();
         let Some(program) = words.next() else { return false };
         let mut command = Command::new(program);
@@ -150,7 +150,7 @@ fn open(address: &str) -> bool {
         if !is_named {
             command.arg(address);
         }
-        // It is not waited for: it may live as long as the browser.
+        // The command is not waited for, because it may run as long as the browser.
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
     })
 }

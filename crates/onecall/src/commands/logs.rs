@@ -1,4 +1,4 @@
-//! `onecall logs`: what is in the log files, and what is being written to them.
+//! `onecall logs`: shows the log files, and follows them.
 
 use std::io;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::commands::own_file::OwnFile;
 use crate::logs::{Entry, LogFolder, Source, Tail};
 use crate::terminal::print_styled;
 
-/// How often the files are looked at for more.
+/// How often the files are checked for new lines.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// What `onecall logs` takes.
@@ -45,7 +45,7 @@ pub(crate) struct LogsArguments {
     path: bool,
 }
 
-/// Shows the last lines, and goes on if that is wanted.
+/// Shows the last lines, and follows the files if requested.
 pub(crate) fn logs(arguments: &LogsArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let folder = LogFolder::of_user()
         .context("there is no place for logs: neither XDG_STATE_HOME nor HOME is set")?;
@@ -89,13 +89,13 @@ enum Wanted {
 }
 
 impl Wanted {
-    /// What the command line asks for. A server has to be configured, or to have logs.
+    /// The logs that the command line asks for. A server must be configured, or have logs.
     fn of(arguments: &LogsArguments, folder: &LogFolder, global: &Global) -> anyhow::Result<Self> {
         let Some(name) = &arguments.server else {
             return Ok(if arguments.gateway { Self::Gateway } else { Self::All });
         };
         let mut known = folder.server_names();
-        // Logs are read when something is wrong, which may be the configuration.
+        // Logs must be readable even if the configuration is invalid.
         let configured = OwnFile::find(global).and_then(|own| own.servers()).unwrap_or_default();
         known.extend(configured.into_iter().map(|server| server.name));
         if known.contains(name) || folder.server(name).exists() {
@@ -117,7 +117,7 @@ impl Wanted {
         }
     }
 
-    /// Why there is nothing to show.
+    /// Explains why there is nothing to show.
     fn absence(&self, folder: &LogFolder, global: &Global) -> String {
         let of = match self {
             Self::All => String::new(),
@@ -135,19 +135,19 @@ impl Wanted {
     }
 }
 
-/// Puts entries in the order of time; those of the same moment stay as they are.
+/// Sorts entries by time; entries of the same moment keep their order.
 fn sort(entries: &mut [Entry]) {
     entries.sort_by(|a, b| a.time.cmp(&b.time));
 }
 
-/// Waits a moment. Says whether the output still has a reader.
+/// Waits for the interval; returns whether stdout still has a reader.
 fn is_read() -> io::Result<bool> {
     let stdout = io::stdout();
     let interval = Timespec::try_from(INTERVAL).map_err(io::Error::other)?;
-    // Nothing is waited for but the end of the reader, which is always reported.
+    // No event is requested: a closed reader is always reported.
     let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
     match poll(&mut watched, Some(&interval)) {
-        // Interrupted, as by being stopped and continued.
+        // Interrupted, for example by being stopped and continued.
         Err(Errno::INTR) => return Ok(true),
         polled => polled?,
     };
@@ -168,8 +168,8 @@ fn print(entries: Vec<Entry>, as_json: bool) -> anyhow::Result<()> {
     Ok(print_styled(&text)?)
 }
 
-/// An entry for a person. Further lines of a message are indented, so that none can be taken for
-/// another entry.
+/// An entry as text for a person. Further lines of a message are indented, so that they cannot be
+/// mistaken for another entry.
 fn shown(entry: &Entry) -> String {
     let Entry { time, pid, server, source, level, message } = entry;
     let name = visible_line(server.as_deref().unwrap_or("gateway")).into_owned();

@@ -1,4 +1,4 @@
-//! One file per command.
+//! The subcommands, one file each, and the dispatch to them.
 
 mod adopted_secrets;
 mod cache;
@@ -52,10 +52,10 @@ use crate::telemetry::Exporter;
 use crate::terminal::{Readable, Stderr, be_quiet, is_quiet};
 use crate::{demo, logging, setup, system};
 
-/// The command line, its configuration or a file it names is wrong.
+/// The exit code for an invalid command line, configuration or input file.
 const EXIT_USAGE: u8 = 2;
 
-/// Does what the command line says.
+/// Runs the command.
 pub(crate) fn run(cli: Cli) -> ExitCode {
     cli.global.color.apply();
     if cli.global.quiet {
@@ -76,7 +76,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     })
 }
 
-/// Whether a command ended because the reader of its output had enough, as `head` has.
+/// Whether a command failed because the reader of its output has exited, as `head` does.
 fn is_closed_output(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<io::Error>();
     error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
@@ -105,7 +105,7 @@ fn dispatch(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
     code
 }
 
-/// Whether a command reads the configuration and does not show anyway which one that is.
+/// Whether a command reads the configuration but does not show which one.
 fn names_its_configuration(command: &Command) -> bool {
     matches!(
         command,
@@ -202,14 +202,14 @@ fn perform(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Writes a line to stderr; a server may have had its say in it. Nothing can be done about a
-/// stderr that is gone.
+/// Writes a line to stderr, made safe for a terminal because it may contain text from a server.
+/// Errors of stderr are ignored.
 pub(crate) fn say(line: &str) {
     let line = Readable::new(io::stderr().is_terminal()).text(line);
     _ = Stderr.write_all(format!("{line}\n").as_bytes());
 }
 
-/// Writes a line to stderr that `--quiet` leaves out: what was done, or what to do next.
+/// Writes a line to stderr unless `--quiet` is given: what was done, or what to do next.
 pub(crate) fn note(line: &str) {
     if !is_quiet() {
         say(line);

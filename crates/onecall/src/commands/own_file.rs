@@ -1,5 +1,5 @@
-//! onecall's configuration file as commands change it: found, written in one step, still
-//! trusted if it was, and tried out.
+//! onecall's configuration file, as commands change it: finds it, replaces it in one step, keeps
+//! its trust, and tests its servers.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::{listings, logs, protection, setup};
 const NO_PLACE: &str =
     "there is no place for a configuration: set HOME, or name a file with --config";
 
-/// The file that changes of the configuration belong in.
+/// The configuration file that commands change.
 pub(crate) struct OwnFile {
     file: TextFile,
     origin: Origin,
@@ -29,13 +29,13 @@ pub(crate) struct OwnFile {
 }
 
 impl OwnFile {
-    /// The file that changes belong in, which is made if there is none.
+    /// The file that changes are written to; it may not exist yet.
     pub(crate) fn find(global: &Global) -> anyhow::Result<Self> {
         let surroundings = Surroundings::of_process();
         let place = onecall_config::place_of_changes(global.config.as_deref(), &surroundings);
         let (place, origin) = place.context(NO_PLACE)?;
         if origin == Origin::User {
-            // A file of the working directory may have been passed over.
+            // Logs the files in the working directory that are ignored.
             locate(global)?;
         }
         Self::read(&place, origin)
@@ -52,7 +52,7 @@ impl OwnFile {
         }
     }
 
-    /// The file that `--output` names.
+    /// The file in `--output`.
     pub(crate) fn at(path: &Path) -> anyhow::Result<Self> {
         Self::read(path, Origin::Named("--output"))
     }
@@ -75,14 +75,14 @@ impl OwnFile {
         self.surroundings.directories.state.as_deref().map(TrustStore::at)
     }
 
-    /// Whether the user has trusted what it holds now.
+    /// Whether the user has trusted the present content.
     fn is_trusted(&self) -> bool {
         self.trust_store().is_some_and(|store| {
             store.is_trusted(self.path(), self.text().as_bytes()).unwrap_or(false)
         })
     }
 
-    /// The file as it would be found with this text in it.
+    /// The file as if it contained this text.
     fn with_text(&self, text: &str) -> Found {
         let (path, bytes) = (self.path().to_path_buf(), text.as_bytes().to_vec());
         Found { path, bytes, origin: self.origin }
@@ -92,7 +92,7 @@ impl OwnFile {
         self.file.path()
     }
 
-    /// Its path as one word of a shell command.
+    /// The path of the file as one word of a shell command.
     pub(crate) fn shell_word(&self) -> String {
         shell_word(&self.path().to_string_lossy()).into_owned()
     }
@@ -105,17 +105,17 @@ impl OwnFile {
         self.file.text()
     }
 
-    /// Whether others can read it, now that it is there.
+    /// Whether other users can read the file.
     pub(crate) fn is_readable_by_others(&self) -> bool {
         self.file.is_readable_by_others()
     }
 
-    /// The servers in it.
+    /// The servers in the file.
     pub(crate) fn servers(&self) -> anyhow::Result<Vec<Server>> {
         own_servers(self.text()).map_err(|error| self.wrong(&error))
     }
 
-    /// What is wrong with the file.
+    /// The error message for a file that cannot be edited.
     pub(crate) fn wrong(&self, error: &onecall_clients::edit::EditError) -> anyhow::Error {
         use onecall_clients::edit::EditError;
         let path = self.path().display();
@@ -125,7 +125,7 @@ impl OwnFile {
         }
     }
 
-    /// Reads `text` as the configuration that it would be in this file.
+    /// Validates `text` as the content of this file.
     pub(crate) fn check(&self, text: &str) -> anyhow::Result<()> {
         let secrets = self.surroundings.secrets()?;
         let environment = Environment::new(self.surroundings.environment).with_secrets(&secrets);
@@ -133,8 +133,8 @@ impl OwnFile {
         Ok(protection::check(&parsed.config, Some(self.path()))?)
     }
 
-    /// Replaces what it holds. A file of a working directory that is new or was trusted
-    /// is trusted from then on.
+    /// Replaces the content. A file in a working directory that is new or was trusted becomes
+    /// trusted with its new content.
     pub(crate) fn save(&self, text: &str) -> anyhow::Result<()> {
         let is_ptc_mcp = |text: &str| self.with_text(text).format() == Format::PtcMcp;
         if self.exists() && is_ptc_mcp(self.text()) && !is_ptc_mcp(text) {
@@ -161,8 +161,8 @@ impl OwnFile {
         Ok(())
     }
 
-    /// Whether it would be read only if it is trusted: as one of a working directory, and
-    /// not as the user's own.
+    /// Whether the file is read only if it is trusted: it is one of a working directory and not the
+    /// user's own.
     fn needs_trust(&self) -> bool {
         let has_name = |name: &std::ffi::OsStr| LOCAL_NAMES.iter().any(|known| name == *known);
         let users =
@@ -170,8 +170,8 @@ impl OwnFile {
         self.path().file_name().is_some_and(has_name) && self.path().parent() != users.as_deref()
     }
 
-    /// Connects to those of its servers that have these names, and reports. Says whether
-    /// all of them answer.
+    /// Connects to the servers with these names, and prints the results. Returns whether all of
+    /// them answer.
     pub(crate) fn try_out(&self, text: &str, names: &[String]) -> anyhow::Result<bool> {
         let secrets = self.surroundings.secrets()?;
         let environment = Environment::new(self.surroundings.environment).with_secrets(&secrets);
@@ -184,7 +184,7 @@ impl OwnFile {
                 unset.push((server.name.clone(), missing));
             }
         }
-        // Of a server that lacks a variable only this much is wrong: it is not tried.
+        // A missing variable only affects its own server, which is not tried.
         let lenient = environment.with_missing_as_empty();
         let is_waiting = |name: &str| unset.iter().any(|(waiting, _)| waiting == name);
         let mut config = self.with_text(text).parse(&lenient)?.config;
@@ -210,7 +210,7 @@ impl OwnFile {
     }
 }
 
-/// Finds the configuration that commands read, and logs which files are passed over.
+/// Finds the configuration that commands read, and logs which files are ignored.
 fn locate(global: &Global) -> anyhow::Result<Option<Found>> {
     let located = onecall_config::locate(global.config.as_deref(), &Surroundings::of_process())?;
     for warning in &located.warnings {
@@ -221,7 +221,7 @@ fn locate(global: &Global) -> anyhow::Result<Option<Found>> {
 
 fn connect(mut config: Config) -> anyhow::Result<Vec<ServerStatus>> {
     logs::keep(&config);
-    // Looked at here and nowhere else: listing them must accept nothing.
+    // This test must not pin any tools.
     config.servers.iter_mut().for_each(|server| server.pins = None);
     let setting = Setting { downloads: setup::downloads(), ..Setting::default() };
     setup::tokio_runtime()?.block_on(async {
@@ -234,7 +234,7 @@ fn connect(mut config: Config) -> anyhow::Result<Vec<ServerStatus>> {
     })
 }
 
-/// Says which variables a server lacks, and how to give them.
+/// Explains which variables a server lacks, and how to provide them.
 fn missing_values(names: &[String]) -> String {
     let commands: Vec<String> =
         names.iter().map(|name| format!("`onecall secrets set {name}`")).collect();
@@ -249,12 +249,12 @@ fn missing_values(names: &[String]) -> String {
     )
 }
 
-/// A number of things.
+/// A number with a noun in singular or plural.
 pub(crate) fn counted(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
-/// Refuses to go on where nobody can be asked.
+/// Fails if stdin is not a terminal, so that the user cannot be asked.
 pub(crate) fn must_be_able_to_ask(instead: &str) -> anyhow::Result<()> {
     if !io::stdin().is_terminal() {
         bail!("not a terminal: {instead}");

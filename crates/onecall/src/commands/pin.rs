@@ -1,5 +1,4 @@
-//! `onecall pin`: shows what has changed about the tools of a pinned server, and
-//! accepts it.
+//! `onecall pin`: shows the changes to the tools of a pinned server, and accepts them.
 
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
@@ -18,7 +17,7 @@ use crate::commands::{note, say};
 use crate::comparison::compared;
 use crate::{listings, logs, setup, waiting};
 
-/// Names that are suggested for one that no tool has.
+/// How many similar names are suggested for an unknown one.
 const NEAREST: usize = 3;
 
 /// Accepts the tools of `server` as they are now, or only those named.
@@ -65,7 +64,7 @@ pub(crate) fn pin(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The entry of a server that is pinned, and where its tools are remembered.
+/// The configuration of a pinned server, and the file in which its tools are remembered.
 fn pinned(servers: &[ServerConfig], wanted: &str) -> anyhow::Result<(ServerConfig, PathBuf)> {
     let names: Vec<String> = servers.iter().map(|server| server.name.to_string()).collect();
     let server = servers.iter().find(|server| server.name.as_str() == wanted).cloned();
@@ -83,7 +82,7 @@ fn pinned(servers: &[ServerConfig], wanted: &str) -> anyhow::Result<(ServerConfi
     Ok((server, file))
 }
 
-/// The tools that these names mean, written in any way that other commands accept.
+/// The tools that these names refer to, in any spelling that other commands accept.
 fn meant(
     server: &ServerName,
     listed: &Arc<Vec<ToolDefinition>>,
@@ -114,9 +113,9 @@ fn meant(
     Ok(meant)
 }
 
-/// Everything the server lists now.
+/// All tools that the server lists now.
 fn listed(mut server: ServerConfig, config: &Config) -> anyhow::Result<Arc<Vec<ToolDefinition>>> {
-    // Looked at here and nowhere else: listing it must accept nothing.
+    // Listing must not accept any tools.
     server.pins = None;
     let name = server.name.clone();
     setup::tokio_runtime()?.block_on(async {
@@ -136,7 +135,7 @@ fn listed(mut server: ServerConfig, config: &Config) -> anyhow::Result<Arc<Vec<T
     })
 }
 
-/// What is new about a tool, every character of it.
+/// The changes to a tool, with every character visible.
 fn shown(tool: &ToolDefinition, state: &PinState, pins: &Pins) -> String {
     let name = visible_line(tool.tool.as_str());
     let before = pins.definition(&tool.tool);
@@ -156,18 +155,18 @@ fn shown(tool: &ToolDefinition, state: &PinState, pins: &Pins) -> String {
     text
 }
 
-/// Asks a question to which no answer means no.
+/// Asks a question; the default answer is no.
 pub(super) fn agrees(question: &str) -> anyhow::Result<bool> {
     Ok(matches!(answer(&format!("{question} [y/N] "))?.trim(), "y" | "Y" | "yes"))
 }
 
-/// Asks a question to which an empty line means yes; the end of the input means no.
+/// Asks a question; an empty line means yes, the end of the input no.
 pub(super) fn agrees_by_default(question: &str) -> anyhow::Result<bool> {
     let answer = answer(&format!("{question} [Y/n] "))?;
     Ok(answer.ends_with('\n') && matches!(answer.trim(), "" | "y" | "Y" | "yes"))
 }
 
-/// The line that is typed as an answer; it is empty at the end of the input.
+/// The line that the user types; empty at the end of the input.
 fn answer(question: &str) -> anyhow::Result<String> {
     let mut stderr = io::stderr();
     write!(stderr, "{question}")?;

@@ -1,4 +1,4 @@
-//! `onecall proxy`: a plan from a file, and the answer of its target.
+//! `onecall proxy`: executes a plan from a file and prints the answer of its target.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal};
@@ -16,7 +16,7 @@ use crate::live::{Echo, Live};
 use crate::setup;
 use crate::terminal::{EXIT_INTERRUPTED, Readable, print};
 
-/// Carries out the plan in `file`, or explains it.
+/// Executes the plan in `file`, or explains it.
 pub(crate) fn proxy(file: &Path, explain: bool, global: &Global) -> anyhow::Result<ExitCode> {
     let text = read(file, "plan")?;
     let plan: Value = serde_json::from_str(&text).context("the plan is not valid JSON")?;
@@ -56,7 +56,7 @@ fn conclude(answer: Result<String, impl Display>) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Text as it is, what is no text as JSON.
+/// The answer as text: text blocks unchanged, all others as JSON.
 fn shown(answer: &PlanAnswer) -> String {
     let mut shown = String::new();
     for block in &answer.content {

@@ -1,4 +1,4 @@
-//! `onecall run`: one program, its output as it comes.
+//! `onecall run`: runs one program and shows its output as it arrives.
 
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
@@ -16,13 +16,13 @@ use crate::live::{Echo, Live, tool_calls};
 use crate::terminal::{EXIT_INTERRUPTED, Readable, print};
 use crate::{setup, waiting};
 
-/// As `timeout(1)` has it.
+/// The exit code for a timeout, as in `timeout(1)`.
 const EXIT_TIMED_OUT: u8 = 124;
 
-/// A larger file is no program.
+/// The largest program file in bytes.
 const MAX_PROGRAM_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Runs a program, or tells what it would do.
+/// Runs a program, or reports what it would do.
 pub(crate) fn run(arguments: &RunArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let source = Source::read(arguments)?;
     let engine = arguments.engine.as_deref().and_then(EngineChoice::named);
@@ -85,7 +85,7 @@ fn preview(program: &Program, source: &Source, global: &Global) -> anyhow::Resul
     Ok(if preview.refusal.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The text of a program or a plan.
+/// Reads the text of a program or a plan.
 pub(crate) fn read(file: &Path, what: &str) -> anyhow::Result<String> {
     let (name, mut source): (String, Box<dyn Read>) = match file.to_str() {
         Some("-") => ("standard input".to_owned(), Box::new(io::stdin())),

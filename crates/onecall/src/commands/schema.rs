@@ -1,10 +1,10 @@
-//! `onecall schema`: what a configuration may say.
+//! `onecall schema`: prints the schema of the configuration.
 
 use std::process::ExitCode;
 
 use crate::terminal::print;
 
-/// How it is told.
+/// The format in which the schema is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     JsonSchema,

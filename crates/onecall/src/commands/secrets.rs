@@ -1,4 +1,4 @@
-//! `onecall secrets`: values for the references in configurations. Values are taken from a
+//! `onecall secrets`: manages the values for references in configurations. Values are read from a
 //! terminal or from stdin, never from arguments, and are never shown.
 
 use std::io::{self, IsTerminal, Read};
@@ -73,13 +73,13 @@ pub(crate) fn file() -> anyhow::Result<SecretsFile> {
     file.context("there is no place for secrets: set HOME or XDG_STATE_HOME")
 }
 
-/// Whether the environment has a variable of this name, which comes before a secret.
+/// Whether an environment variable of this name overrides the secret.
 fn is_overridden(name: &str) -> bool {
     std::env::var(name).is_ok()
 }
 
 fn set(file: &SecretsFile, name: &str) -> anyhow::Result<()> {
-    // A wrong name is refused before anything is typed.
+    // An invalid name is refused before the value is typed.
     Secrets::default().set(name, "-")?;
     let value = match io::stdin().is_terminal() {
         true => typed(name)?,
@@ -103,7 +103,7 @@ fn set(file: &SecretsFile, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The value as a person types it, without showing it.
+/// Asks for the value without showing it.
 fn typed(name: &str) -> anyhow::Result<Secret> {
     let terminal = Term::stderr();
     terminal.write_str(&format!("Value of {name} (not shown): ")).context("cannot ask")?;
@@ -111,10 +111,10 @@ fn typed(name: &str) -> anyhow::Result<Secret> {
     Ok(Secret::new(value))
 }
 
-/// The value as stdin holds it, without a newline at its end.
+/// Reads the value from stdin, without a newline at its end.
 fn piped() -> anyhow::Result<Secret> {
     let mut bytes = Vec::new();
-    // Enough to see that a value is too long.
+    // Enough to detect that a value is too long.
     let limit = u64::try_from(MAX_SECRET_BYTES).unwrap_or(u64::MAX).saturating_add(3);
     io::stdin().lock().take(limit).read_to_end(&mut bytes).context("cannot read the value")?;
     let Ok(mut text) = String::from_utf8(bytes) else {

@@ -1,4 +1,5 @@
-//! `onecall serve`: what an agent's client starts, or what many clients share.
+//! `onecall serve`: the MCP server, which a client starts on stdio, or which many clients share
+//! over HTTP.
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -16,13 +17,13 @@ use crate::reload::Followed;
 use crate::setup;
 use crate::terminal::is_quiet;
 
-/// What a person reads who starts the server by hand.
+/// The hint for a person who starts the server in a terminal.
 const WITHOUT_CLIENT: &str = "\
 onecall is an MCP server. It now waits for an MCP client on stdin; clients start it by themselves.
 To add it to a client, press Ctrl-C and run `onecall install CLIENT`, for example
 `onecall install claude-code`. To try a program by hand, run `onecall repl`.";
 
-/// Serves until the client leaves or a signal arrives.
+/// Serves until the client disconnects or a signal arrives.
 pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCode> {
     let http = http.settings()?;
     let loaded = setup::load(global)?;
@@ -37,7 +38,7 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
                 onecall_server::serve_stdio(gateway(loaded, followed)?).await?;
             }
             Some(settings) => {
-                // First of all: where the port is taken, no server is started.
+                // The port is bound first, so that no server is started if it is in use.
                 let face = HttpFace::bind(settings)?;
                 let gateway = gateway(loaded, followed)?;
                 announce(global.log_format, &format!("listening on {}", face.url()));
@@ -46,12 +47,12 @@ pub(crate) fn serve(http: HttpOptions, global: &Global) -> anyhow::Result<ExitCo
         }
         anyhow::Ok(())
     });
-    // A thread that still reads stdin would hold up the end of the process.
+    // A thread that still reads stdin would delay the end of the process.
     runtime.shutdown_background();
     served.map(|()| ExitCode::SUCCESS)
 }
 
-/// A gateway that gets ready for its first program and follows its configuration.
+/// Starts a gateway that warms up for its first program and follows its configuration.
 fn gateway(loaded: Loaded, followed: Followed) -> anyhow::Result<Arc<Gateway>> {
     let gateway =
         setup::gateway_with(loaded, ServerStart::AtOnce, setup::downloads().in_background())?;

@@ -1,4 +1,4 @@
-//! `onecall add`, `onecall remove` and `onecall list`: the servers of the configuration.
+//! `onecall add`, `onecall remove` and `onecall list`: the servers in the configuration.
 
 use std::process::ExitCode;
 
@@ -48,7 +48,7 @@ pub(crate) struct AddArguments {
     no_check: bool,
 }
 
-/// Puts a server into the configuration.
+/// Adds a server to the configuration.
 pub(crate) fn add(arguments: AddArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let AddArguments { name, force, no_check, .. } = &arguments;
     let (name, force, no_check) = (name.clone(), *force, *no_check);
@@ -126,7 +126,7 @@ fn server(arguments: AddArguments) -> anyhow::Result<Server> {
     })
 }
 
-/// Takes servers out of the configuration, all of them or none.
+/// Removes servers from the configuration, all of them or none.
 pub(crate) fn remove(names: &[String], global: &Global) -> anyhow::Result<ExitCode> {
     let own = OwnFile::find(global)?;
     let mut text = own.text().to_owned();
@@ -143,14 +143,14 @@ pub(crate) fn remove(names: &[String], global: &Global) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Names from the command line, each of them once.
+/// The names from the command line without duplicates.
 pub(super) fn distinct(names: &[String]) -> impl Iterator<Item = &str> {
     let is_first =
         |(at, name): &(usize, &String)| names.iter().position(|it| it == *name) == Some(*at);
     names.iter().enumerate().filter(is_first).map(|(_, name)| name.as_str())
 }
 
-/// Says which servers there are instead of one that is not there.
+/// The error for a server that does not exist, with the names of those that do.
 pub(super) fn not_found(own: &OwnFile, error: EditError) -> anyhow::Error {
     match error {
         EditError::Absent { name } => {
@@ -166,7 +166,7 @@ pub(super) fn not_found(own: &OwnFile, error: EditError) -> anyhow::Error {
     }
 }
 
-/// Shows the servers of the configuration, without connecting to them.
+/// Lists the servers of the configuration, without connecting to them.
 pub(crate) fn list(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
     let own = OwnFile::in_use(global)?;
     let servers = own.servers()?;
@@ -194,7 +194,7 @@ pub(crate) fn list(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the names of the servers, a line each, without connecting to them.
+/// Prints the names of the servers, one per line, without connecting to them.
 pub(crate) fn names(global: &Global) -> anyhow::Result<ExitCode> {
     let servers = OwnFile::in_use(global)?.servers()?;
     let names = servers.iter().filter(|server| !server.name.contains(['\n', '\r']));
@@ -202,7 +202,7 @@ pub(crate) fn names(global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A server for programs, with names of variables and headers but not their values.
+/// A server as JSON, with the names of variables and headers but without their values.
 fn described(server: &Server) -> Value {
     let names =
         |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! The program that `onecall run` is given: a file, standard input or text on the command line.
+//! The source of `onecall run`: a file, standard input, or text on the command line.
 
 use std::path::Path;
 
@@ -9,23 +9,23 @@ use onecall_engine::is_offered;
 use super::run::read;
 use crate::cli::RunArguments;
 
-/// How a failure names the file of a program.
+/// The file name of a program in the text of a failure.
 const UNNAMED: &str = "<program>";
 
-/// A program's text and what belongs to it.
+/// A program's source, language and arguments.
 pub(crate) struct Source {
-    /// The text.
+    /// The source text.
     pub(crate) code: String,
-    /// What it is written in.
+    /// The language of the program.
     pub(crate) language: Language,
-    /// A name for the program, then its arguments.
+    /// A name for the program, followed by its arguments.
     pub(crate) argv: Vec<String>,
     /// The name of its file, if it comes from one.
     file_name: Option<String>,
 }
 
 impl Source {
-    /// Reads the program that the command line names.
+    /// Reads the program that the command line specifies.
     pub(crate) fn read(arguments: &RunArguments) -> anyhow::Result<Self> {
         let RunArguments { file, eval, words, .. } = arguments;
         let file = file.as_deref();
@@ -63,7 +63,7 @@ impl Source {
         Ok(self)
     }
 
-    /// Puts the name of the program's file into what a failure says of the place where it happened.
+    /// Replaces the placeholder in a failure by the name of the program's file.
     pub(crate) fn name_in(&self, outcome: &mut Outcome) {
         if let Err(Failure::Raised { traceback: text, .. } | Failure::Refused { text, .. }) =
             &mut outcome.result
@@ -72,7 +72,7 @@ impl Source {
         }
     }
 
-    /// A traceback whose places are in the program's file.
+    /// A traceback with the name of the program's file.
     pub(crate) fn named(&self, traceback: &str) -> String {
         match &self.file_name {
             Some(name) => with_file_name(traceback, name),
@@ -81,7 +81,7 @@ impl Source {
     }
 }
 
-/// What a program in `file` is written in.
+/// The language of a program in `file`.
 fn language_of(file: &Path) -> Language {
     match file.extension().and_then(|extension| extension.to_str()) {
         Some("ts" | "mts" | "js" | "mjs") => Language::TypeScript,
@@ -89,7 +89,7 @@ fn language_of(file: &Path) -> Language {
     }
 }
 
-/// A traceback of either language whose places are in the file `name`.
+/// A traceback of either language, with `name` as the file of its positions.
 fn with_file_name(traceback: &str, name: &str) -> String {
     let lines = traceback.split_inclusive('\n').map(|line| {
         let place = line.trim_start_matches([' ', '|', '+', '-']);

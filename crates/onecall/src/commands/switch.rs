@@ -1,5 +1,4 @@
-//! `onecall enable` and `onecall disable`: servers that stay in the configuration and are used or
-//! left out.
+//! `onecall enable` and `onecall disable`: turn servers of the configuration on and off.
 
 use std::process::ExitCode;
 
@@ -10,7 +9,7 @@ use crate::commands::note;
 use crate::commands::own_file::OwnFile;
 use crate::commands::servers::{distinct, not_found};
 
-/// Switches servers on or off, all of them or none.
+/// Enables or disables servers, all of them or none.
 pub(crate) fn switch(
     names: &[String],
     switch: Switch,

@@ -1,4 +1,4 @@
-//! `onecall tools`: what programs can call.
+//! `onecall tools`: lists and shows the tools that programs can call.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -24,16 +24,16 @@ use crate::{figures, listings, setup};
 /// How many tools a search shows.
 const SEARCH_RESULTS: usize = 20;
 
-/// Tools that were listed longer ago than this are listed again once they are shown.
+/// Tools that were listed longer ago than this are listed again after they have been shown.
 const FRESH: Duration = Duration::from_secs(60 * 60);
 
 /// How long a command waits for tools that are listed again.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How much of a description a row shows at most, in characters.
+/// The most characters of a description in a row.
 const SUMMARY_WIDTH: usize = 80;
 
-/// How much of a description a row shows at least, however narrow the terminal is.
+/// The fewest characters of a description in a row, even in a narrow terminal.
 const LEAST_SUMMARY_WIDTH: usize = 20;
 
 /// Lists all tools, or those that match `query`.
@@ -79,7 +79,7 @@ fn listed(found: &[ToolFinding], options: &SearchOptions) -> String {
     }
 }
 
-/// Shows one tool: as it was listed last, unless it is to be listed anew or was never seen.
+/// Shows one tool as it was last listed; with `refresh`, or if it is unknown, its server is asked.
 pub(crate) fn show(name: &str, refresh: bool, global: &Global) -> anyhow::Result<ExitCode> {
     setup::with_gateway(global, async |gateway| {
         let known = gateway.known_now().await;
@@ -102,11 +102,11 @@ pub(crate) fn show(name: &str, refresh: bool, global: &Global) -> anyhow::Result
     })?
 }
 
-/// Has servers list their tools that were shown as they were long ago, for some seconds or until
-/// the user presses Ctrl-C, and says what has become of them.
+/// Asks servers whose listings are old for their tools, for some seconds or until Ctrl-C, and
+/// reports changes.
 async fn list_again(gateway: &Gateway, known: &LastSeen, only: Option<&ServerName>) {
     let Some((age, servers)) = known.not_listed_for(FRESH, only) else { return };
-    // What was shown is there to be used, whatever happens now.
+    // The tools that were shown so far must be readable, whatever happens now.
     _ = io::stdout().flush();
     let names = quoted(&servers);
     note(&format!("The tools of {names} were listed {}; listing them again", figures::age(age)));
@@ -131,19 +131,19 @@ fn quoted(servers: &[ServerName]) -> String {
     servers.iter().map(|server| format!("'{server}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// Prints the names of the tools that are known without starting a server, a line each.
+/// Prints the names of the tools that are known without starting a server, one per line.
 pub(crate) fn names(global: &Global) -> anyhow::Result<ExitCode> {
     let names = listings::tool_names(global);
     print(&names.iter().map(|name| format!("{name}\n")).collect::<String>())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Forgets what results looked like.
+/// Removes learned result types.
 pub(crate) fn forget(pattern: Option<&str>, global: &Global) -> anyhow::Result<ExitCode> {
     let pattern = pattern.map(ToolPattern::parse).transpose()?;
     let config = setup::load(global)?.config;
     let file = config.store.file(&Surroundings::of_process().directories);
-    // To look into a store that is not there would make one.
+    // Opening a store that does not exist would create one.
     let store = file.filter(|file| file.exists()).map(onecall_store::open);
     let mut forgotten = 0;
     if let Some(store) = store {
@@ -163,7 +163,7 @@ pub(crate) fn forget(pattern: Option<&str>, global: &Global) -> anyhow::Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-/// A row for each tool: its name and what it is for.
+/// One row for each tool: its name and a summary.
 pub(crate) fn table<'a>(tools: impl Iterator<Item = &'a Arc<ToolSpec>> + Clone) -> String {
     let width = tools.clone().map(|spec| spec.callable.as_str().len()).max().unwrap_or_default();
     let room = columns().map_or(SUMMARY_WIDTH, |columns| columns.saturating_sub(width + 2));

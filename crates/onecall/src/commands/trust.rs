@@ -1,4 +1,4 @@
-//! `onecall trust`: lets a configuration in a working directory be used.
+//! `onecall trust`: permits the use of a configuration in a working directory.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use onecall_config::{
 use crate::cli::Global;
 use crate::commands::note;
 
-/// Remembers the file's present content as trusted.
+/// Marks the present content of the file as trusted.
 pub(crate) fn trust(file: Option<PathBuf>, global: &Global) -> anyhow::Result<ExitCode> {
     let file = match file.or_else(|| global.config.clone()) {
         Some(file) => file,
@@ -23,7 +23,7 @@ pub(crate) fn trust(file: Option<PathBuf>, global: &Global) -> anyhow::Result<Ex
     };
     let surroundings = Surroundings::of_process();
     let bytes = read_file(&file)?;
-    // As it will be read where it is.
+    // The file is parsed as it will be when it is used.
     let found = Found { path: file, bytes, origin: Origin::WorkingDirectory };
     let secrets = surroundings.secrets()?;
     let environment = Environment::new(surroundings.environment).with_secrets(&secrets);

@@ -1,4 +1,4 @@
-//! Invented companies with payloads of the size that real services send.
+//! The data of the demo: invented companies, with payloads as large as those of real services.
 
 use serde_json::{Value, json};
 

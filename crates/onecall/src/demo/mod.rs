@@ -1,4 +1,4 @@
-//! `onecall demo`: the main job on built-in data, and what it saves.
+//! `onecall demo`: runs a typical program on built-in data, and shows what it saves.
 
 mod data;
 mod savings;
@@ -19,17 +19,17 @@ use crate::setup;
 
 const PROGRAM: &str = include_str!("program.py");
 
-/// The definitions of the demo's tools, nine calls and their results.
+/// The size of the definitions of the demo's tools, nine calls and their results.
 const DIRECT: Counted = Counted { bytes: 181_893, tokens: 54_671 };
 
-/// The definitions of onecall's tools, the program and its answer.
+/// The size of the definitions of onecall's tools, the program and its answer.
 const OURS: Counted = Counted { bytes: 3_883, tokens: 1_007 };
 
-/// Runs a program over the demo server and compares it with direct calls.
+/// Runs a program with the demo server and compares it with direct calls.
 pub(crate) fn demo() -> anyhow::Result<ExitCode> {
     let ledger = Ledger::default();
     let servers = vec![demo_server()?];
-    // Nothing of it concerns the user.
+    // The demo must not use or change anything of the user.
     let (records, logs, output_types) = (Records::Off, Logs::Off, OutputTypes::Declared);
     let config = Config { servers, records, logs, output_types, ..Config::default() };
     let runtime = setup::tokio_runtime()?;
@@ -44,7 +44,7 @@ pub(crate) fn demo() -> anyhow::Result<ExitCode> {
     Ok(if succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The MCP server that the demo bridges.
+/// Runs the MCP server of the demo.
 pub(crate) fn serve() -> anyhow::Result<ExitCode> {
     setup::tokio_runtime()?.block_on(server::serve())?;
     Ok(ExitCode::SUCCESS)

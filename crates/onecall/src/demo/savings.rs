@@ -1,5 +1,4 @@
-//! What a model would have read and written with direct calls, against what it did
-//! with one program.
+//! Compares what a model reads and writes with direct calls and with one program.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,12 +11,12 @@ pub(super) struct Traffic {
     pub(super) round_trips: u64,
     pub(super) bytes: u64,
     pub(super) tokens: u64,
-    /// Whether the tokens were counted, and not estimated.
+    /// Whether the tokens were counted and not estimated.
     pub(super) is_counted: bool,
 }
 
-/// Texts whose tokens (o200k) are known, by their bytes. The demo moves the same texts every time, so
-/// its test counts their tokens, and the demo needs no tokenizer.
+/// Texts whose tokens (o200k) are known, identified by their size. The demo always moves the same
+/// texts, so its test counts their tokens, and the demo itself needs no tokenizer.
 pub(super) struct Counted {
     pub(super) bytes: u64,
     pub(super) tokens: u64,
@@ -34,8 +33,8 @@ impl Traffic {
     }
 }
 
-/// Writes down every call and answer of a program, as a client making the calls
-/// itself would have to.
+/// Collects every call and answer of a program, as they would pass through a model that makes the
+/// calls itself.
 #[derive(Default)]
 pub(super) struct Ledger(Mutex<Vec<String>>);
 

@@ -16,7 +16,7 @@ use super::data;
 
 struct DemoServer;
 
-/// Serves on stdin and stdout until the client leaves.
+/// Serves on stdin and stdout until the client disconnects.
 pub(super) async fn serve() -> anyhow::Result<()> {
     DemoServer.serve(stdio_pipes()).await?.waiting().await?;
     Ok(())
@@ -61,7 +61,7 @@ impl ServerHandler for DemoServer {
     }
 }
 
-/// The tools as an agent would be shown them.
+/// The tools as an agent would see them.
 pub(super) fn definitions() -> Vec<Tool> {
     let ticker = json!({ "type": "string", "description": "Ticker symbol, for example ACME." });
     vec![

@@ -1,4 +1,4 @@
-//! Takes what is logged and hands it to the thread that writes log files.
+//! The log layer that passes events to the thread that writes log files.
 
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,16 +21,16 @@ use super::entry::{Entry, Source};
 use super::folder::LogFolder;
 use super::writer::{Shared, write};
 
-/// Lines, and bytes of their messages, that may wait to be written. Further ones are dropped and
-/// counted: nothing waits for a slow disk.
+/// How many lines, and bytes of their messages, may be queued. Further ones are dropped and
+/// counted: no code waits for a slow disk.
 const QUEUE: usize = 4096;
 const QUEUE_BYTES: usize = 8 * 1024 * 1024;
 
-/// How long the end of a command waits until all is written.
+/// How long the end of a command waits until all lines are written.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The priority of the thread that writes, after calls and programs. With the lowest one it would get
-/// next to no time on a busy machine, and the end of a command waits for it.
+/// The priority of the thread that writes: lower than that of calls and programs, but not the lowest.
+/// The lowest would get next to no time on a busy machine, and the end of a command waits for it.
 const NICENESS: i32 = 10;
 
 static LOGS: LazyLock<Logs> = LazyLock::new(Logs::new);
@@ -38,11 +38,11 @@ static LOGS: LazyLock<Logs> = LazyLock::new(Logs::new);
 /// The logs of this process.
 struct Logs {
     shared: Shared,
-    /// Absent once nothing more is taken.
+    /// The queue to the thread; `None` once logging has ended.
     queue: Mutex<Option<SyncSender<Entry>>>,
-    /// What the thread takes when it starts. Until then, lines wait.
+    /// The other end of the queue, until the thread starts; lines wait in the queue until then.
     waiting: Mutex<Option<Receiver<Entry>>>,
-    /// Ends when the thread has written everything.
+    /// Receives a message when the thread has written everything.
     finished: Mutex<Option<Receiver<()>>>,
 }
 
@@ -85,9 +85,9 @@ impl Logs {
     }
 }
 
-/// Has what is logged from now on, and what was logged before, written to files as `config` says.
-/// To be called before servers of `config` start, also of one that replaces another: its secrets
-/// are taken out of every line.
+/// Writes the collected lines, including earlier ones, to files as `config` says. Must be called
+/// before servers of `config` start, also when it replaces another configuration: its secrets are
+/// removed from every line.
 pub(crate) fn keep(config: &Config) {
     LOGS.shared.follow(config);
     if let Some(folder) = LogFolder::of_user().filter(|_| LOGS.shared.is_on()) {
@@ -100,7 +100,7 @@ pub(crate) fn are_kept() -> bool {
     LOGS.shared.is_on() && lock(&LOGS.finished).is_some()
 }
 
-/// Takes nothing more and waits until all is written, but not for long.
+/// Closes the queue and waits a short time until all lines are written.
 pub(crate) fn finish() {
     drop(lock(&LOGS.queue).take());
     if let Some(finished) = lock(&LOGS.finished).take() {
@@ -108,12 +108,12 @@ pub(crate) fn finish() {
     }
 }
 
-/// The layer of the log that collects lines for the files: those that need attention, and all
-/// about servers.
+/// The log layer that collects lines for the files: warnings and errors, and events about servers
+/// at level INFO or above.
 pub(crate) struct Collector;
 
 impl Collector {
-    /// The layer with its filter, whatever is logged to stderr.
+    /// The layer with its filter, which does not depend on what is logged to stderr.
     pub(crate) fn layer() -> Box<dyn Layer<Registry> + Send + Sync> {
         let filter = filter_fn(is_collected).with_max_level_hint(LevelFilter::INFO);
         Self.with_filter(filter).boxed()
@@ -123,8 +123,7 @@ impl Collector {
 fn is_collected(metadata: &Metadata<'_>) -> bool {
     let level = *metadata.level();
     let is_about_server = metadata.fields().field("server").is_some();
-    // The log of the server's life says the same, without lines of its stderr that stand in the
-    // file already.
+    // The log of the server's life says the same, without repeating lines of its stderr.
     let is_repeated = metadata.target() == AVAILABILITY_LOG_TARGET;
     metadata.is_event()
         && !is_repeated
@@ -152,7 +151,7 @@ impl<S: Subscriber> Layer<S> for Collector {
     }
 }
 
-/// The fields of an event. Those without a meaning of their own are put behind the message.
+/// The fields of an event. Fields without a special meaning are appended to the message.
 #[derive(Default)]
 struct Fields {
     message: String,

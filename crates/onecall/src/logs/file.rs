@@ -1,4 +1,4 @@
-//! Appends to log files that several processes write to, and that never grow beyond their limit.
+//! Appends to log files, which several processes may write to and whose size is limited.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
@@ -10,11 +10,12 @@ use rustix::process::{Resource, getrlimit};
 
 use super::folder::{LogFolder, older};
 
-/// A file that would have more bytes is rotated. With the older one, a server takes twice as much.
+/// The largest size of a log file, which is rotated before it grows larger. With the older file, a
+/// server takes twice as much.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Appends whole lines to a log file in one write, so that lines of other processes stand before or
-/// after them. The file is rotated first if they have no room.
+/// Appends complete lines to a log file in one write, so that lines of other processes do not mix
+/// with them. The file is rotated first if they do not fit.
 pub(super) fn append(path: &Path, lines: &[u8], folder: &LogFolder) -> io::Result<()> {
     folder.create()?;
     let (mut file, mut metadata) = open_for_appending(path)?;
@@ -33,7 +34,7 @@ pub(super) fn append(path: &Path, lines: &[u8], folder: &LogFolder) -> io::Resul
     file.write_all(&bytes)
 }
 
-/// Gives a file its older name, unless another process does or has done that.
+/// Renames a full file to its older name, unless another process does that.
 fn rotate(path: &Path, full: &Metadata, folder: &LogFolder) -> io::Result<()> {
     let (lock, _) = open_for_appending(&folder.lock())?;
     if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -45,7 +46,8 @@ fn rotate(path: &Path, full: &Metadata, folder: &LogFolder) -> io::Result<()> {
     }
 }
 
-/// Opens a file of this user alone, which is made if it is not there; links are not followed.
+/// Opens a file that only this user can access, and creates it if necessary; links are not
+/// followed.
 fn open_for_appending(path: &Path) -> io::Result<(File, Metadata)> {
     let flags = OFlags::RDWR
         | OFlags::APPEND
@@ -61,7 +63,7 @@ fn open_for_appending(path: &Path) -> io::Result<(File, Metadata)> {
     }
 }
 
-/// Whether a write ended in the middle of a line, as on a full disk.
+/// Whether the last write ended in the middle of a line, for example on a full disk.
 fn is_torn(file: &File, size: u64) -> io::Result<bool> {
     let Some(last) = size.checked_sub(1) else { return Ok(false) };
     let mut byte = [b'\n'];
@@ -69,7 +71,7 @@ fn is_torn(file: &File, size: u64) -> io::Result<bool> {
     Ok(byte != [b'\n'])
 }
 
-/// Refuses a size beyond the limit of this process (`ulimit -f`): a write beyond it would leave half
+/// Fails if the size is beyond the limit of this process (`ulimit -f`): such a write would leave half
 /// of a line.
 fn check_size_limit(size: u64) -> io::Result<()> {
     match getrlimit(Resource::Fsize).current {

@@ -1,4 +1,4 @@
-//! The folder of log files: what they are called, and which are too many.
+//! The folder of log files: their names, and the removal of old ones.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,13 +12,13 @@ use onecall_config::{Surroundings, check_own_folder};
 /// How long the log files of a server are kept after their last line.
 const KEEP: Duration = Duration::from_secs(30 * 86_400);
 
-/// Bytes that the log files of all servers may have when a gateway starts. The oldest go first.
+/// The total size of all servers' log files when a gateway starts. The oldest are removed first.
 const MAX_TOTAL_BYTES: u64 = 100 * 1024 * 1024;
 
-/// Bytes of a file's name before its extension. File systems allow 255 in all.
+/// Longest file name before the extension, in bytes. File systems allow 255 in total.
 const LONGEST_STEM: usize = 200;
 
-/// The user's folder of log files. It exists once a line was written.
+/// The user's folder of log files. It is created when the first line is written.
 #[derive(Clone, Debug)]
 pub(crate) struct LogFolder {
     path: PathBuf,
@@ -31,22 +31,22 @@ impl LogFolder {
         Some(Self { path: state.join("onecall/logs") })
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file of the gateway.
+    /// The log file of the gateway.
     pub(crate) fn gateway(&self) -> PathBuf {
         self.path.join("gateway.log")
     }
 
-    /// The file of a server.
+    /// The log file of a server.
     pub(crate) fn server(&self, name: &str) -> PathBuf {
         self.servers().join(format!("{}.log", file_stem(name)))
     }
 
-    /// Locked by the process that rotates a file.
+    /// The lock file for rotating a log file.
     pub(super) fn lock(&self) -> PathBuf {
         self.path.join("lock")
     }
@@ -55,20 +55,20 @@ impl LogFolder {
         self.path.join("servers")
     }
 
-    /// The files of the gateway and of every server that has one. Rotated files are not listed.
+    /// The log files of the gateway and of all servers, without rotated files.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let servers = self.server_files().into_iter().map(|(path, _)| path);
         let is_log = |path: &PathBuf| path.extension().is_some_and(|it| it == "log");
         std::iter::once(self.gateway()).chain(servers.filter(is_log)).collect()
     }
 
-    /// The names of the servers that have a file.
+    /// The names of the servers that have a log file.
     pub(crate) fn server_names(&self) -> Vec<String> {
         let files = self.files().into_iter().skip(1);
         files.filter_map(|path| server_name(path.file_stem()?.to_str()?)).collect()
     }
 
-    /// Makes the folders, for this user alone.
+    /// Creates the folders, with access for this user alone.
     pub(super) fn create(&self) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(self.servers())?;
         check_own_folder(&self.path)?;
@@ -83,8 +83,8 @@ impl LogFolder {
         _ = fs::remove_file(file);
     }
 
-    /// Removes files of servers that have been silent for long, and the oldest if all of them are
-    /// too large.
+    /// Removes the files of servers that have not logged for long, and the oldest files if all of
+    /// them are too large.
     pub(super) fn tidy_up(&self) {
         let mut files = self.server_files();
         files.sort_by_key(|(_, metadata)| std::cmp::Reverse(metadata.modified().ok()));
@@ -107,13 +107,13 @@ impl LogFolder {
     }
 }
 
-/// Where a file goes when it is full. What was there before is replaced.
+/// The name of a rotated file. It replaces the previous one.
 pub(super) fn older(path: &Path) -> PathBuf {
     path.with_added_extension("1")
 }
 
-/// The name of a server as a part of a file's name: what could be understood as anything else is
-/// written as `%` and the byte in hexadecimal. Names that are too long are told apart by a hash.
+/// The name of a server as part of a file name: special bytes are written as `%` and two
+/// hexadecimal digits. Names that are too long get a hash.
 fn file_stem(name: &str) -> String {
     let mut stem = String::new();
     for byte in name.bytes() {
@@ -131,7 +131,7 @@ fn file_stem(name: &str) -> String {
     stem
 }
 
-/// The name that [`file_stem`] was made of; `None` if it was too long.
+/// The name that [`file_stem`] was made from; `None` if it was too long.
 fn server_name(stem: &str) -> Option<String> {
     let mut pieces = stem.split('%');
     let mut bytes = pieces.next()?.as_bytes().to_vec();

@@ -1,9 +1,9 @@
-//! Log files in the user's state directory: what servers write to stderr and what happens to them,
-//! a file for each server, and what the gateway has to say, in a file of its own.
+//! Log files in the user's state directory: one for each server, with its stderr and the events of
+//! its life, and one for the gateway.
 //!
-//! [`Collector`] is a layer of the log that puts lines into a bounded queue; a thread redacts and
-//! writes them (`writer.rs`). Every command that uses servers calls [`keep`] first. `onecall
-//! logs` reads the files with [`Tail`].
+//! [`Collector`] is a log layer that puts lines into a bounded queue; a thread redacts and writes
+//! them (`writer.rs`). Every command that uses servers calls [`keep`] first. `onecall logs` reads
+//! the files with [`Tail`].
 
 mod collector;
 mod entry;

@@ -1,4 +1,4 @@
-//! Reads a log file, and what is appended to it later, across rotation.
+//! Reads a log file and follows what is appended to it, across rotation.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -8,35 +8,34 @@ use std::path::PathBuf;
 use super::entry::Entry;
 use super::folder::older;
 
-/// A reader of one log file that goes on in the next one when the file is rotated.
+/// A reader of one log file, which continues in the new file after a rotation.
 pub(crate) struct Tail {
     path: PathBuf,
     current: Option<Opened>,
-    /// The file that was rotated last. A process may not have noticed, and write its next line
-    /// there.
+    /// The last rotated file. A process that has not noticed the rotation may still write to it.
     previous: Option<Opened>,
 }
 
-/// An open log file, read up to some place.
+/// An open log file and the position up to which it was read.
 struct Opened {
     file: File,
     inode: u64,
-    /// The beginning of a line whose end was not there yet.
+    /// The beginning of a line whose end has not been written yet.
     incomplete: Vec<u8>,
 }
 
 impl Tail {
-    /// A reader that has not read anything.
+    /// Creates a reader that has read nothing.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self { path, current: None, previous: None }
     }
 
-    /// The file that is read.
+    /// The path of the file.
     pub(crate) fn path(&self) -> &PathBuf {
         &self.path
     }
 
-    /// Everything in the file and in the older one, up to `limit` entries, the last ones.
+    /// The last `limit` entries of the file and its older one.
     pub(crate) fn begin(&mut self, limit: usize) -> Vec<Entry> {
         self.current = Opened::new(&self.path);
         let inode = self.current.as_ref().map(|opened| opened.inode);
@@ -47,7 +46,7 @@ impl Tail {
         lines.iter().skip(first).filter_map(|line| Entry::read(line)).collect()
     }
 
-    /// What was appended since the last time.
+    /// The entries that were appended since the last call.
     pub(crate) fn more(&mut self) -> Vec<Entry> {
         let mut lines = Vec::new();
         if let Some(mut previous) = self.previous.take() {
@@ -59,7 +58,7 @@ impl Tail {
         let inode = self.current.as_ref().map(|opened| opened.inode);
         let named = fs::symlink_metadata(&self.path).ok().map(|named| named.ino());
         if named.is_some() && named != inode {
-            // Rotated more than once: there is a whole file in between.
+            // The file was rotated more than once, so there is a whole file in between.
             let between = Opened::new(&older(&self.path));
             if let Some(mut between) = between.filter(|it| inode.is_some_and(|at| it.inode != at)) {
                 lines.extend(between.lines());
@@ -79,15 +78,15 @@ impl Opened {
         Some(Self { file, inode: metadata.ino(), incomplete: Vec::new() })
     }
 
-    /// The complete lines that were not read yet.
+    /// The complete lines that have not been read yet.
     fn lines(&mut self) -> Vec<Vec<u8>> {
         let size = self.file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
         if self.file.stream_position().is_ok_and(|position| position > size) {
-            // Somebody has emptied it.
+            // The file was truncated.
             self.incomplete.clear();
             _ = self.file.seek(SeekFrom::Start(0));
         }
-        // What cannot be read is tried again the next time.
+        // After an error, reading is tried again the next time.
         _ = self.file.read_to_end(&mut self.incomplete);
         let mut lines: Vec<Vec<u8>> =
             self.incomplete.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();

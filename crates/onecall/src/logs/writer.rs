@@ -15,21 +15,21 @@ use super::entry::Entry;
 use super::file::append;
 use super::folder::LogFolder;
 
-/// Bytes of a message that are kept. Servers may have said more, so that a secret at this place is
-/// seen whole before it is cut.
+/// Bytes of a message that are kept. Longer messages arrive here, so that a secret at the limit is
+/// recognised before the message is cut.
 const MAX_MESSAGE_BYTES: usize = 7 * 1024;
 
-/// Lines that are written in one go.
+/// How many lines are written at once.
 const BATCH: usize = 64;
 
-/// What the collector and the thread share.
+/// The state that the collector and the thread share.
 #[derive(Default)]
 pub(super) struct Shared {
-    /// What the configuration in use says about logs.
+    /// The log settings of the current configuration.
     rules: Mutex<Rules>,
     /// Bytes of messages in the queue.
     pub(super) waiting_bytes: AtomicUsize,
-    /// Lines that found no room in the queue.
+    /// How many lines were dropped because the queue was full.
     pub(super) dropped: AtomicU64,
 }
 
@@ -37,13 +37,13 @@ pub(super) struct Shared {
 struct Rules {
     is_on: bool,
     redactor: Redactor,
-    /// Servers that have a file of their own. What others say goes to the file of the gateway:
-    /// a plan may bring servers along, of any name and in any number.
+    /// Servers that have a log file of their own. Messages of others go to the gateway's file,
+    /// because plans can define any number of servers with any names.
     servers: HashSet<String>,
 }
 
 impl Shared {
-    /// Follows another configuration. Secrets of earlier ones are still taken out.
+    /// Switches to another configuration. Secrets of earlier ones are still removed.
     pub(super) fn follow(&self, config: &Config) {
         let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         rules.is_on = config.logs == Logs::On;
@@ -52,12 +52,12 @@ impl Shared {
         rules.servers = names.chain([LocalTool::SERVER.to_owned()]).collect();
     }
 
-    /// Whether the configuration in use wants logs.
+    /// Whether the current configuration enables log files.
     pub(super) fn is_on(&self) -> bool {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner).is_on
     }
 
-    /// Takes secrets out of entries and sorts them by file: absent is the gateway's.
+    /// Removes secrets from entries and groups them by file; `None` stands for the gateway's file.
     fn prepare(&self, entries: Vec<Entry>) -> HashMap<Option<String>, Vec<u8>> {
         let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines: HashMap<_, Vec<u8>> = HashMap::new();
@@ -78,7 +78,7 @@ impl Shared {
     }
 }
 
-/// Writes what comes out of the queue until it is closed.
+/// Writes the lines from the queue until it is closed.
 pub(super) fn write(folder: &LogFolder, shared: &Shared, queue: &Receiver<Entry>) {
     folder.tidy_up();
     let mut has_complained = false;

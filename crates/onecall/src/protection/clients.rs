@@ -1,12 +1,11 @@
-//! The configuration files of MCP clients. They say what a client starts, and hold secrets.
+//! The configuration files of MCP clients. They contain commands that clients start, and secrets.
 
 use std::path::{Path, PathBuf};
 
 use onecall_clients::{Client, Format, Host, Os, Place, Scope, TextFile, secrets_in};
 use onecall_config::{Extent, FolderAccess, OpenFolder, ProtectedPlace, Surroundings};
 
-/// The user's files, and those of the project in the working directory, whether they exist
-/// yet or not.
+/// The user's files, and those of the project in the working directory, whether they exist or not.
 pub(super) fn of_process(surroundings: &Surroundings<'_>) -> Vec<ProtectedPlace> {
     let project = &surroundings.working_directory;
     let protected = files(project, surroundings.environment).into_iter().map(|place| {
@@ -20,7 +19,7 @@ pub(super) fn of_process(surroundings: &Surroundings<'_>) -> Vec<ProtectedPlace>
     protected.collect()
 }
 
-/// The files with secrets that a folder has as a project of some client.
+/// The files with secrets in a folder, if it is the project folder of a client.
 pub(super) fn of_folder(folder: &OpenFolder) -> Vec<ProtectedPlace> {
     let environment = |name: &str| std::env::var(name).ok();
     let files = files(&folder.path, &environment).into_iter();
@@ -57,7 +56,7 @@ fn holds_secrets(place: &Place) -> bool {
         let is_json = path.extension().is_some_and(|ending| ending == "json");
         let format = if is_json { Format::Json } else { place.spot.format };
         let text = TextFile::read(&path).ok();
-        // What cannot be read here is not known to be harmless.
+        // A file that cannot be read may contain secrets.
         text.is_none_or(|file| file.exists() && !secrets_in(file.text(), format).is_empty())
     };
     if !place.path.to_string_lossy().ends_with('/') {

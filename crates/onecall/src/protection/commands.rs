@@ -1,4 +1,4 @@
-//! What is executed when servers and local tools are started.
+//! The files that are executed when servers and local tools are started.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use onecall_config::{
 
 use super::unwritable;
 
-/// Files whose presence makes a folder something that can be run.
+/// Files that make a folder executable for an interpreter or package manager.
 const RUNNABLE: [&str; 9] = [
     "__init__.py",
     "__main__.py",
@@ -28,11 +28,11 @@ const RUNNABLE: [&str; 9] = [
 const CODE_LISTS: [&str; 6] =
     ["PATH", "PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PERL5LIB"];
 
-/// Something that is started.
+/// A command that is started.
 struct Started<'c> {
-    /// What it is in a sentence.
+    /// The name of the command in a sentence.
     name: String,
-    /// With a slash a file, without one a name that is looked up.
+    /// A path if it contains a slash, otherwise a name that is looked up on `PATH`.
     program: &'c Path,
     arguments: Vec<&'c str>,
     environment: &'c BTreeMap<String, Secret>,
@@ -40,8 +40,8 @@ struct Started<'c> {
     surroundings: &'c Surroundings<'c>,
 }
 
-/// All that is executed for the servers and local tools of `config`, and where programs are
-/// looked up.
+/// Everything that is executed for the servers and local tools of `config`, and the folders in
+/// which commands are looked up.
 pub(super) fn started(config: &Config, surroundings: &Surroundings<'_>) -> Vec<ProtectedPlace> {
     let folder = |cwd: Option<&PathBuf>| match cwd {
         Some(cwd) => surroundings.working_directory.join(cwd),
@@ -78,7 +78,7 @@ pub(super) fn started(config: &Config, surroundings: &Surroundings<'_>) -> Vec<P
     places
 }
 
-/// A template without placeholders; what calls put into others is not known yet.
+/// A template without placeholders. The text of others is known only when a call is made.
 fn fixed_text(template: &Template) -> Option<&str> {
     match template.pieces() {
         [Piece::Text(text)] => Some(text),
@@ -136,8 +136,7 @@ impl Started<'_> {
         found.find(is_program)
     }
 
-    /// The existing files, and folders that can be run, that an argument names: by itself or
-    /// behind `=`.
+    /// The existing files, and executable folders, that an argument names: by itself or after `=`.
     fn named_by(&self, argument: &str) -> impl Iterator<Item = PathBuf> {
         let value = argument.split_once('=').map(|(_, value)| value);
         let named = [Some(argument), value].into_iter().flatten().filter(|text| !text.is_empty());
@@ -158,8 +157,7 @@ impl Started<'_> {
         }
     }
 
-    /// The virtual environments and package folders that a file is installed in, and with it
-    /// the code that it loads.
+    /// The virtual environments and package folders that contain a file and the code that it loads.
     fn installation(&self, file: &Path) -> Vec<ProtectedPlace> {
         let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let is_installation = |folder: &&Path| {

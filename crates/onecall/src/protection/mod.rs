@@ -1,7 +1,6 @@
-//! Refuses folders for programs from which they could reach more than they are given: one
-//! that holds what onecall, its servers or other programs start, or what is secret. Every
-//! command that reads a configuration asks here, and so does a gateway that goes on with
-//! another one.
+//! Refuses folders for programs from which they could reach more than intended: folders that
+//! contain secrets, or files that onecall, its servers or other programs start. Every command that
+//! reads a configuration checks this, and so does a gateway that switches to another one.
 
 mod clients;
 mod commands;
@@ -16,7 +15,7 @@ use onecall_engine::PythonFiles;
 
 use crate::setup;
 
-/// The folders for programs that cannot be given to them.
+/// The folders that cannot be given to programs.
 #[derive(Debug)]
 pub(crate) struct Overlaps(pub(crate) Vec<Overlap>);
 
@@ -29,8 +28,8 @@ impl fmt::Display for Overlaps {
 
 impl std::error::Error for Overlaps {}
 
-/// Refuses `config`, which was read from `source`, if a folder that it gives to programs
-/// overlaps a protected place.
+/// Refuses `config`, which was read from `source`, if a folder for programs overlaps a protected
+/// place.
 pub(crate) fn check(config: &Config, source: Option<&Path>) -> Result<(), Overlaps> {
     let folders = config.open_folders();
     if folders.is_empty() {
@@ -45,8 +44,8 @@ pub(crate) fn check(config: &Config, source: Option<&Path>) -> Result<(), Overla
     if overlaps.is_empty() { Ok(()) } else { Err(Overlaps(overlaps)) }
 }
 
-/// The folders that the system's Python loads modules from although programs must not read
-/// what is in them, each with the reason.
+/// The folders from which the system's Python imports modules but which programs must not read,
+/// each with the reason.
 pub(crate) fn withheld(config: &Config, source: Option<&Path>) -> Vec<(PathBuf, String)> {
     let linked = PythonFiles::of(config.python.as_deref()).linked;
     if linked.is_empty() {
@@ -62,7 +61,7 @@ pub(crate) fn withheld(config: &Config, source: Option<&Path>) -> Vec<(PathBuf, 
     linked.into_iter().filter_map(overlap).collect()
 }
 
-/// Everything that must be kept from programs, the most telling first.
+/// Everything that must be protected from programs, most specific first.
 fn places(
     config: &Config,
     source: Option<&Path>,
@@ -86,7 +85,7 @@ fn places(
     places
 }
 
-/// The configuration in use, the user's own, and those that the user trusts.
+/// The current configuration, the user's own, and those that the user trusts.
 fn configurations(source: Option<&Path>, surroundings: &Surroundings<'_>) -> Vec<ProtectedPlace> {
     let directories = &surroundings.directories;
     let place = |path: PathBuf, whose: &str| ProtectedPlace {
@@ -106,7 +105,7 @@ fn configurations(source: Option<&Path>, surroundings: &Surroundings<'_>) -> Vec
     used.into_iter().chain(own).chain(trusted).collect()
 }
 
-/// What onecall remembers: logins, secrets, logs, pinned tools, trust, and the store.
+/// The state of onecall: logins, secrets, logs, pinned tools, trust, and the store.
 fn state(config: &Config, surroundings: &Surroundings<'_>) -> Vec<ProtectedPlace> {
     let directories = &surroundings.directories;
     let folder = directories.state.as_deref().map(|folder| ProtectedPlace {
@@ -140,7 +139,7 @@ fn python(config: &Config) -> impl Iterator<Item = ProtectedPlace> {
     })
 }
 
-/// A file or folder that programs may see and must not change.
+/// A file or folder that programs may read but not change.
 fn unwritable(path: PathBuf, reason: String, way_out: &str) -> ProtectedPlace {
     ProtectedPlace {
         path,

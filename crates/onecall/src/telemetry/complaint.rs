@@ -1,12 +1,12 @@
-//! What is wrong with a collector, told once.
+//! Logs a problem with a collector once.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Complains about one collector.
+/// Logs problems with one collector.
 #[derive(Debug)]
 pub(super) struct Complaint {
-    /// Scheme, host and port: what of its address is no secret.
+    /// Scheme, host and port of its URL, which contain no secret.
     collector: String,
     told: AtomicBool,
 }
@@ -16,7 +16,7 @@ impl Complaint {
         Self { collector, told: AtomicBool::new(false) }
     }
 
-    /// Says why spans are lost, unless something was said before.
+    /// Logs why spans are lost, unless a problem was logged before.
     pub fn tell(&self, why: impl Display) {
         if !self.told.swap(true, Ordering::Relaxed) {
             tracing::warn!(

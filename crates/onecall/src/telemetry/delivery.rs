@@ -1,5 +1,5 @@
-//! Brings batches of spans to a collector. Whatever the collector does costs nobody but the
-//! thread that delivers them, and is told once.
+//! Sends batches of spans to a collector. Problems with the collector delay only the thread that
+//! sends, and are logged once.
 
 use std::error::Error;
 use std::fmt;
@@ -17,18 +17,18 @@ use tokio::time::timeout;
 use super::complaint::Complaint;
 use super::destination::Destination;
 
-/// The pauses before a batch is sent again that the collector could not take now.
+/// The pauses before a batch is sent again that the collector could not accept.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
-/// How much of an answer is read, so that its connection can be used again.
+/// How many bytes of a response are read, so that its connection can be reused.
 const MAX_ANSWER: usize = 64 * 1024;
 
-/// The way to one collector.
+/// The connection to one collector.
 pub(super) struct Delivery {
     client: Client,
     destination: Destination,
-    /// The thread that delivers has nothing to run a client on. This one only runs while
-    /// that thread waits for it.
+    /// A runtime for the client, because the sending thread has none. It only runs while that
+    /// thread waits for it.
     runtime: Runtime,
     /// Whether the process is about to end, so that there is no time for pauses.
     leaving: watch::Receiver<bool>,
@@ -37,11 +37,11 @@ pub(super) struct Delivery {
 
 /// Why a batch was not delivered.
 enum Failure {
-    /// Nobody answered.
+    /// The collector could not be reached.
     Unreachable(String),
-    /// Nobody answered in time.
+    /// The collector did not respond in time.
     Late(Duration),
-    /// It was not taken.
+    /// The collector refused the batch.
     Status(StatusCode),
 }
 
@@ -49,7 +49,7 @@ impl Failure {
     fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable(_) => true,
-            // It has had its time.
+            // The collector has already had its full timeout.
             Self::Late(_) => false,
             Self::Status(status) => matches!(status.as_u16(), 429 | 502 | 503 | 504),
         }
@@ -84,7 +84,7 @@ impl Delivery {
             let Err(failure) = self.attempt(batch.clone()).await else { return Ok(()) };
             let pause = pauses.next().filter(|_| failure.is_passing());
             let Some(pause) = pause else { return Err(failure) };
-            // The sender outlives this, and is not closed before it says so.
+            // The sender lives longer than this, so the channel cannot be closed.
             if timeout(*pause, leaving.wait_for(|leaving| *leaving)).await.is_ok() {
                 return Err(failure);
             }
@@ -123,7 +123,7 @@ impl HttpClient for Delivery {
     {
         Box::pin(async move {
             match self.runtime.block_on(self.deliver(batch)) {
-                // What it says besides is of no use to anybody.
+                // The content of the response is not needed.
                 Ok(()) => Ok(Response::new(Bytes::new())),
                 Err(failure) => {
                     self.complaint.tell(&failure);
@@ -140,8 +140,7 @@ impl fmt::Debug for Delivery {
     }
 }
 
-/// What is at the bottom of an error. The layers above it name the address, which may hold
-/// a password.
+/// The innermost cause of an error. The outer ones contain the URL, which may contain a password.
 fn innermost(error: &reqwest::Error) -> String {
     let mut innermost: &dyn Error = error;
     while let Some(source) = innermost.source() {

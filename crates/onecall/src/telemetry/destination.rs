@@ -1,32 +1,32 @@
-//! Where spans go, if anywhere: as the configuration says, else the variables that
-//! OpenTelemetry has for it.
+//! Finds out where spans are sent: from the configuration, or else from the environment variables
+//! of OpenTelemetry.
 
 use std::time::Duration;
 
 use onecall_config::Telemetry;
 use reqwest::Url;
 
-/// Where a collector takes spans, below its address.
+/// The path for spans, relative to the URL of a collector.
 const TRACES: &str = "v1/traces";
 
-/// Where collectors listen if nobody says otherwise.
+/// The default URL of a collector.
 const USUAL: &str = "http://localhost:4318";
 
-/// How long a collector may take for one batch, if nobody says otherwise.
+/// The default timeout for one batch.
 const USUAL_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A collector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Destination {
     pub url: Url,
-    /// How long it may take for one batch.
+    /// The timeout for one batch.
     pub patience: Duration,
 }
 
 /// The environment of this process, or one for a test.
 pub(super) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Whether the environment forbids to export spans, whatever the configuration says.
+/// Whether the environment disables the export of spans, whatever the configuration says.
 pub(super) fn is_forbidden(variable: Variables<'_>) -> bool {
     let says = |name, word: &str| {
         variable(name).is_some_and(|text| text.trim().eq_ignore_ascii_case(word))
@@ -35,7 +35,7 @@ pub(super) fn is_forbidden(variable: Variables<'_>) -> bool {
 }
 
 impl Destination {
-    /// Where spans are to go; an error is an address that cannot be used.
+    /// Where spans are sent, if anywhere; an error is an invalid URL.
     pub fn find(telemetry: &Telemetry, variable: Variables<'_>) -> Result<Option<Self>, String> {
         let set = |name| variable(name).filter(|value| !value.trim().is_empty());
         let url = if let Some(otlp) = &telemetry.otlp {
@@ -56,13 +56,13 @@ impl Destination {
         Ok(Some(Self { url, patience }))
     }
 
-    /// Scheme, host and port: what of the address is no secret.
+    /// Scheme, host and port of the URL, which contain no secret.
     pub fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
     }
 }
 
-/// The place for spans below a collector's address, unless it is that already.
+/// The URL for spans below a collector's URL, unless it already is that.
 fn below(what: &str, base: &str) -> Result<Url, String> {
     let mut url = address(what, base)?;
     let path = url.path().trim_end_matches('/');

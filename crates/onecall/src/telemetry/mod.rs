@@ -1,4 +1,4 @@
-//! Sends spans to a collector, if there is one. Otherwise nothing of this is started.
+//! Exports spans to a collector, if one is configured; otherwise nothing is started.
 
 mod complaint;
 mod delivery;
@@ -27,13 +27,13 @@ use self::complaint::Complaint;
 use self::delivery::Delivery;
 use self::destination::{Destination, is_forbidden};
 
-/// How long the last spans may take when a command ends.
+/// How long the end of a command waits for the last spans.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// What spans are called by if the environment has no other name.
+/// The default service name of spans.
 const SERVICE: &str = "onecall";
 
-/// Sends spans until it is finished.
+/// Exports spans until it is finished.
 pub(crate) struct Exporter {
     provider: SdkTracerProvider,
     complaint: Arc<Complaint>,
@@ -41,8 +41,8 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    /// Starts what is configured; `telemetry` is asked only if the environment does not
-    /// forbid it. An error is why there is nothing although it is configured.
+    /// Starts the exporter if one is configured; `telemetry` is called only if the environment does
+    /// not disable the export. An error is why a configured exporter cannot start.
     pub(crate) fn start(telemetry: impl FnOnce() -> Telemetry) -> anyhow::Result<Option<Self>> {
         let variable = |name: &str| std::env::var(name).ok();
         if is_forbidden(&variable) {
@@ -59,7 +59,7 @@ impl Exporter {
             .with_endpoint(destination.url.as_str())
             .with_http_client(Delivery::new(destination, left, Arc::clone(&complaint))?)
             .with_protocol(Protocol::HttpBinary)
-            // A pause there could not be cut short when we leave.
+            // Its pauses could not be interrupted at the end of the process.
             .with_retry_policy(RetryPolicy::disabled())
             .build()?;
         let provider = SdkTracerProvider::builder()
@@ -69,7 +69,7 @@ impl Exporter {
         Ok(Some(Self { provider, complaint, leaving }))
     }
 
-    /// Takes the spans that are meant to leave this process, and nothing else.
+    /// A layer that takes only the spans that are meant to be exported.
     pub(crate) fn layer<S>(&self) -> Box<dyn Layer<S> + Send + Sync>
     where
         S: tracing::Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
@@ -87,7 +87,7 @@ impl Exporter {
             .boxed()
     }
 
-    /// Delivers the last spans, unless the collector takes too long.
+    /// Sends the last spans, unless the collector takes too long.
     pub(crate) fn finish(self) {
         self.leaving.send_replace(true);
         if self.provider.shutdown_with_timeout(FAREWELL).is_err() {
@@ -96,7 +96,7 @@ impl Exporter {
     }
 }
 
-/// Who sends the spans.
+/// The attributes of this process in exported spans.
 fn resource() -> Resource {
     let is_set = std::env::var("OTEL_SERVICE_NAME").is_ok_and(|name| !name.is_empty());
     let named = EnvResourceDetector::new().detect().get(&Key::new("service.name")).is_some();

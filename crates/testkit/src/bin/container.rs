@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     ExitCode::from(125)
 }
 
-/// Becomes the command; returns why it could not.
+/// Replaces this process by the command; returns why that failed.
 fn execute(container: &Container, command: &[OsString]) -> String {
     let Some((program, arguments)) = command.split_first() else {
         return "no command".to_owned();

@@ -1,14 +1,14 @@
 //! The kernel's table of system calls.
 
-/// Names and numbers, a call a line.
+/// Names and numbers, one call per line.
 const TABLE: &str = include_str!("../../data/system-calls.txt");
 
 /// One system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Its name in the kernel's table and in seccomp profiles.
+    /// The name of the call in the kernel's table and in seccomp profiles.
     pub name: &'static str,
-    /// Its number on the processor this was built for; `None` where that has no such call.
+    /// The number of the call on the processor of this build; `None` if that has no such call.
     pub number: Option<i64>,
 }
 

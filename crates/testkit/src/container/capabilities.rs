@@ -6,7 +6,7 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// What Docker leaves to root in a container.
+/// The capabilities that Docker leaves to root in a container.
 const DEFAULT: CapabilitySet = CapabilitySet::AUDIT_WRITE
     .union(CapabilitySet::CHOWN)
     .union(CapabilitySet::DAC_OVERRIDE)
@@ -22,8 +22,8 @@ const DEFAULT: CapabilitySet = CapabilitySet::AUDIT_WRITE
     .union(CapabilitySet::SETUID)
     .union(CapabilitySet::SYS_CHROOT);
 
-/// Gives up every capability that a container does not have. An ordinary user has none to
-/// give up, and keeps a bounding set that is of no use without them.
+/// Drops every capability that a container does not have. An ordinary user has none to drop, and
+/// keeps a bounding set that has no effect without them.
 pub(super) fn keep_default() -> Result<(), Errno> {
     clear_ambient_capability_set()?;
     for bit in 0..u64::BITS {
@@ -33,7 +33,7 @@ pub(super) fn keep_default() -> Result<(), Errno> {
         }
         match remove_capability_from_bounding_set(capability) {
             Ok(()) => {}
-            // One more than the kernel's last, or an ordinary user.
+            // The number is beyond the kernel's last, or this is an ordinary user.
             Err(Errno::INVAL | Errno::PERM) => break,
             Err(error) => return Err(error),
         }

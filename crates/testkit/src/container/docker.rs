@@ -1,5 +1,5 @@
-//! Docker's default seccomp profile, for the capabilities that a container has by default and
-//! a kernel from 4.8 on: every call of the kernel but those below.
+//! Docker's default seccomp profile, for the capabilities that a container has by default and a
+//! kernel from 4.8 on: every system call except those below.
 
 use super::calls;
 use super::profile::{Action, Condition, Operator, Profile, Rule};
@@ -7,7 +7,7 @@ use super::profile::{Action, Condition, Operator, Profile, Rule};
 const EPERM: u32 = 1;
 const ENOSYS: u32 = 38;
 
-/// Calls that are refused, grouped by what for.
+/// System calls that are refused, grouped by purpose.
 const REFUSED: &[(&str, &[&str])] = &[
     ("new namespaces and other containers' ones", &["unshare", "setns"]),
     (
@@ -104,15 +104,15 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Every flag of `clone` that makes a namespace.
+/// Every flag of `clone` that creates a namespace.
 const NEW_NAMESPACES: u64 = 0x7e02_0000;
 
-/// Families of sockets from the first: two are left out, the kernel's ciphers (38) and
-/// the host of a virtual machine (40).
+/// The socket families that are refused: the kernel's ciphers (38) and the host of a virtual
+/// machine (40).
 const CIPHERS: u64 = 38;
 const VIRTUAL_MACHINES: u64 = 40;
 
-/// Linux, Linux with 2.6 in its version, both with 32-bit addresses, and the question.
+/// Linux, Linux with 2.6 in its version, both with 32-bit addresses, and the query.
 const PERSONALITIES: [u64; 5] = [0, 0x2_0000, 0x8, 0x2_0008, 0xffff_ffff];
 
 /// Docker's default profile.
@@ -127,7 +127,7 @@ pub fn default_profile() -> Profile {
         Rule::allow(allowed, []),
         Rule::allow(["clone"], [Condition::masked(0, NEW_NAMESPACES, 0)])
             .because("processes and threads, in no new namespace"),
-        // A filter cannot see its flags. Callers take `clone` where there is none.
+        // A filter cannot see its flags. Callers use `clone` if it does not exist.
         Rule::refuse(["clone3"], ENOSYS),
         socket(Operator::Less, CIPHERS).because("sockets, but for two families"),
         socket(Operator::Equal, CIPHERS + 1),

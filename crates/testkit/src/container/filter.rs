@@ -1,8 +1,8 @@
-//! Profiles as the kernel runs them.
+//! Converts profiles into filters for the kernel.
 //!
-//! One filter of seccompiler's gives one answer to what it matches, so each kind of refusal is
-//! a filter of its own. The kernel runs all and takes the strictest answer, of two errors the
-//! later filter's.
+//! A filter of seccompiler has one action for everything it matches, so each kind of refusal is a
+//! filter of its own. The kernel runs all filters and takes the strictest result; of two errors,
+//! that of the later filter.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::profile::{Action, Condition, Operator, Profile, Rule};
 pub(super) fn filters(profile: &Profile) -> Result<Vec<BpfProgram>, String> {
     let mut filters = Vec::new();
     if profile.default_action == Action::Refuse {
-        // Calls that are refused by another error than the rest pass here.
+        // Calls that are refused with another error pass here.
         let rest = SeccompAction::Errno(profile.default_errno);
         filters.push(filter(&profile.rules, SeccompAction::Allow, rest)?);
     }
@@ -39,7 +39,7 @@ fn filter(
     BpfProgram::try_from(filter.map_err(text)?).map_err(text)
 }
 
-/// The alternatives for each call; none where it matches whatever its arguments are.
+/// The alternatives for each call; empty if it matches with any arguments.
 fn by_number(rules: &[Rule]) -> Result<BTreeMap<i64, Vec<SeccompRule>>, String> {
     let table = calls();
     let mut numbers: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();

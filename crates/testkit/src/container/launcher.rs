@@ -1,4 +1,4 @@
-//! Puts a process into the emulation.
+//! Starts a process inside the emulation.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,37 +11,38 @@ use super::profile::{Profile, Rule};
 use super::{capabilities, default_profile, filter};
 use crate::bins;
 
-/// How to start the launcher.
+/// The usage message of the launcher.
 const USAGE: &str = "usage: container [--user UID] [--profile FILE | --without-seccomp-profile] \
                      [--without-landlock] -- COMMAND [ARGUMENTS]";
 
 const ENOSYS: u32 = 38;
 
-/// The surroundings of a command: as in a container, unless it says otherwise.
+/// The restrictions for a command: by default those of a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Container {
-    /// As whom it runs, and in a group of the same number; as the user that starts it if absent.
+    /// The user, and group of the same number, that the command runs as; `None` for the current
+    /// user.
     pub user: Option<u32>,
-    /// What it may ask of the kernel.
+    /// The system calls that it may make.
     pub seccomp: Seccomp,
     /// Whether the kernel seems to have no landlock.
     pub without_landlock: bool,
 }
 
-/// Which seccomp profile surrounds a command.
+/// Which seccomp profile applies to a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Seccomp {
-    /// Docker's default one.
+    /// Docker's default profile.
     #[default]
     Default,
-    /// One that is read from a file.
+    /// A profile from a file.
     File(PathBuf),
-    /// None.
+    /// No profile.
     Unconfined,
 }
 
 impl Container {
-    /// Reads the launcher's arguments: the surroundings, and the command to put there.
+    /// Parses the launcher's arguments: the restrictions, and the command to run.
     pub fn parse(
         arguments: impl IntoIterator<Item = OsString>,
     ) -> Result<(Self, Vec<OsString>), String> {
@@ -84,7 +85,7 @@ impl Container {
         outer
     }
 
-    /// Surrounds this process, which has one thread, and all it executes.
+    /// Applies the restrictions to this process, which has one thread, and all that it executes.
     pub fn enter(&self) -> Result<(), String> {
         let failed = |what: &'static str| move |error| format!("{what}: {error}");
         capabilities::keep_default().map_err(failed("capabilities"))?;

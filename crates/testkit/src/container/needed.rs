@@ -1,5 +1,5 @@
-//! The calls by which the sandbox makes namespaces and an empty root, with the very flags that
-//! it passes: `crates/onecall-jail/src/linux/{namespaces,root,scratch}.rs` make them.
+//! The system calls by which the sandbox creates namespaces and an empty root, with exactly the
+//! flags that it passes: `crates/onecall-jail/src/linux/{namespaces,root,scratch}.rs` make them.
 
 use rustix::fs::AtFlags;
 use rustix::mount::{
@@ -10,17 +10,17 @@ use rustix::thread::UnshareFlags;
 
 use super::profile::{Condition, Operator, Rule};
 
-/// Changes a mount that is there.
+/// Changes an existing mount.
 const REMOUNT: u32 = 0x20;
 
-/// Sets an option of a file system that is not made yet, and makes it.
+/// The commands that set an option of a new file system, and create it.
 const SET_STRING: u32 = 1;
 const CREATE: u32 = 6;
 
 /// The length of `onecall`, the host name that programs see.
 const HOST_NAME_BYTES: u32 = 7;
 
-/// What Docker's default profile lacks for them.
+/// The rules that Docker's default profile lacks for them.
 #[must_use]
 pub fn namespace_calls() -> Vec<Rule> {
     let namespaces = UnshareFlags::NEWUSER

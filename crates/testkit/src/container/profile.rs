@@ -3,37 +3,37 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a container may ask of the kernel.
+/// The system calls that a container may make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Profile {
-    /// The answer to calls that no rule is about.
+    /// The action for calls without a rule.
     pub default_action: Action,
-    /// The error of that answer, if it is a refusal.
+    /// The error number, if that action is a refusal.
     #[serde(rename = "defaultErrnoRet")]
     pub default_errno: u32,
-    /// The processors whose calls these are; those of others end the process.
+    /// The processors that the calls belong to; calls of others end the process.
     pub architectures: Vec<String>,
-    /// Calls with another answer.
+    /// Calls with another action.
     #[serde(rename = "syscalls")]
     pub rules: Vec<Rule>,
 }
 
-/// One answer to some calls.
+/// An action for some calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
-    /// Why it is there, for people.
+    /// Why the rule exists, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// The calls, by name. One that a processor does not have is passed over.
+    /// The names of the calls. Those that a processor does not have are ignored.
     pub names: Vec<String>,
-    /// The answer.
+    /// The action.
     pub action: Action,
-    /// The error, if it is a refusal.
+    /// The error number, if the action is a refusal.
     #[serde(rename = "errnoRet", default, skip_serializing_if = "Option::is_none")]
     pub errno: Option<u32>,
-    /// What must be true of the arguments, all of it.
+    /// Conditions for the arguments, all of which must hold.
     #[serde(rename = "args", default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
 }
@@ -41,42 +41,42 @@ pub struct Rule {
 /// How a call is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
-    /// By the kernel.
+    /// The kernel executes the call.
     #[serde(rename = "SCMP_ACT_ALLOW")]
     Allow,
-    /// By an error.
+    /// The call fails with an error.
     #[serde(rename = "SCMP_ACT_ERRNO")]
     Refuse,
 }
 
-/// A comparison with an argument.
+/// A comparison of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Condition {
-    /// Which argument, counted from 0.
+    /// The index of the argument, counted from 0.
     pub index: u8,
-    /// What it is compared with, or the mask.
+    /// The value to compare with, or the mask.
     pub value: u64,
-    /// What it is compared with after the mask.
+    /// The value to compare with after masking.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub value_two: u64,
-    /// How.
+    /// The kind of comparison.
     pub op: Operator,
 }
 
 /// How an argument is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operator {
-    /// It is the value.
+    /// The argument equals the value.
     #[serde(rename = "SCMP_CMP_EQ")]
     Equal,
-    /// It is less than the value.
+    /// The argument is less than the value.
     #[serde(rename = "SCMP_CMP_LT")]
     Less,
-    /// It is greater than the value.
+    /// The argument is greater than the value.
     #[serde(rename = "SCMP_CMP_GT")]
     Greater,
-    /// Its bits under the mask are the second value.
+    /// The masked bits of the argument equal the second value.
     #[serde(rename = "SCMP_CMP_MASKED_EQ")]
     Masked,
 }
@@ -100,12 +100,12 @@ impl Rule {
         Self { comment: None, names, action: Action::Allow, errno: None, conditions }
     }
 
-    /// Answers calls by an error.
+    /// Refuses calls with an error.
     pub fn refuse<'a>(names: impl IntoIterator<Item = &'a str>, errno: u32) -> Self {
         Self { action: Action::Refuse, errno: Some(errno), ..Self::allow(names, []) }
     }
 
-    /// Adds the reason.
+    /// Adds the reason for the rule.
     #[must_use]
     pub fn because(self, reason: &str) -> Self {
         Self { comment: Some(reason.to_owned()), ..self }

@@ -8,7 +8,7 @@ use super::npm;
 /// Major and minor version.
 pub type Version = (u32, u32);
 
-/// The `node` on `PATH` if it is at least this new.
+/// The `node` on `PATH`, if it is at least this new.
 pub fn on_path(at_least: Version) -> Result<PathBuf, String> {
     let program = PathBuf::from("node");
     match version(&program) {
@@ -18,8 +18,7 @@ pub fn on_path(at_least: Version) -> Result<PathBuf, String> {
     }
 }
 
-/// A Node.js that is at least this new: the one on `PATH`, or else the one that npm has
-/// as a package.
+/// A Node.js that is at least this new: the one on `PATH`, or else one that is installed from npm.
 pub fn find(at_least: Version) -> Result<PathBuf, String> {
     on_path(at_least).or_else(|why| {
         let no_other = |error| format!("{why}, and {error}");

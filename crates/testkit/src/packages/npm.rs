@@ -1,19 +1,19 @@
-//! Packages from npm, exactly those of a lock file, without their install scripts.
+//! Installs packages from npm, exactly those of a lock file, without running their install scripts.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::stamp::{installed, run, source};
 
-/// Files of a project that npm installs from.
+/// The files of a project that npm needs.
 const FILES: [&str; 2] = ["package.json", "package-lock.json"];
 
-/// The folder that has `node_modules` for the project `tests/interop/NAME`.
+/// The folder with the `node_modules` of the project `tests/interop/NAME`.
 pub fn install(name: &str) -> Result<PathBuf, String> {
     install_from(name, &source(name))
 }
 
-/// The same for a project that is elsewhere.
+/// The folder with the `node_modules` of a project at another path.
 pub fn install_from(name: &str, project: &Path) -> Result<PathBuf, String> {
     installed(name, &project.join("package-lock.json"), |folder| {
         for file in FILES {

@@ -1,4 +1,4 @@
-//! Whether an installation is of the versions that are asked for.
+//! Checks whether an installation has the requested versions.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,15 +7,15 @@ use std::time::Duration;
 use crate::cargo::{output, root};
 use crate::process::wait_until;
 
-/// A registry has this long to answer and to deliver everything.
+/// How long an installation may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Where the versions are named.
+/// The path of the file or folder that lists the versions.
 pub fn source(name: &str) -> PathBuf {
     root().join("tests/interop").join(name)
 }
 
-/// Makes `target/interop/NAME` with `make`, unless it was made from the same `versions`.
+/// Creates `target/interop/NAME` with `make`, unless it was made from the same `versions`.
 pub fn installed(
     name: &str,
     versions: &Path,
@@ -39,7 +39,7 @@ pub fn installed(
     Ok(folder)
 }
 
-/// Runs an installer to its end; a failure has the reason it gave.
+/// Runs an installer to its end; the error contains its message.
 pub fn run(mut command: Command) -> Result<(), String> {
     let shown = command.get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());

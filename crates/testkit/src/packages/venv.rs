@@ -1,4 +1,4 @@
-//! Packages from PyPI, exactly those of a list, each list in a virtual environment of its own
+//! Installs packages from PyPI, exactly those of a list. Each list has its own virtual environment,
 //! because their versions exclude each other.
 
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::process::Command;
 
 use super::stamp::{installed, run, source};
 
-/// The virtual environment with what `tests/interop/python/NAME.txt` lists.
+/// The virtual environment with the packages in `tests/interop/python/NAME.txt`.
 pub fn install(name: &str) -> Result<PathBuf, String> {
     install_from(name, &source("python").join(format!("{name}.txt")))
 }
 
-/// The same with a list that is elsewhere.
+/// The virtual environment with the packages in a list at another path.
 pub fn install_from(name: &str, requirements: &Path) -> Result<PathBuf, String> {
     installed(name, requirements, |folder| {
         let mut make = Command::new("python3");
@@ -19,7 +19,7 @@ pub fn install_from(name: &str, requirements: &Path) -> Result<PathBuf, String> 
         run(make)?;
         let mut pip = Command::new(folder.join("bin/python"));
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        // The list is complete, and wheels run nothing while they are installed.
+        // The list is complete, and wheels execute no code during the installation.
         pip.args(["--no-deps", "--only-binary=:all:", "--timeout", "20", "--retries", "1"]);
         pip.arg("--requirement").arg(requirements);
         run(pip)

@@ -1,13 +1,12 @@
-//! The client that the benchmark measures everything against: one write, one
-//! read, no threads, no parsing.
+//! The client that the benchmark uses as its baseline: one write, one read, no threads, no parsing.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Command};
 
 use super::child::{Running, Stderr};
 
-/// A child process asked one line at a time; killed when dropped. It has no
-/// timeout, so ask it only what will be answered.
+/// A child process that is asked one line at a time, and killed when this is dropped. It has no
+/// timeout, so use it only for requests that will be answered.
 pub struct BareClient {
     running: Running,
     stdin: ChildStdin,
@@ -17,7 +16,7 @@ pub struct BareClient {
 }
 
 impl BareClient {
-    /// Starts the command; its stderr is ours.
+    /// Starts the command, which inherits stderr.
     pub fn spawn(command: Command) -> Self {
         let (running, stdin, stdout) = Running::spawn(command, Stderr::Inherited);
         let stdout = BufReader::with_capacity(64 * 1024, stdout);

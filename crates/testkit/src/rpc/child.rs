@@ -1,4 +1,4 @@
-//! A child process that never outlives its owner.
+//! A child process that is killed when its owner is dropped.
 
 use std::io::Read;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -11,9 +11,9 @@ use crate::process::wait_until;
 /// Where the child's stderr goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stderr {
-    /// Kept, to be shown when a test fails.
+    /// Collected, to be shown when a test fails.
     Collected,
-    /// To our own stderr, without a thread.
+    /// Inherited, without a thread.
     Inherited,
 }
 

@@ -1,4 +1,4 @@
-//! What visitors of a website did, day by day.
+//! A web analytics service: visits of a website by day.
 
 use serde_json::{Value, json};
 

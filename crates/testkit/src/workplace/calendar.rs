@@ -35,7 +35,7 @@ pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
     let days = WORKDAYS.iter().map(|day| FIRST_DAY + day);
     let events: Vec<Value> = days
         .flat_map(|day| (9..17).map(move |hour| (day, hour)))
-        // The second Wednesday is quieter.
+        // The second Wednesday has fewer meetings.
         .filter(|(day, hour)| {
             scatter(seed * 100 + day * 24 + hour, 10) < if *day == 15 { 1 } else { 4 }
         })

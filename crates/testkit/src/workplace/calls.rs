@@ -1,16 +1,16 @@
-//! What the services read from a call and answer to it.
+//! Reads the arguments of calls and builds answers for the services.
 
 use serde_json::{Value, json};
 
-/// A value, or what the caller is told.
+/// A value, or an error message for the caller.
 pub(super) type Answer = Result<Value, String>;
 
-/// A text argument that has to be there.
+/// A required text argument.
 pub(super) fn text<'a>(arguments: &'a Value, name: &str) -> Result<&'a str, String> {
     arguments[name].as_str().ok_or_else(|| format!("argument '{name}' has to be a string"))
 }
 
-/// A number between 1 and `most`, or `usual` where none is given.
+/// A number between 1 and `most`; `usual` if none is given.
 pub(super) fn number(arguments: &Value, name: &str, usual: u64, most: u64) -> u64 {
     arguments[name].as_u64().unwrap_or(usual).clamp(1, most)
 }

@@ -1,4 +1,4 @@
-//! A chat that takes messages.
+//! A chat service that accepts messages.
 
 use serde_json::{Value, json};
 

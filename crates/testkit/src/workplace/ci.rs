@@ -1,5 +1,4 @@
-//! Continuous integration with a test that fails now and then, among runs that fail for
-//! honest reasons.
+//! Continuous integration with a flaky test, among runs that fail for real reasons.
 
 use std::fmt::Write;
 
@@ -37,8 +36,8 @@ pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
     page("workflow_runs", runs.into_iter(), arguments, number(arguments, "limit", 30, 100))
 }
 
-/// The test that failed in this run: the same one in many of them, although no two of
-/// their commits have anything in common.
+/// The test that failed in this run. In many runs it is the same one, although their commits have
+/// nothing in common.
 fn failed_test(run: u64) -> Option<(&'static str, &'static str)> {
     match scatter(run * 3, 10) {
         0..=2 => Some(("checkout", "retries_after_timeout")),

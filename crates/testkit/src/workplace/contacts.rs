@@ -1,4 +1,4 @@
-//! An address book that several tools have filled, so that people are in it twice.
+//! An address book with duplicates, because several tools have filled it.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
     page("contacts", (0..CONTACTS as usize).map(|number| contact(number as u64)), arguments, size)
 }
 
-/// The last ones are earlier ones again, written in another way.
+/// A contact. The last ones are duplicates of earlier ones in another spelling.
 fn contact(number: u64) -> Value {
     let (who, is_again) = match number.checked_sub(DISTINCT) {
         Some(again) => (again * 9 + 4, true),

@@ -1,4 +1,4 @@
-//! A customer relationship system that knows some of the leads already.
+//! A customer relationship system that already knows some of the leads.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
     }
 }
 
-/// The contact as it was before the trade fair: half of them have moved on since.
+/// A contact as it was before the trade fair: half of them have changed since.
 fn known(number: u64, lead: &Value) -> Value {
     let has_moved = scatter(number * 17, 2) == 0;
     let stage = if has_moved { json!("new") } else { lead[5].clone() };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::calls::{Answer, number, text};
 use super::invented::{day, hash, pick, prose, scatter};
 
-/// Ticker, revenue of the newest quarter in millions, growth a quarter in thousandths.
+/// Ticker, revenue of the newest quarter in millions, growth per quarter in thousandths.
 const LISTED: [(&str, u64, u64); 3] = [("NRTH", 1_840, 21), ("KSTR", 5_210, 6), ("VNTG", 930, 38)];
 
 const HEADLINES: [(&str, &str); 6] = [

@@ -1,5 +1,5 @@
-//! The handbook of a company: its sections are resources, and it has a prompt for those who
-//! answer questions from it.
+//! The handbook of a company: its sections are resources, and it has a prompt for answering
+//! questions from it.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::calls::{Answer, text};
 
 const TEXT: &str = include_str!("../../data/files/docs/handbook.md");
 
-/// Each section, by its title.
+/// Each section with its title.
 fn sections() -> impl Iterator<Item = (&'static str, &'static str)> {
     let sections = TEXT.split("\n## ").skip(1);
     sections.filter_map(|section| section.split_once('\n'))
@@ -24,7 +24,7 @@ pub(super) fn call(_tool: &str, arguments: &Value) -> Answer {
     Ok(json!({ "pages": pages }))
 }
 
-/// What it answers besides calls of tools.
+/// The answers to methods other than tool calls.
 pub(super) fn offering(method: &str, params: &Value) -> Option<Value> {
     Some(match method {
         "resources/list" => {

@@ -23,7 +23,7 @@ pub(super) fn call(_tool: &str, arguments: &Value) -> Answer {
 
 fn ticket(number: u64) -> Value {
     let (name, company) = (person(scatter(number, 500)), company(scatter(number * 3, 20)));
-    // A few areas get most of the tickets.
+    // A few areas have most of the tickets.
     let area = AREAS[(scatter(number * 5, 6).min(scatter(number * 7, 6))) as usize];
     let first_reply = 20 + scatter(number * 11, 1_000) * scatter(number * 13, 4);
     let is_solved = scatter(number * 17, 5) != 0;

@@ -81,7 +81,7 @@ pub(super) fn person(number: u64) -> String {
     format!("{} {}", GIVEN[given as usize], FAMILY[family as usize])
 }
 
-/// The name as it is written in an address.
+/// An email address made from a name.
 pub(super) fn address(name: &str, domain: &str) -> String {
     format!("{}@{domain}", name.to_lowercase().replace(' ', "."))
 }
@@ -91,7 +91,7 @@ pub(super) fn company(number: u64) -> &'static str {
     COMPANIES[(number % 20) as usize]
 }
 
-/// The company's place on the web.
+/// The domain of a company.
 pub(super) fn domain(company: &str) -> String {
     format!("{}.example", company.to_lowercase().replace(' ', "-"))
 }
@@ -101,13 +101,13 @@ pub(super) fn pick(seed: u64, words: &[&'static str]) -> &'static str {
     words[scatter(seed, words.len() as u64) as usize]
 }
 
-/// This many sentences.
+/// A text of this many sentences.
 pub(super) fn prose(seed: u64, sentences: u64) -> String {
     let sentence = |at: u64| pick(seed * 31 + at, &SENTENCES);
     (0..sentences).map(sentence).collect::<Vec<_>>().join(" ")
 }
 
-/// A day of 2026, by its number in the year; every month has 28.
+/// A day of 2026 by its number in the year; every month has 28 days.
 pub(super) fn day(number: u64) -> String {
     format!("2026-{:02}-{:02}", number / 28 % 12 + 1, number % 28 + 1)
 }

@@ -1,6 +1,5 @@
-//! Services that a catalog is full of while a task needs none of them. Each has things
-//! that can be listed, read, searched, made and changed, described as published servers
-//! describe theirs.
+//! Services that fill a catalog although a task needs none of them. Each has things that can be
+//! listed, read, searched, created and changed, with descriptions like those of published servers.
 
 use std::sync::OnceLock;
 
@@ -8,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 const DATA: &str = include_str!("../../data/workplace/neighbours.json");
 
-/// What can be done with every thing.
+/// The operations on every thing.
 const VERBS: [&str; 5] = ["list", "get", "search", "create", "update"];
 
 fn data() -> &'static Value {
@@ -26,7 +25,7 @@ pub(super) fn all() -> Vec<(String, usize)> {
     services().iter().map(|service| (string(&service["name"]), count(service))).collect()
 }
 
-/// The tools of a service, if there is one of this name.
+/// The tools of a service; `None` if there is no such service.
 pub(super) fn definitions(service: &str) -> Option<Vec<Value>> {
     let service = services().iter().find(|known| known["name"] == service)?;
     let things = service["things"].as_object()?;

@@ -1,14 +1,14 @@
-//! Logs of five services while one of them, after a deployment, pulls the others down.
+//! Logs of five services, one of which fails after a deployment and affects the others.
 
 use serde_json::{Value, json};
 
 use super::calls::{Answer, page, text};
 use super::invented::{hash, person, scatter};
 
-/// In the order in which the trouble reached them.
+/// The services, in the order in which the failure reached them.
 const SERVICES: [&str; 5] = ["inventory", "cart", "checkout", "gateway", "web"];
 const ERRORS: u64 = 260;
-/// Second of the day at which the first request fails: 14:02:10.
+/// The second of the day at which the first request fails: 14:02:10.
 const FIRST: u64 = 14 * 3_600 + 130;
 
 pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
@@ -22,7 +22,7 @@ pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
     if arguments["level"] != "error" {
         return Err("too many lines: give a level".to_owned());
     }
-    // Not every request comes as far as the first service.
+    // Not every request reaches the first service.
     let failed: Vec<u64> =
         (0..ERRORS).filter(|number| scatter(number * 7 + place, 8) != 0).collect();
     page("lines", failed.into_iter().map(|number| line(place, number)), arguments, 100)

@@ -1,4 +1,4 @@
-//! Small questions about the day ahead.
+//! A service for small questions about the day ahead.
 
 use serde_json::{Value, json};
 

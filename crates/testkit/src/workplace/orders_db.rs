@@ -12,7 +12,7 @@ pub(super) fn call(tool: &str, arguments: &Value) -> Answer {
     rows::call(tool, arguments, "orders", (0..ORDERS).map(order).collect())
 }
 
-/// Whether it was paid, which three in four were.
+/// Whether an order was paid; three in four were.
 pub(super) fn is_paid(number: u64) -> bool {
     scatter(number * 3, 4) != 0
 }

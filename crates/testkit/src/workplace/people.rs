@@ -1,4 +1,4 @@
-//! A department, what its members spent in a quarter, and what they may spend.
+//! A department, the expenses of its members in a quarter, and their budgets.
 
 use serde_json::{Value, json};
 

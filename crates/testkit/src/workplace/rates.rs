@@ -1,4 +1,4 @@
-//! Exchange rates, from a service that takes two questions in a row and not a third.
+//! Exchange rates, from a service that refuses every third request.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::calls::{Answer, text};
 
-/// What one euro buys, in ten-thousandths.
+/// The value of one euro in each currency, in ten-thousandths.
 const RATES: [(&str, u64); 5] =
     [("USD", 10_920), ("GBP", 8_560), ("CHF", 9_480), ("JPY", 1_642_500), ("SEK", 113_400)];
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::calls::{Answer, number, page, text};
 
-/// Answers `describe_table` and `select_rows` over a table of these rows.
+/// Answers `describe_table` and `select_rows` for a table of these rows.
 pub(super) fn call(tool: &str, arguments: &Value, name: &str, rows: Vec<Value>) -> Answer {
     let table = text(arguments, "table")?;
     if table != name {

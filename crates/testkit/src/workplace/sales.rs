@@ -1,4 +1,4 @@
-//! What was sold on a day, by region and product.
+//! Sales of a day, by region and product.
 
 use serde_json::{Value, json};
 

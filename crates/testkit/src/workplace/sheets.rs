@@ -48,7 +48,7 @@ fn lead(number: u64) -> Value {
     ])
 }
 
-/// What the CRM knows of two leads in three.
+/// The leads that the CRM already knows: two in three.
 pub(super) fn known_leads() -> impl Iterator<Item = (u64, Value)> {
     (0..LEADS).filter(|number| number % 3 != 1).map(|number| (number, lead(number)))
 }

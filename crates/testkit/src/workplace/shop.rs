@@ -1,4 +1,4 @@
-//! A shop whose orders are asked about one at a time.
+//! A shop whose orders are looked up one at a time.
 
 use serde_json::{Value, json};
 

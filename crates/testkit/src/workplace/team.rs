@@ -1,4 +1,4 @@
-//! Small questions about a team.
+//! A service for small questions about a team.
 
 use serde_json::{Value, json};
 

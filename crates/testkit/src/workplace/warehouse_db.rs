@@ -1,4 +1,4 @@
-//! The database of the warehouse, which knows the same orders by what left the house.
+//! The database of the warehouse, which has the shipments of the same orders.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Unpacks the archive, and compares everything with the checksums.
+//! Checks the archive: unpacks it, and compares all files with the checksums.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Installs the Debian package into a root that has glibc and nothing else, and runs it there.
+//! Checks the Debian package: installs it into a root that contains only glibc, and runs it there.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,7 @@ use testkit::empty_root::{self, can_enter, inside};
 use super::place::{Place, finish, has};
 use super::session::{self, Signals};
 
-/// What an administrator finds after the installation.
+/// Files that must exist after the installation.
 const INSTALLED: [&str; 5] = [
     "usr/bin/onecall",
     "usr/share/bash-completion/completions/onecall",
@@ -50,8 +50,7 @@ pub fn check(package: &Path, version: &str) -> Result<(), String> {
     )
 }
 
-/// Installs as root with `dpkg`, which also compares the files with their checksums; an ordinary user
-/// only unpacks.
+/// Installs with `dpkg` as root, which also verifies the checksums; an ordinary user only unpacks.
 fn install(place: &Place, package: &Path, root: &Path) -> Result<(), String> {
     let failed = |error| format!("{}: {error}", root.display());
     let is_root = fs::metadata("/proc/self").map_err(failed)?.uid() == 0;
@@ -67,7 +66,7 @@ fn install(place: &Place, package: &Path, root: &Path) -> Result<(), String> {
     fs::write(root.join("var/lib/dpkg/status"), "").map_err(failed)?;
     let dpkg = |arguments: &[&str]| -> Command {
         let mut dpkg = place.command("dpkg".as_ref());
-        // glibc comes as files, of which the root's database knows nothing.
+        // glibc was copied as files, which the package database does not know.
         dpkg.arg("--root").arg(root).arg("--force-depends").args(arguments);
         dpkg
     };

@@ -1,4 +1,4 @@
-//! Installs each package where nothing else is, and runs a program over MCP with what it installed.
+//! Installs each package in an empty place, and runs a program over MCP with the installed binary.
 
 mod archive;
 mod deb;
@@ -9,7 +9,7 @@ mod wheel;
 
 use super::{Packages, PackagesOfProcessor};
 
-/// Tries all packages that this machine can run; says what is skipped, and why.
+/// Checks all packages that this machine can run; reports what is skipped, and why.
 pub fn run(packages: &Packages) -> Result<(), String> {
     let version = &packages.version;
     let (here, elsewhere): (Vec<_>, Vec<&PackagesOfProcessor>) =

@@ -1,4 +1,4 @@
-//! Installs the npm package into an empty folder, and runs it from there and with npx.
+//! Checks the npm package: installs it into an empty folder, and runs it from there and with npx.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A folder that a package is installed into, and commands that see nothing else.
+//! An empty folder for an installation, and commands that see nothing else.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use testkit::process::unique_mark;
 
-/// Where a system has its own programs.
+/// The folders of the system's own programs.
 const SYSTEM: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// An empty folder with a home in it; removed when dropped.
@@ -21,7 +21,7 @@ impl Place {
         let place = Self { folder };
         let open = Permissions::from_mode(0o755);
         fs::create_dir_all(place.home())
-            // Another user than the one who runs this enters it.
+            // The folder is also entered by another user than the one who runs this.
             .and_then(|()| fs::set_permissions(&place.folder, open))
             .map_err(|error| format!("{}: {error}", place.folder.display()))?;
         Ok(place)
@@ -36,14 +36,14 @@ impl Place {
         self.path("home")
     }
 
-    /// A command with a home of its own, the programs of the system, and no other variable.
+    /// A command with its own home, the programs of the system, and no other variables.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.home()).env_clear().env("HOME", self.home()).env("PATH", SYSTEM);
         command
     }
 
-    /// A command that finds the programs of whoever runs this: installers are wherever they are.
+    /// A command that uses the current `PATH`, because installers can be anywhere.
     pub fn installer(&self, program: &Path) -> Command {
         let mut command = self.command(program);
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -57,7 +57,7 @@ impl Drop for Place {
     }
 }
 
-/// Runs a command to its end and returns what it prints; a failure has the reason that it gave.
+/// Runs a command to its end and returns its output; the error contains its message.
 pub fn finish(mut command: Command) -> Result<String, String> {
     let shown = format!("{:?}", command.get_program());
     let output = command.stdin(Stdio::null()).output();

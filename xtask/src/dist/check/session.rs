@@ -1,4 +1,4 @@
-//! What an installed onecall has to do: say its version, run programs over MCP, and end when it is
+//! Checks an installed onecall: it must print its version, run programs over MCP, and end when
 //! asked to.
 
 use std::process::Command;
@@ -10,10 +10,10 @@ use testkit::process::{descendants, is_alive, wait_until};
 
 use super::place::finish;
 
-/// How long onecall and everything it started may take to end.
+/// How long onecall and all its processes may take to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Programs that need the interpreters and their libraries, and what they print.
+/// Programs that need the interpreters and their libraries, and their expected output.
 const PROGRAMS: [(&str, &str, &str); 2] = [
     (
         "python",
@@ -23,7 +23,7 @@ const PROGRAMS: [(&str, &str, &str); 2] = [
     ("typescript", "const xs: number[] = [1, 2];\nconsole.log(xs.map((x) => x * 2))", "[ 2, 4 ]"),
 ];
 
-/// What a signal to the process that was started reaches.
+/// Which process a signal to the started process reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signals {
     /// The signal reaches onecall: it ends, though its input stays open.
@@ -32,7 +32,7 @@ pub enum Signals {
     EndAtNpx,
 }
 
-/// Tries an installed onecall; `start` makes the command that starts it.
+/// Checks an installed onecall; `start` creates the command that starts it.
 pub fn check(
     what: &str,
     version: &str,
@@ -72,11 +72,11 @@ fn ends_with_its_input(serve: Command) -> Result<(), String> {
     }
 }
 
-/// Ends what was started as an impatient client does, by a signal.
+/// Ends the process by a signal, as an impatient client does.
 fn ends_by_signal(serve: Command, signals: Signals) -> Result<(), String> {
     let mut session = Session::open(serve);
     let family = family(&mut session);
-    // Shells have it built in; not every system has a program for it.
+    // A shell built-in, because not every system has a program for it.
     let mut kill = Command::new("sh");
     kill.args(["-c", "kill -TERM \"$0\""]).arg(session.client().pid().to_string());
     finish(kill)?;
@@ -89,7 +89,7 @@ fn ends_by_signal(serve: Command, signals: Signals) -> Result<(), String> {
     }
 }
 
-/// What runs for a session.
+/// The processes of a session.
 fn family(session: &mut Session) -> Vec<u32> {
     descendants(session.client().pid()).iter().map(|process| process.pid).collect()
 }

@@ -1,4 +1,4 @@
-//! Installs the wheel as pip does and as uv does, without an index.
+//! Checks the wheel: installs it with pip and with uv, without an index.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use testkit::packages::venv;
 use super::place::{Place, finish, has};
 use super::session::{self, Signals};
 
-/// Fails unless the record of the wheel has the hash and the size of each of its files.
+/// Fails unless the record of the wheel has the correct hash and size of each file.
 const COMPARE: &str = r#"
 import base64, csv, hashlib, io, sys, zipfile
 wheel = zipfile.ZipFile(sys.argv[1])
@@ -23,7 +23,7 @@ for name, (hash, size) in rows.items():
         assert (hash, size) == ("sha256=" + digest, str(len(data))), name
 "#;
 
-/// Prints the onecall that the Python client starts.
+/// Prints the path of the onecall that the Python client starts.
 const FIND: &str = "from onecall_client.binary import find_binary; print(find_binary())";
 
 pub fn check(wheel: &Path, version: &str) -> Result<(), String> {

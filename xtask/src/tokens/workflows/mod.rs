@@ -1,6 +1,5 @@
-//! The tasks that tokens are counted for, one folder each: what the user asks, the
-//! programs that an agent writes for it, and what an agent does that calls every tool
-//! itself.
+//! The workflows whose tokens are counted, one folder each: what the user asks, the programs that
+//! an agent writes for it, and the calls of an agent without onecall.
 
 mod compare_companies;
 mod dedupe_contacts;
@@ -19,7 +18,7 @@ mod ticket_summary;
 use super::conversation::callable;
 use super::direct::Direct;
 
-/// In the order of the tables.
+/// All workflows, in the order of the tables.
 pub const WORKFLOWS: &[Workflow] = &[
     sheet_to_crm::WORKFLOW,
     compare_companies::WORKFLOW,
@@ -36,33 +35,33 @@ pub const WORKFLOWS: &[Workflow] = &[
     morning_briefing::WORKFLOW,
 ];
 
-/// Results of at least this many tokens make a workflow one that is heavy with data.
+/// A workflow counts as heavy with data if its results have at least this many tokens.
 pub const DATA_HEAVY: usize = 30_000;
 
-/// A task that an agent gets.
+/// A task for an agent.
 #[derive(Debug)]
 pub struct Workflow {
     pub name: &'static str,
-    /// Whether tools answer with [`DATA_HEAVY`] tokens.
+    /// Whether the results have at least [`DATA_HEAVY`] tokens.
     pub is_data_heavy: bool,
     /// Every service that it needs.
     pub services: &'static [&'static str],
-    /// What an agent searches for that does not know the tools.
+    /// The searches of an agent that does not know the tools.
     pub searches: &'static [&'static str],
     /// The tools that its programs call, as `service.tool`.
     pub uses: &'static [&'static str],
-    /// What the user asks, one after the other.
+    /// The questions of the user, in order.
     pub questions: &'static [Question],
 }
 
-/// One thing that the user asks.
+/// One question of the user.
 #[derive(Debug)]
 pub struct Question {
     pub text: &'static str,
-    /// The last of them prints the answer. One before it looks at the shape of a result
-    /// that no schema tells.
+    /// The programs for it. The last one prints the answer; one before it looks at the shape of a
+    /// result that has no schema.
     pub programs: &'static [&'static str],
-    /// Makes the calls and says what a model concludes from the results.
+    /// Makes the calls and returns what a model concludes from the results.
     pub direct: fn(&mut Direct) -> Result<String, String>,
 }
 

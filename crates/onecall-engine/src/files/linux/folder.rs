@@ -1,7 +1,7 @@
-//! One folder of programs, and nothing outside of it. Every path is resolved by the kernel
-//! beneath an open descriptor of the folder (`openat2`), so neither `..` nor a link leads
-//! out, whatever is changed on the way meanwhile. What is to be opened is found first,
-//! looked at, and then opened as the very thing that was looked at.
+//! Access to one folder for programs, and to nothing outside of it. The kernel resolves every path
+//! beneath an open descriptor of the folder (`openat2`), so neither `..` nor a link leads out, even
+//! if the tree changes meanwhile. A file is first located, then checked, and then opened through
+//! the same descriptor that was checked.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -17,16 +17,16 @@ use rustix::io::Errno;
 
 use crate::files::protected::{self, is_protected, is_protected_name};
 
-/// How often something is tried again that was changed while it was looked at.
+/// How often an operation is retried if the tree changes meanwhile.
 const ATTEMPTS: usize = 100;
 
-/// How many names are looked at below a directory that is to be moved.
+/// How many entries are checked below a directory that is to be moved.
 const MAX_WALK: usize = 100_000;
 
-/// In nanoseconds.
+/// Nanoseconds in a second.
 const SECOND: i64 = 1_000_000_000;
 
-/// What of the flags of `open` is passed on.
+/// The flags of `open` that programs may use.
 const FLAGS: OFlags = OFlags::ACCMODE
     .union(OFlags::CREATE)
     .union(OFlags::EXCL)
@@ -35,11 +35,11 @@ const FLAGS: OFlags = OFlags::ACCMODE
     .union(OFlags::NOFOLLOW)
     .union(OFlags::DIRECTORY);
 
-/// Why something was not done.
+/// Why an operation was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) errno: Errno,
-    /// Said in the place of what the error number means; may be empty.
+    /// A text that replaces the meaning of the error number; may be empty.
     pub(crate) reason: &'static str,
 }
 
@@ -71,11 +71,11 @@ pub(crate) struct Folder {
 /// What programs may do in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Usage {
-    /// Read.
+    /// Read only.
     Reading,
-    /// Read and write, but for files that others run.
+    /// Read and write, except for protected files, which other programs run.
     Writing,
-    /// Whatever they like: nobody else will ever see it.
+    /// Everything: the folder belongs to one program alone.
     Scratch,
 }
 
@@ -87,7 +87,7 @@ impl Folder {
         Ok(Self { descriptor: open(path, flags, Mode::empty())?, usage })
     }
 
-    /// A folder that one program has for itself.
+    /// The scratch folder of one program.
     pub(crate) fn scratch(descriptor: OwnedFd) -> Self {
         Self { descriptor, usage: Usage::Scratch }
     }
@@ -122,24 +122,24 @@ impl Folder {
             }
             let (parent, name) = self.parent(path)?;
             self.check_name(&parent, name)?;
-            // Never through a link: where that leads was not looked at.
+            // Never through a link, whose target has not been checked.
             let only_new = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             match openat(&parent, name, flags | only_new, mode & Mode::from_raw_mode(0o666)) {
                 Err(Errno::EXIST) if !flags.contains(OFlags::EXCL) => {}
                 opened => return Ok(opened?),
             }
         }
-        // What is there leads nowhere.
+        // The entry is a dangling link.
         Err(Errno::NOENT.into())
     }
 
-    /// The numbers of what is at `path`.
+    /// The status of the file at `path`.
     pub(crate) fn status(&self, path: &[u8], follow: bool) -> Result<Stat, Errno> {
         let links = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
         fstat(self.find(path, links)?)
     }
 
-    /// Whether a program can use what is at `path` in this way.
+    /// Whether a program may access the file at `path` in this way.
     pub(crate) fn access(&self, path: &[u8], mode: Access) -> Result<(), Refusal> {
         let found = self.find(path, OFlags::empty())?;
         if mode.contains(Access::WRITE_OK) {
@@ -151,7 +151,7 @@ impl Folder {
         Ok(access(itself(&found), mode)?)
     }
 
-    /// Where the link at `path` leads.
+    /// The target of the symbolic link at `path`.
     pub(crate) fn read_link(&self, path: &[u8]) -> Result<Vec<u8>, Errno> {
         let link = self.find(path, OFlags::NOFOLLOW)?;
         match kind(&link)? {
@@ -160,14 +160,14 @@ impl Folder {
         }
     }
 
-    /// The real path of the directory at `path`, beneath the folder.
+    /// The real path of the directory at `path`, relative to the folder.
     pub(crate) fn enter(&self, path: &[u8]) -> Result<PathBuf, Errno> {
         let found = self.find(path, OFlags::DIRECTORY)?;
         access(itself(&found), Access::EXEC_OK)?;
         self.real_path(&found)
     }
 
-    /// The names in the directory at `path`.
+    /// The entries of the directory at `path`.
     pub(crate) fn list(&self, path: &[u8]) -> Result<Dir, Errno> {
         Dir::new(self.beneath(path, OFlags::RDONLY | OFlags::DIRECTORY)?)
     }
@@ -184,7 +184,7 @@ impl Folder {
         Ok(unlinkat(parent, name, flags)?)
     }
 
-    /// Renames something, or moves it to another folder.
+    /// Renames a file or directory, or moves it to another folder.
     pub(crate) fn rename(&self, from: &[u8], other: &Self, to: &[u8]) -> Result<(), Refusal> {
         let (from_parent, from_name) = self.changeable_name(from)?;
         let (to_parent, to_name) = other.changeable_name(to)?;
@@ -192,7 +192,7 @@ impl Folder {
         Ok(renameat(from_parent, from_name, to_parent, to_name)?)
     }
 
-    /// Sets the times of access and of change of a file or directory.
+    /// Sets the times of access and of modification of a file or directory.
     pub(crate) fn set_times(&self, path: &[u8], times: Option<[i64; 2]>) -> Result<(), Refusal> {
         self.check_writable()?;
         let found = self.find(path, OFlags::empty())?;
@@ -209,8 +209,7 @@ impl Folder {
         Ok(utimensat(CWD, itself(&found), &times, AtFlags::empty())?)
     }
 
-    /// Sets the mode of a file or directory, in a scratch folder; elsewhere, the mode is the
-    /// host's to decide.
+    /// Sets the mode of a file or directory. This is permitted in a scratch folder only.
     pub(crate) fn set_mode(&self, path: &[u8], mode: Mode) -> Result<(), Refusal> {
         if self.usage != Usage::Scratch {
             return Err(Errno::ACCESS.into());
@@ -223,7 +222,7 @@ impl Folder {
         if self.usage == Usage::Reading { Err(Errno::ACCESS) } else { Ok(()) }
     }
 
-    /// The parent directory and the name of what is to be created, removed or renamed.
+    /// The parent directory and the name of an entry that is to be created, removed or renamed.
     fn changeable_name<'p>(&self, path: &'p [u8]) -> Result<(OwnedFd, &'p OsStr), Refusal> {
         self.check_writable()?;
         let (parent, name) = self.parent(path)?;
@@ -243,8 +242,8 @@ impl Folder {
         Ok((self.find(parent, OFlags::DIRECTORY)?, OsStr::from_bytes(name)))
     }
 
-    /// Whether a real path is that of a protected file: by its name, or because it is in a
-    /// repository without a `.git` of its own, where Git looks for hooks and settings too.
+    /// Whether a real path is that of a protected file: by its name, or because it is inside a bare
+    /// Git repository, whose hooks and settings Git uses as well.
     fn is_protected(&self, path: &Path) -> bool {
         if self.usage == Usage::Scratch {
             return false;
@@ -261,8 +260,8 @@ impl Folder {
         if self.is_protected(&path) { Err(PROTECTED) } else { Ok(()) }
     }
 
-    /// Whether the contents of a file may change. A file with several names could have one
-    /// of them where it is protected, or outside of the folder.
+    /// Whether the contents of a file may change. A file with several hard links could also be a
+    /// protected file, or one outside of the folder.
     fn check_changeable(&self, found: &OwnedFd) -> Result<(), Refusal> {
         let status = fstat(found)?;
         if FileType::from_raw_mode(status.st_mode) == FileType::RegularFile {
@@ -276,7 +275,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Whether nothing that is protected would move along with a directory.
+    /// Refuses to move a directory that contains a protected file.
     fn check_contents(&self, path: &[u8]) -> Result<(), Refusal> {
         let found = self.find(path, OFlags::NOFOLLOW)?;
         if self.usage == Usage::Scratch || kind(&found)? != FileType::Directory {
@@ -311,22 +310,23 @@ impl Folder {
         Ok(())
     }
 
-    /// Where something is, beneath the folder and without links.
+    /// The path of a located file, relative to the folder and without links.
     fn real_path(&self, found: &OwnedFd) -> Result<PathBuf, Errno> {
         let path = readlink(itself(found), Vec::new())?;
         let folder = readlink(itself(&self.descriptor), Vec::new())?;
         let path = Path::new(OsStr::from_bytes(path.to_bytes()));
         let inside = path.strip_prefix(OsStr::from_bytes(folder.to_bytes()));
-        // It was moved out since it was found.
+        // The file was moved out of the folder after it was located.
         inside.map(Path::to_owned).map_err(|_| Errno::NOENT)
     }
 
-    /// A handle on what is at `path`, which opens nothing.
+    /// A descriptor (`O_PATH`) that identifies the file at `path` without opening it.
     fn find(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         self.beneath(path, flags | OFlags::PATH)
     }
 
-    /// The one way in.
+    /// Opens a path beneath the folder. Every path of a program is resolved here, except for the
+    /// last name of an entry that is created, removed or renamed.
     fn beneath(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let flags = flags | OFlags::CLOEXEC;
@@ -337,12 +337,12 @@ impl Folder {
                 break;
             }
         }
-        // What is outside is not there.
+        // A path that leads outside does not exist for programs.
         found.map_err(|error| if error == Errno::XDEV { Errno::NOENT } else { error })
     }
 }
 
-/// Opens the very file that was found, if it is one.
+/// Opens the file that was located, if it is a regular file.
 fn reopen(found: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Refusal> {
     match kind(found)? {
         FileType::RegularFile if flags.contains(OFlags::DIRECTORY) => Err(Errno::NOTDIR.into()),
@@ -361,7 +361,7 @@ fn kind(found: &OwnedFd) -> Result<FileType, Errno> {
     Ok(FileType::from_raw_mode(fstat(found)?.st_mode))
 }
 
-/// The path by which the kernel finds what a descriptor stands for.
+/// The path under /proc by which the kernel finds the file of a descriptor.
 fn itself(found: impl AsFd) -> String {
     format!("/proc/self/fd/{}", found.as_fd().as_raw_fd())
 }

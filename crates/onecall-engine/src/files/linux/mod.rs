@@ -1,8 +1,8 @@
-//! Answers what workers ask of files.
+//! Answers the file requests of workers.
 //!
-//! A worker runs foreign code, so a request may be anything. Each is answered before the
-//! next one is read, none waits for anything but the disk, and what cannot be read ends
-//! the worker.
+//! A worker runs untrusted code, so a request may contain anything. Each request is answered before
+//! the next one is read and waits only for its turn and the disk; one that violates the protocol
+//! ends the worker.
 
 mod folder;
 
@@ -23,30 +23,30 @@ use crate::scratch::{Scratch, Slot};
 
 pub(crate) use folder::Folder;
 
-/// Requests of all programs that wait for the disk at the same time.
+/// How many requests of all programs may wait for the disk at the same time.
 const AT_ONCE: usize = 16;
 
 /// The folders that programs may use.
 #[derive(Debug)]
 pub(crate) struct Files {
-    /// By the number that workers know them by.
+    /// The folders, by the number that workers use for them.
     folders: [Option<Folder>; 2],
-    /// Where the workspace is, if there is one.
+    /// The path of the workspace, if there is one.
     workspace: Option<PathBuf>,
     turns: Arc<Semaphore>,
 }
 
-/// An answer, and what goes with it.
+/// An answer, with the file that is attached to it.
 struct Reply {
     packet: Vec<u8>,
     opened: Option<OwnedFd>,
-    /// A directory with names that were not told yet.
+    /// A directory with entries that have not been sent yet.
     listing: Option<Dir>,
 }
 
 impl Files {
-    /// The workspace, if there is one, and whether it is writable; and the folder of tools.
-    /// A folder that cannot be opened is as one that is not there.
+    /// Opens the workspace, if there is one, and the folder of tools. A folder that cannot be
+    /// opened is treated as if it did not exist.
     pub(crate) fn new(workspace: Option<(&Path, bool)>, tools: Option<&Path>) -> Self {
         let opened = |path: &Path, writable| {
             let open = Folder::open(path, writable);
@@ -62,8 +62,8 @@ impl Files {
         Self { folders: [workspace, tools], workspace: place, turns }
     }
 
-    /// Answers a worker, which has this slot for a scratch folder, until it closes its socket, or
-    /// until it sends what no worker sends.
+    /// Answers the requests of a worker until it closes its socket or violates the protocol. `slot`
+    /// is the worker's scratch folder.
     pub(crate) async fn serve(
         self: Arc<Self>,
         channel: Channel,
@@ -71,7 +71,7 @@ impl Files {
     ) -> Result<(), Malformed> {
         let mut listing = None;
         while let Some(packet) = channel.receive().await? {
-            // Never closed.
+            // The semaphore is never closed.
             let Ok(turn) = Arc::clone(&self.turns).acquire_owned().await else { return Ok(()) };
             let (files, slot) = (Arc::clone(&self), Arc::clone(&slot));
             let answered = tokio::task::spawn_blocking(move || {
@@ -94,7 +94,7 @@ impl Files {
         let scratch = match request.concerns(SCRATCH) {
             true => match slot.folder(|folder| self.arrange(folder)).ok_or(Malformed)? {
                 Ok(folder) => Some(folder),
-                // A program that fails because of this gets the reason with its outcome.
+                // If the program fails because of this, its outcome contains the reason.
                 Err(_) => {
                     let errno = Errno::ACCESS.raw_os_error();
                     return Ok(told(Answer::Failed { errno, reason: "" }));
@@ -157,7 +157,7 @@ impl Files {
         }))
     }
 
-    /// Makes the directories that lead to a workspace inside of a scratch folder.
+    /// Creates the directories that lead to a workspace which is inside the scratch folder.
     fn arrange(&self, scratch: &Folder) {
         let inside =
             self.workspace.as_ref().and_then(|path| path.strip_prefix(Scratch::PLACE).ok());
@@ -165,7 +165,8 @@ impl Files {
         let mut ancestors: Vec<_> = ancestors.map(|it| it.as_os_str().as_encoded_bytes()).collect();
         ancestors.retain(|path| !path.is_empty());
         for path in ancestors.into_iter().rev() {
-            // Only a listing of the scratch folder shows it; paths lead to the workspace itself.
+            // They only appear in listings of the scratch folder; paths lead to the workspace
+            // itself.
             _ = scratch.make_directory(path, permissions(0o755));
         }
     }
@@ -189,7 +190,7 @@ impl From<Vec<u8>> for Reply {
     }
 }
 
-/// The names that fit into one answer; the rest stays for the next.
+/// An answer with as many entries as fit; the rest stays for the next one.
 fn some_names(mut directory: Dir) -> Result<Reply, Refusal> {
     let mut names = Vec::new();
     while names.len() + Name::LONGEST + HEADER <= MAX_ANSWER {
@@ -207,7 +208,7 @@ fn some_names(mut directory: Dir) -> Result<Reply, Refusal> {
     Ok(Reply { packet, opened: None, listing: Some(directory) })
 }
 
-/// What precedes the names of an answer.
+/// The bytes before the entries of an answer.
 const HEADER: usize = 5;
 
 fn permissions(mode: u32) -> Mode {

@@ -1,4 +1,5 @@
-//! The JavaScript around a program: what printing, tools and the usual globals are.
+//! The prelude: JavaScript that runs before a program and provides console, tools and other
+//! globals.
 
 use rquickjs::context::EvalOptions;
 use rquickjs::{Ctx, Function, Object, Result};
@@ -11,8 +12,8 @@ macro_rules! part {
     };
 }
 
-/// Each is a function of what the ones before it have made. Their file names are what
-/// stack traces leave out.
+/// The parts of the prelude. Each is a function that uses what the ones before it have created.
+/// Stack traces leave out frames of these files.
 const PARTS: [(&str, &str); 13] = [
     part!("originals"),
     part!("content"),
@@ -29,7 +30,7 @@ const PARTS: [(&str, &str); 13] = [
     part!("client"),
 ];
 
-/// Gives the context its globals; returns what this side calls.
+/// Creates the globals; returns the functions that the Rust code calls.
 pub(super) fn install<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let hooks = Object::new_proto(ctx.clone(), None)?;
     hooks.set("native", wire::native(ctx)?)?;

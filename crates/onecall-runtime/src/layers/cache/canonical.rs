@@ -1,16 +1,16 @@
-//! Arguments as text that is the same for whatever means the same.
+//! Normalises JSON arguments, so that equal arguments give equal text.
 
 use std::ops::Range;
 
-/// Deeper nesting is no ordinary question; its answer is not kept.
+/// Arguments nested deeper than this are not normalised, and their answers are not cached.
 const MAX_DEPTH: usize = 64;
 
-/// A JSON document with the members of every object in order and no space between them, or
-/// nothing if it is nested too deeply. It must be valid. Numbers and strings stay as they are
-/// written, so no two that differ can become the same: `1` and `1.0` are different arguments,
-/// and so are integers that no float could tell apart.
+/// Normalises a valid JSON document: the members of every object are sorted, and white space is
+/// removed. `None` if the document is nested too deeply. Numbers and strings stay as they are
+/// written, so different values never become equal: `1` and `1.0` are different arguments, and so
+/// are integers that a float could not tell apart.
 pub(super) fn canonical(json: &str) -> Option<String> {
-    // Most are in order as they are, and need no list of their members.
+    // Most documents are sorted already, and are written without a list of their members.
     Writer::default()
         .write(json)
         .or_else(|| Writer { sorts: true, ..Writer::default() }.write(json))
@@ -18,7 +18,7 @@ pub(super) fn canonical(json: &str) -> Option<String> {
 
 #[derive(Default)]
 struct Writer {
-    /// Whether members are put in order; if not, there is no text where they are not.
+    /// Whether members are sorted. If not, an object that is out of order gives no text.
     sorts: bool,
     text: String,
 }
@@ -70,7 +70,6 @@ impl Writer {
             self.text.push_str(name);
             self.text.push(':');
             skip_space(rest);
-            // The colon.
             skip(rest);
             self.take_value(rest, depth)?;
             if self.sorts {
@@ -83,7 +82,7 @@ impl Writer {
         }
         skip_one(rest);
         if self.sorts {
-            // Stable: of members with the same name it is the order that counts.
+            // The sort must be stable: the order of members with equal names has a meaning.
             members.sort_by_key(|(name, _)| *name);
             let sorted: Vec<_> =
                 members.into_iter().filter_map(|(_, member)| self.text.get(member)).collect();
@@ -115,7 +114,7 @@ impl Writer {
     }
 }
 
-/// A string with its quotes.
+/// Takes a string, including its quotes, from the beginning of `rest`.
 fn take_string<'a>(rest: &mut &'a str) -> Option<&'a str> {
     let bytes = rest.as_bytes();
     let mut end = 1;
@@ -131,7 +130,7 @@ fn take_string<'a>(rest: &mut &'a str) -> Option<&'a str> {
     Some(string)
 }
 
-/// A character of one byte.
+/// Skips a character of one byte.
 fn skip_one(rest: &mut &str) {
     *rest = rest.get(1..).unwrap_or_default();
 }

@@ -1,15 +1,15 @@
-//! The time of day, which decides how old an answer is.
+//! The clock of the cache, replaceable in tests.
 
 use std::time::SystemTime;
 
-/// Tells the time. A clock on the wall and no stopwatch: a machine that slept all night must
-/// not take yesterday's answers for new ones, and processes that share answers share it.
+/// Tells the current time. This is wall-clock time and not a monotonic clock: cached answers must
+/// age while the machine sleeps, and processes that share answers have to agree on their age.
 pub(super) trait Clock: Send + Sync {
-    /// Now.
+    /// The current time.
     fn now(&self) -> SystemTime;
 }
 
-/// The system's.
+/// The clock of the operating system.
 pub(super) struct SystemClock;
 
 impl Clock for SystemClock {

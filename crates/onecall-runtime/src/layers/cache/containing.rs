@@ -1,16 +1,17 @@
-//! Choosing kept answers by a part of a tool's name, as code that came with a cache of its own
-//! does.
+//! Selects cached answers by a part of a tool's name, for `clearCache` and similar functions of
+//! programs that were written for other caches.
 
 use onecall_core::{PatternError, ToolPattern};
 
 /// Where the name ends in a cache key such as `list_orders:{"region":"EU"}`.
 const END_OF_NAME: [char; 3] = [':', '{', '"'];
 
-/// How callable names begin, written with single underscores.
+/// The prefix of callable names, with single underscores.
 const CLIENT_PREFIX: &str = "mcp_";
 
-/// The pattern of all names that contain `text`, in which `*` stands for anything. What follows the name in a cache key is left
-/// out: rather too many answers are forgotten than too few.
+/// The pattern of all names that contain `text`, in which `*` stands for any characters. What
+/// follows the name in a cache key is ignored: clearing too many answers is safe, clearing too few
+/// is not.
 pub(super) fn names_containing(text: &str) -> Result<ToolPattern, PatternError> {
     let name = text.split(END_OF_NAME).next().unwrap_or_default();
     let plain = |it: char| if it.is_ascii_alphanumeric() || it == '*' { it } else { '_' };

@@ -1,4 +1,4 @@
-//! Answers what a program says to its `cache`. Nothing of it is counted as a call.
+//! Answers a program's use of the `cache` object. None of it counts as a tool call.
 
 use onecall_core::{CallableName, ToolError, ToolPattern};
 use serde_json::Value;
@@ -7,18 +7,18 @@ use super::{Cached, names_containing};
 
 const OFF: &str = "the cache is off; `cache: {}` in the configuration turns it on";
 
-/// Knows the cache, if there is one.
+/// The functions of the `cache` object, with the cache if there is one.
 pub(crate) struct CacheControl<'a> {
     cached: Option<&'a Cached>,
 }
 
 impl<'a> CacheControl<'a> {
-    /// Speaks for `cached`.
+    /// Creates the functions for this cache.
     pub(crate) fn new(cached: Option<&'a Cached>) -> Self {
         Self { cached }
     }
 
-    /// Forgets the answers of tools whose names match a pattern, and counts them.
+    /// Removes the cached answers of tools whose names match a pattern, and returns their number.
     pub(crate) async fn clear(&self, pattern: &str) -> Result<Value, ToolError> {
         let cached = self.cached("cache.clear")?;
         let pattern = ToolPattern::parse(pattern).map_err(|error| {
@@ -27,8 +27,8 @@ impl<'a> CacheControl<'a> {
         Ok(cached.clear(&pattern).await.into())
     }
 
-    /// Forgets the answers of tools whose names contain a text, and counts them. Where none are
-    /// kept, none are forgotten, which is no mistake.
+    /// Removes the cached answers of tools whose names contain a text, and returns their number,
+    /// which is zero without a cache.
     pub(crate) async fn forget(&self, text: &str) -> Result<Value, ToolError> {
         let pattern =
             names_containing(text).map_err(|error| failed("clearCache", error.to_string()))?;
@@ -38,13 +38,13 @@ impl<'a> CacheControl<'a> {
         }
     }
 
-    /// What is kept, and how often that was of use.
+    /// The size of the cache and its hits and misses.
     pub(crate) async fn stats(&self) -> Result<Value, ToolError> {
         let stats = self.cached("cache.stats")?.stats().await;
         serde_json::to_value(stats).map_err(|error| failed("cache.stats", error.to_string()))
     }
 
-    /// The cache, for a function of the program's `cache` that does not work without.
+    /// The cache, or an error for a function of the `cache` object that needs one.
     fn cached(&self, function: &str) -> Result<&'a Cached, ToolError> {
         self.cached.ok_or_else(|| failed(function, OFF))
     }

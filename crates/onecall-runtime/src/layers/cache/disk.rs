@@ -1,7 +1,7 @@
-//! Answers kept in the store, where every process of the user finds them.
+//! Cached answers in the store, shared by all processes of the user.
 //!
-//! The store may be slow, damaged or full; nobody waits long for it, and whatever it cannot
-//! tell is asked of the server.
+//! The store may be slow, damaged or full. A call waits for it only a short time; if the store
+//! gives no answer, the server is asked.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,40 +20,42 @@ use super::near::{Copied, Near};
 use super::place::Ticket;
 use crate::StoreWriter;
 
-/// How long a call waits for the disk.
+/// How long a call waits for the store.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Uses of answers that are counted before they are written down.
+/// How many answers may have hits that are counted only in memory, before they are written to the
+/// store.
 const UNWRITTEN: usize = 64;
 
-/// Changes are marked for longer than any call takes.
+/// How long the mark of a change is kept: longer than any call takes.
 const MARKED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What is not taken for a mark from the future, which would be none.
+/// How far clocks may differ: a mark from further in the future is ignored.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(60 * 60);
 
-/// The room that is used up before somebody looks whether there is too much, as a part of all.
+/// The cache is checked for its size limit after this fraction of the limit has been written: one
+/// part in so many.
 const UNCHECKED: u64 = 16;
 
-/// The last change that any process has seen a server make; none if it is empty.
+/// Identifies the last change that any process has seen a server make; empty if there was none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark(String);
 
-/// The answers in the store, and what only this process knows about them.
+/// The answers in the store, and what this process alone knows about them.
 pub(super) struct Disk {
     writer: Arc<StoreWriter>,
     eras: Arc<Eras>,
     max_bytes: u64,
     largest: u64,
-    /// When a server last changed something: older answers are none, even if the store has
-    /// not been told.
+    /// When a server last changed something, as seen by this process. Older answers are ignored,
+    /// even if the change has not reached the store.
     changed: Mutex<HashMap<ServerName, SystemTime>>,
     near: Mutex<Near>,
     unwritten_hits: Mutex<HashMap<AnswerKey, u64>>,
     unchecked_bytes: AtomicU64,
 }
 
-/// The name under which a change is kept among the answers; no tool has it.
+/// The tool name under which the mark of a change is stored among the answers; no tool has it.
 const MARK: &str = "";
 
 impl Disk {
@@ -66,18 +68,18 @@ impl Disk {
             changed: Mutex::default(),
             near: Mutex::default(),
             unwritten_hits: Mutex::default(),
-            // The first answer has the old ones looked through.
+            // As if that much had been written: the first answer triggers a check of the old ones.
             unchecked_bytes: AtomicU64::new(config.max_bytes),
         }
     }
 
-    /// The last change of a server; nothing if nobody can tell.
+    /// The mark of a server's last change; `None` if the store does not answer in time.
     pub(super) async fn mark(&self, server: &ServerName, now: SystemTime) -> Option<Mark> {
         let key = mark_key(server);
         self.ask(move |store| read_mark(store, &key, now.into())).await
     }
 
-    /// What was read before, if the store still says so.
+    /// The answer from the copies in memory, if the store has not been written to since.
     pub(super) fn at_hand(
         &self,
         key: &Key,
@@ -107,7 +109,7 @@ impl Disk {
     ) -> Option<ToolValue> {
         let hash = key.hash(spec);
         let found = self.ask(move |store| {
-            // What is written after this makes a copy worthless.
+            // The version is read first: a later write makes the copy invalid.
             let version = store.version().ok();
             Ok((version, store.answer(&hash, now.into())?))
         });
@@ -124,7 +126,7 @@ impl Disk {
     fn holds(&self, key: &Key, answer: &StoredAnswer, now: Timestamp, ttl: Duration) -> bool {
         let changed = self.changed().get(key.server()).copied().map(Timestamp::from);
         let is_current = changed.is_none_or(|changed| answer.stored_at > changed);
-        // Whoever stored it may have had more time in mind.
+        // The process that stored the answer may have a longer TTL configured.
         let is_young = answer.stored_at <= now && now.since(answer.stored_at) < ttl;
         is_current && is_young && now < answer.expires_at
     }
@@ -150,7 +152,8 @@ impl Disk {
         let (server, name) = (key.server().to_string(), spec.callable.to_string());
         self.ask(move |store| {
             store.put_answer(&hash, &server, &name, &answer)?;
-            // A change marks first and forgets then, so one of the two finds what came too late.
+            // A change first writes its mark and then removes the answers. So either this check
+            // sees the new mark, or the removal finds the answer.
             if read_mark(store, &mark_key, now.into())? != mark {
                 store.put_answer(&hash, &server, &name, &expired(since))?;
             }
@@ -204,7 +207,7 @@ impl Disk {
         }
     }
 
-    /// Writes down how often answers were of use.
+    /// Writes the number of hits of each answer to the store.
     pub(super) fn write_hits(&self) {
         let mut hits = self.unwritten_hits.lock().unwrap_or_else(PoisonError::into_inner);
         let hits = std::mem::take(&mut *hits);
@@ -223,7 +226,7 @@ impl Disk {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the store says, if it says it soon.
+    /// Runs `work` on the store; `None` if it fails or takes too long.
     async fn ask<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
@@ -244,7 +247,7 @@ impl Disk {
     }
 }
 
-/// Tells every process that a server may have changed something, and removes what it said.
+/// Marks a change of a server for all processes, and removes its answers.
 fn change(
     server: &ServerName,
     now: SystemTime,
@@ -260,7 +263,7 @@ fn change(
 }
 
 fn read_mark(store: &dyn Store, key: &AnswerKey, now: Timestamp) -> Result<Mark, StoreError> {
-    // Others may have marked a change since somebody looked at the clock.
+    // Another process may have written a mark after `now` was taken, so later marks count as well.
     Ok(match store.answer(key, now.after(CLOCKS_DIFFER))? {
         Some(StoredAnswer { value: ToolValue::Text(mark), .. }) => Mark(mark),
         _ => Mark(String::new()),
@@ -271,7 +274,7 @@ fn mark_key(server: &ServerName) -> AnswerKey {
     Digest::of(format!("change {server}")).into_bytes()
 }
 
-/// A text that no other process has had.
+/// A text that is different for each call, in every process.
 fn unique() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -279,7 +282,7 @@ fn unique() -> String {
     format!("{} {count} {}", std::process::id(), since.as_nanos())
 }
 
-/// In the place of an answer that is not to be used.
+/// A placeholder that has expired: it replaces an answer that must not be used.
 fn expired(now: Timestamp) -> StoredAnswer {
     StoredAnswer { value: ToolValue::Nothing, stored_at: now, expires_at: now }
 }

@@ -1,4 +1,5 @@
-//! How long what a server said holds: until a tool that may change something is called.
+//! Counts the events that make a server's earlier answers unusable: calls that may have changed
+//! something, and questions of the server to a client.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,16 +7,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use foldhash::quality::RandomState;
 use onecall_core::ServerName;
 
-/// A point in the life of a server.
+/// The counters of one server at some moment. Answers are valid only while they stay the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Era {
-    /// How often something may have changed.
+    /// How many calls may have changed something.
     pub(super) changes: u64,
-    /// How often it has asked a client something.
+    /// How many questions the server has asked clients.
     pub(super) questions: u64,
 }
 
-/// Where each server is.
+/// The counters of every server.
 #[derive(Debug, Default)]
 pub(super) struct Eras(Mutex<ByServer>);
 
@@ -26,13 +27,13 @@ impl Eras {
         self.lock().get(server).copied().unwrap_or_default()
     }
 
-    /// What it answered before may not be so any more.
+    /// Notes that earlier answers of the server may be outdated.
     pub(super) fn changed(&self, server: &ServerName) {
         self.lock().entry(server.clone()).or_default().changes += 1;
     }
 
-    /// It has asked a client something: nobody can tell for which of the calls under way, and
-    /// their answers may be for that client alone.
+    /// Notes that the server has asked a client something. It is not known for which of its running
+    /// calls, so the answers of all of them may be meant for that client only.
     pub(super) fn asked(&self, server: &ServerName) {
         self.lock().entry(server.clone()).or_default().questions += 1;
     }

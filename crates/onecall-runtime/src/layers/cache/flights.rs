@@ -1,7 +1,7 @@
-//! Calls under way that others may wait for instead of making the same one.
+//! Calls in progress that identical calls can join instead of reaching the server again.
 //!
-//! Whoever waits for a call drives it, so it goes on as long as one of them is left, and is
-//! cancelled with the last.
+//! A call is a shared future that is driven by those who wait for it: it continues as long as one
+//! of them is left, and is cancelled when the last one is dropped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,13 +16,13 @@ use super::key::Key;
 #[derive(Debug)]
 pub(super) struct Landed {
     pub(super) result: Result<ToolValue, ToolError>,
-    /// Whether the answer is for everybody who asked.
+    /// Whether the answer is valid for every caller that joined.
     pub(super) is_for_all: bool,
 }
 
 pub(super) type Flight = Shared<BoxFuture<'static, Arc<Landed>>>;
 
-/// The calls under way by what they ask; of several with the same key the latest.
+/// The calls in progress by key; of several with the same key only the latest.
 #[derive(Default)]
 pub(super) struct Flights(Mutex<Board>);
 
@@ -35,12 +35,13 @@ struct Board {
 struct Departed {
     id: u64,
     name: CallableName,
-    /// The changes its server had seen. After another one, it comes too late to be joined.
+    /// The server's change counter when the call began. After another change the call cannot be
+    /// joined.
     changes: u64,
     flight: WeakShared<BoxFuture<'static, Arc<Landed>>>,
 }
 
-/// A place on the board, taken off it when this is dropped.
+/// The registration of a call among those that can be joined, removed when this is dropped.
 pub(super) struct Listing {
     flights: Arc<Flights>,
     key: Arc<Key>,
@@ -48,14 +49,14 @@ pub(super) struct Listing {
 }
 
 impl Flights {
-    /// The call under way that asks just this.
+    /// The call in progress with the same key, if no change has been made since it began.
     pub(super) fn join(&self, key: &Key, changes: u64) -> Option<Flight> {
         let board = self.board();
         let departed = board.flights.get(key)?;
         (departed.changes == changes).then(|| departed.flight.upgrade()).flatten()
     }
 
-    /// Begins a call that others may join, and takes the place of one that is under way.
+    /// Registers a call that others may join, in place of an earlier one with the same key.
     pub(super) fn depart(
         self: &Arc<Self>,
         key: Arc<Key>,
@@ -74,7 +75,8 @@ impl Flights {
         flight
     }
 
-    /// Has nobody else join the calls of tools whose names fit, and none of them kept.
+    /// Removes the calls of tools whose names match: they cannot be joined any more, and their
+    /// answers are not cached.
     pub(super) fn disown(&self, pattern: &ToolPattern) {
         self.board().flights.retain(|_, departed| !pattern.matches(departed.name.as_str()));
     }
@@ -85,7 +87,7 @@ impl Flights {
 }
 
 impl Listing {
-    /// Whether no other call has taken its place.
+    /// Whether the call is still registered and no other has taken its place.
     pub(super) fn is_current(&self) -> bool {
         self.flights.board().flights.get(&self.key).is_some_and(|it| it.id == self.id)
     }

@@ -1,17 +1,17 @@
-//! What a call asks, as far as the answer depends on it.
+//! The key of a cached answer: everything in a call that the answer depends on.
 
 use onecall_core::{AnswerForm, Hasher, ResolvedCall, ServerName, ToolName, ToolSpec};
 use serde_json::json;
 
 use super::canonical::canonical;
 
-/// Longer arguments are data and no question; answers to them are not kept.
+/// Bytes of arguments; answers to calls with longer ones are not cached.
 const MAX_ARGUMENTS: usize = 64 * 1024;
 
-/// Calls with the same key may have the same answer.
+/// The key of an answer. Calls with equal keys may share an answer.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
-    /// Who answers, and to whom.
+    /// The identity of the server and of the account that it is used with.
     identity: [u8; 32],
     server: ServerName,
     tool: ToolName,
@@ -20,7 +20,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// What `call` asks; nothing if it asks too much to be remembered.
+    /// The key of a call; `None` if its arguments are too long or nested too deeply.
     pub(super) fn of(identity: [u8; 32], spec: &ToolSpec, call: &ResolvedCall) -> Option<Self> {
         let arguments = call.arguments.get();
         if arguments.len() > MAX_ARGUMENTS {
@@ -35,13 +35,14 @@ impl Key {
         })
     }
 
-    /// The key as a hash, together with the definition that the tool has at present.
+    /// The key as a hash, combined with the present definition of the tool.
     pub(super) fn hash(&self, spec: &ToolSpec) -> [u8; 32] {
         let Self { identity, server, tool, arguments, form } = self;
         let definition =
             json!([spec.description, spec.input_schema, spec.output_schema, spec.annotations]);
         let form = match form {
-            // Numbered, so that what is kept was made by the present rule for values.
+            // The number changes whenever the conversion of values does, so that older answers are
+            // not used.
             AnswerForm::Value => "value 2",
             AnswerForm::Whole => "whole",
             AnswerForm::Untouched => "untouched",
@@ -57,7 +58,7 @@ impl Key {
         &self.server
     }
 
-    /// What it takes to remember it.
+    /// The bytes that the key takes.
     pub(super) fn bytes(&self) -> usize {
         self.server.as_str().len() + self.tool.as_str().len() + self.arguments.len()
     }

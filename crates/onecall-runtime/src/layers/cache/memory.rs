@@ -1,4 +1,4 @@
-//! Answers kept in this process, the least recently used given up for new ones.
+//! Cached answers in memory. The least recently used ones are evicted.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,25 +15,27 @@ use super::key::Key;
 use super::largest;
 use super::place::Ticket;
 
-/// What an entry takes besides its texts, roughly.
+/// Estimated bytes of an entry in addition to its texts.
 const OVERHEAD: usize = 256;
 
-/// The answers and their keys.
+/// Cached answers by key.
 pub(super) struct Memory {
     kept: Cache<Arc<Key>, Arc<Kept>, RandomState>,
-    /// Which of them are whose, so that a server's can be removed without a look at all. It may
-    /// lack one for a moment; answers of another era are not used in any case.
+    /// The keys by server, so that the answers of one server can be removed without iterating over
+    /// all of them. A key may be missing for a moment; an answer from before a change is not used
+    /// in any case.
     by_server: Arc<Mutex<ByServer>>,
     eras: Arc<Eras>,
     largest: u64,
 }
 
-/// An answer, and what makes it one.
+/// A cached answer, and what decides whether it is still valid.
 struct Kept {
-    /// The tool as it was; what another one of its name answered is no answer of it.
+    /// The definition of the tool at that time. An answer is not used for a tool whose definition
+    /// has changed.
     spec: Arc<ToolSpec>,
     value: ToolValue,
-    /// How many changes its server had seen.
+    /// The server's change counter when the call was made.
     changes: u64,
     since: SystemTime,
     ttl: Duration,
@@ -41,7 +43,7 @@ struct Kept {
 
 impl Kept {
     fn holds_at(&self, now: SystemTime) -> bool {
-        // It fails where a clock was put back, and nobody can tell the age.
+        // The subtraction fails if the clock was set back; the age is then unknown.
         now.duration_since(self.since).is_ok_and(|age| age < self.ttl)
     }
 }
@@ -74,7 +76,7 @@ impl Memory {
             .weigher(|key: &Arc<Key>, kept: &Arc<Kept>| {
                 u32::try_from(weight(key, kept)).unwrap_or(u32::MAX)
             })
-            // What was just asked is what will be asked again.
+            // A recently used answer is the most likely to be used again.
             .eviction_policy(EvictionPolicy::lru())
             .time_to_live(longest)
             .eviction_listener(gone)
@@ -82,7 +84,7 @@ impl Memory {
         Self { kept, by_server, eras, largest: largest(config) }
     }
 
-    /// The answer to this, if there is one that holds.
+    /// The cached answer for this key, if it is still valid.
     pub(super) fn get(
         &self,
         key: &Key,
@@ -102,7 +104,7 @@ impl Memory {
         kept.holds_at(now) && kept.changes == self.eras.of(&kept.spec.server).changes
     }
 
-    /// Keeps an answer, unless it is too large or something has changed meanwhile.
+    /// Caches an answer, unless it is too large or the server may have changed something meanwhile.
     pub(super) fn put(
         &self,
         key: Arc<Key>,
@@ -126,7 +128,7 @@ impl Memory {
         self.kept.invalidate(key);
     }
 
-    /// Removes what a server has answered.
+    /// Removes all answers of a server.
     pub(super) fn forget_server(&self, server: &ServerName) {
         let keys = lock(&self.by_server).remove(server).unwrap_or_default();
         for key in keys {
@@ -134,7 +136,7 @@ impl Memory {
         }
     }
 
-    /// Removes the answers of tools whose names fit, and says how many those were.
+    /// Removes the answers of tools whose names match, and returns how many were still valid.
     pub(super) fn clear(&self, pattern: &ToolPattern, now: SystemTime) -> u64 {
         let fits = |kept: &Kept| pattern.matches(kept.spec.callable.as_str());
         let chosen: Vec<_> = self.kept.iter().filter(|(_, kept)| fits(kept)).collect();
@@ -146,7 +148,7 @@ impl Memory {
         cleared
     }
 
-    /// How many answers there are, and what they take.
+    /// The number of answers, and the bytes that they take.
     pub(super) fn size(&self) -> (u64, u64) {
         self.kept.run_pending_tasks();
         (self.kept.entry_count(), self.kept.weighted_size())

@@ -1,9 +1,8 @@
-//! Asks no server twice for what it just said.
+//! The cache layer: answers repeated calls without asking the server again.
 //!
-//! Answers of tools that change nothing are kept for a while; calls that ask the same at the
-//! same time are made once; a call that may change something ends all that its server has said
-//! before. Every question whether a tool may be called at all is left to the layers below,
-//! which are asked each time.
+//! Answers of read-only tools are kept for a while, and identical calls at the same time are made
+//! once. A call that may change something invalidates all earlier answers of its server. Whether a
+//! tool may be called at all is decided outside of the cache, for each call.
 
 mod canonical;
 mod clock;
@@ -43,29 +42,29 @@ use treatment::Treatment;
 
 use crate::{CacheLookup, Metrics, StoreWriter};
 
-/// How the tools of servers are called. What has no such name belongs to no server, and
-/// nobody could tell when its answers change.
+/// The prefix of callable names. A call without it belongs to no server, so there is no way to know
+/// when its answer changes.
 const CALLABLE: &str = "mcp__";
 
-/// Tells a server and the account it is used with from every other one: the answers of one identity
-/// are not those of another.
+/// Gives each server, together with the account it is used with, an identity: answers of one
+/// identity are not used for another.
 pub trait ServerIdentities: Send + Sync {
-    /// The identity of a server at present; nothing if answers of the server cannot be kept.
+    /// The current identity of a server; `None` if its answers must not be cached.
     fn identity(&self, server: &ServerName) -> Option<[u8; 32]>;
 }
 
-/// The answers that are kept for the programs of a gateway, and the calls under way.
+/// The cached answers for the programs of a gateway, and the calls in progress.
 pub struct Cache {
     config: Arc<CacheSettings>,
     clock: Arc<dyn Clock>,
     eras: Arc<Eras>,
     identities: Arc<dyn ServerIdentities>,
-    /// Of all programs, where they share.
+    /// The storage that all programs share; `None` if each program has a cache of its own.
     common: Option<Arc<Holdings>>,
     metrics: Arc<Metrics>,
 }
 
-/// What those who share a cache have in common.
+/// The storage, the calls in progress and the counters of one cache.
 struct Holdings {
     place: Place,
     flights: Arc<Flights>,
@@ -73,13 +72,13 @@ struct Holdings {
     misses: AtomicU64,
 }
 
-/// How much a cache is of use.
+/// The size of a cache and how often it was used.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct CacheStats {
     scope: &'static str,
-    /// Calls that were answered without one to the tool.
+    /// Calls that were answered from the cache.
     hits: u64,
-    /// Calls that could have been, had the answer been there.
+    /// Calls that could have been answered from the cache but were not in it.
     misses: u64,
     entries: u64,
     bytes: u64,
@@ -96,7 +95,7 @@ impl Holdings {
         })
     }
 
-    /// Forgets the answers of tools whose names fit, and says how many those were.
+    /// Removes the answers of tools whose names match, and returns their number.
     async fn clear(&self, pattern: &ToolPattern, now: SystemTime) -> u64 {
         self.flights.disown(pattern);
         self.place.clear(pattern, now).await
@@ -104,8 +103,8 @@ impl Holdings {
 }
 
 impl Cache {
-    /// Keeps answers as `settings` say. Without a store, what is to be shared with other processes is
-    /// shared within this one.
+    /// Creates a cache with these settings. Without a store, a cache that is to be shared with
+    /// other processes is shared only within this one.
     #[must_use]
     pub fn new(
         settings: CacheSettings,
@@ -126,13 +125,13 @@ impl Cache {
         Self { config: Arc::new(settings), clock, eras, identities, common, metrics }
     }
 
-    /// Replaces the metrics that look-ups are counted in.
+    /// Replaces the metrics that cache lookups are counted in.
     #[must_use]
     pub fn with_metrics(self, metrics: Arc<Metrics>) -> Self {
         Self { metrics, ..self }
     }
 
-    /// The layer for the calls of one program, which `host` executes.
+    /// The cache layer for the calls of one program; `host` executes the calls that miss.
     pub(crate) fn around(&self, host: Arc<dyn CallHandler>) -> Cached {
         let own = || {
             let memory = Memory::new(&self.config, Arc::clone(&self.eras));
@@ -149,8 +148,7 @@ impl Cache {
         }
     }
 
-    /// Forgets the answers that programs share of tools whose names contain `text`, and returns their
-    /// number.
+    /// Removes shared answers of tools whose names contain `text`, and returns their number.
     pub async fn clear(&self, text: &str) -> u64 {
         match (&self.common, names_containing(text)) {
             (Some(common), Ok(pattern)) => common.clear(&pattern, self.clock.now()).await,
@@ -158,13 +156,13 @@ impl Cache {
         }
     }
 
-    /// Forgets what these servers have answered: they are not what they were.
+    /// Invalidates all answers of these servers, whose configuration or account has changed.
     pub fn forget<'a>(&self, servers: impl IntoIterator<Item = &'a ServerName>) {
         servers.into_iter().for_each(|server| self.eras.changed(server));
     }
 }
 
-/// Answers calls with what is kept, where that will do.
+/// The cache layer of one program.
 pub(crate) struct Cached {
     host: Arc<dyn CallHandler>,
     config: Arc<CacheSettings>,
@@ -176,7 +174,7 @@ pub(crate) struct Cached {
 }
 
 impl Cached {
-    /// Forgets the answers of tools whose names fit, and says how many those were.
+    /// Removes the answers of tools whose names match, and returns their number.
     pub(crate) async fn clear(&self, pattern: &ToolPattern) -> u64 {
         self.holdings.clear(pattern, self.clock.now()).await
     }
@@ -194,7 +192,7 @@ impl Cached {
         }
     }
 
-    /// Makes a call of a tool as the tool is to be treated.
+    /// Executes a call as its tool is to be treated: cached, passed on, or as a change.
     fn call_tool(&self, spec: Arc<ToolSpec>, call: ResolvedCall) -> BoxFuture<'_, CallResult> {
         match Treatment::of(&spec, &self.config) {
             Treatment::Keep(ttl) => match self.key(&spec, &call) {
@@ -209,12 +207,12 @@ impl Cached {
         }
     }
 
-    /// What a call asks, if the answer can be kept.
+    /// The cache key of a call; `None` if its answer cannot be cached.
     fn key(&self, spec: &ToolSpec, call: &ResolvedCall) -> Option<Key> {
         Key::of(self.identities.identity(&spec.server)?, spec, call)
     }
 
-    /// Answers with what is kept, with the answer to a call like it, or with a call.
+    /// Answers from the cache, by joining an identical call, or by making the call.
     fn answer(
         &self,
         key: Key,
@@ -232,7 +230,7 @@ impl Cached {
         Box::pin(self.find(Arc::new(key), spec, ttl, call, now))
     }
 
-    /// Answers a call that has no answer in memory.
+    /// Answers a call that is not in memory: from the store, by joining a call, or by making it.
     async fn find(
         &self,
         key: Arc<Key>,
@@ -265,7 +263,7 @@ impl Cached {
         self.host.call(self.questioned(call)).await
     }
 
-    /// The call, with its server's questions noted.
+    /// Wraps the call so that questions of its server to the client are counted.
     fn questioned(&self, mut call: ResolvedCall) -> ResolvedCall {
         if let Some(caller) = &call.run.caller {
             let (eras, asked) = (Arc::clone(&self.eras), Arc::clone(&caller.questions));
@@ -289,7 +287,7 @@ impl Cached {
         self.metrics.looked_up(CacheLookup::Hit);
     }
 
-    /// Makes a call that others may join, and whose answer is kept.
+    /// Makes a call that others may join, and caches its answer.
     fn depart(
         &self,
         key: Arc<Key>,
@@ -303,7 +301,7 @@ impl Cached {
         let asked = Arc::clone(&key);
         let make = move |listing: Listing| -> BoxFuture<'static, Arc<Landed>> {
             Box::pin(async move {
-                // Its age counts from the question: what it tells may have been so then.
+                // The age counts from the start of the call: the answer may be as old as that.
                 let ticket = holdings.place.ticket(&asked, clock.now(), era.changes).await;
                 let result = host.call(call).await.map(|answer| answer.value);
                 let is_for_all = eras.of(&spec.server).questions == era.questions;
@@ -321,8 +319,8 @@ impl Cached {
         self.holdings.flights.depart(key, name, era.changes, make)
     }
 
-    /// Makes a call after which nothing is certain that its server said before, nor what it
-    /// says meanwhile.
+    /// Makes a call that may change something. Answers of its server from before or during the call
+    /// are not used afterwards.
     async fn change(&self, server: &ServerName, call: ResolvedCall) -> CallResult {
         self.eras.changed(server);
         self.holdings.place.forget_server(server, self.clock.now()).await;
@@ -335,7 +333,7 @@ impl Cached {
     }
 }
 
-/// A change that is under way. Its end counts even if nobody waits for it any more.
+/// A changing call in progress. Its end invalidates answers even if the caller has gone away.
 struct Change<'a> {
     cached: &'a Cached,
     server: &'a ServerName,
@@ -358,10 +356,10 @@ impl Drop for Cached {
     }
 }
 
-/// An answer is kept if this many like it would fit.
+/// An answer is cached only if this many of its size would fit.
 const LEAST_ENTRIES: u64 = 8;
 
-/// The largest answer that is kept.
+/// The size of the largest answer that is cached, in bytes.
 fn largest(config: &CacheSettings) -> u64 {
     config.max_bytes / LEAST_ENTRIES
 }

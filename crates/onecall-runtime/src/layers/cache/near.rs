@@ -1,4 +1,5 @@
-//! Copies of what was lately read from the store, which hold while nobody writes to it.
+//! In-memory copies of answers that were recently read from the store. They are valid as long as
+//! the store has not been written to.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,11 +10,11 @@ use onecall_core::storage::{AnswerKey, StoredAnswer, Version};
 
 use super::key::Key;
 
-/// Bytes of copies in all, and of one of them.
+/// The size limit of all copies, and below it that of one copy, in bytes.
 const MOST: usize = 16 * 1024 * 1024;
 const LARGEST: usize = MOST / 8;
 
-/// The copies, all of the same moment.
+/// The copies; all were read at the same version of the store.
 #[derive(Default)]
 pub(super) struct Near {
     version: Option<Version>,
@@ -21,7 +22,7 @@ pub(super) struct Near {
     bytes: usize,
 }
 
-/// An answer, and what makes it one.
+/// A copied answer, with the tool definition it belongs to.
 #[derive(Clone)]
 pub(super) struct Copied {
     pub(super) spec: Arc<ToolSpec>,
@@ -30,7 +31,7 @@ pub(super) struct Copied {
 }
 
 impl Near {
-    /// What the store had when the copies were made; nothing if there are none.
+    /// The version of the store that the copies were read from; `None` if there are none.
     pub(super) fn version(&self) -> Option<Version> {
         self.version
     }
@@ -40,7 +41,8 @@ impl Near {
         self.copies.get(key).filter(is_same)
     }
 
-    /// Keeps a copy of what was read when the store was at `version`.
+    /// Adds a copy of an answer that was read when the store was at `version`. The
+    /// earlier copies are dropped if they are of another version, or if there is no room.
     pub(super) fn put(&mut self, version: Version, key: &Arc<Key>, copied: Copied) {
         let size = key.bytes() + copied.answer.value.size();
         if size > LARGEST {

@@ -1,4 +1,4 @@
-//! Where answers are kept.
+//! The storage behind a cache: memory or disk.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -9,23 +9,25 @@ use super::disk::{Disk, Mark};
 use super::key::Key;
 use super::memory::Memory;
 
-/// In this process, or in a file that others use too.
+/// Answers in the memory of this process, or in the store that other processes use as well.
 pub(super) enum Place {
     Memory(Memory),
     Disk(Disk),
 }
 
-/// When a call began: what may have changed since makes its answer worthless.
+/// The state of the cache when a call began. If the server may have changed something since, the
+/// answer is not cached.
 pub(super) struct Ticket {
     pub(super) since: SystemTime,
-    /// The changes its server had seen, by this process.
+    /// The server's change counter in this process.
     pub(super) changes: u64,
-    /// And by others; nothing where there are none, or where nobody can tell.
+    /// The mark of the last change by any process; `None` for a cache in memory, or if the store
+    /// does not answer in time.
     pub(super) mark: Option<Mark>,
 }
 
 impl Place {
-    /// Begins a call.
+    /// Notes the state of the cache at the beginning of a call.
     pub(super) async fn ticket(&self, key: &Key, since: SystemTime, changes: u64) -> Ticket {
         let mark = match self {
             Self::Memory(_) => None,
@@ -34,7 +36,7 @@ impl Place {
         Ticket { since, changes, mark }
     }
 
-    /// The answer to this, if one that holds is at hand.
+    /// The cached answer for this key, if it is valid and in memory.
     pub(super) fn at_hand(
         &self,
         key: &Key,
@@ -48,7 +50,7 @@ impl Place {
         }
     }
 
-    /// The answer to this, if one that holds is in the store.
+    /// The cached answer for this key, if it is valid and in the store.
     pub(super) async fn far_off(
         &self,
         key: &Arc<Key>,
@@ -62,7 +64,7 @@ impl Place {
         }
     }
 
-    /// Keeps an answer, unless it is too large or something has changed meanwhile.
+    /// Caches an answer, unless it is too large or the server may have changed something meanwhile.
     pub(super) async fn put(
         &self,
         key: Arc<Key>,
@@ -86,7 +88,7 @@ impl Place {
         }
     }
 
-    /// Removes what a server has answered.
+    /// Removes all answers of a server.
     pub(super) async fn forget_server(&self, server: &ServerName, now: SystemTime) {
         match self {
             Self::Memory(memory) => memory.forget_server(server),
@@ -94,15 +96,15 @@ impl Place {
         }
     }
 
-    /// Removes what a server has answered from the store, without waiting. What only this process has
-    /// is outdated already, and goes by itself.
+    /// Removes the answers of a server from the store without waiting for it. Answers in memory are
+    /// invalidated by the change counter and need no removal.
     pub(super) fn forget_server_soon(&self, server: &ServerName, now: SystemTime) {
         if let Self::Disk(disk) = self {
             disk.forget_server_soon(server, now);
         }
     }
 
-    /// Removes the answers of tools whose names fit, and says how many those were.
+    /// Removes the answers of tools whose names match, and returns their number.
     pub(super) async fn clear(&self, pattern: &ToolPattern, now: SystemTime) -> u64 {
         match self {
             Self::Memory(memory) => memory.clear(pattern, now),
@@ -110,14 +112,14 @@ impl Place {
         }
     }
 
-    /// Writes down what was only counted so far.
+    /// Writes the counted hits to the store.
     pub(super) fn settle(&self) {
         if let Self::Disk(disk) = self {
             disk.write_hits();
         }
     }
 
-    /// How many answers there are, and what they take.
+    /// The number of answers, and the bytes that they take.
     pub(super) async fn size(&self, now: SystemTime) -> (u64, u64) {
         match self {
             Self::Memory(memory) => memory.size(),

@@ -1,11 +1,12 @@
-//! What becomes of a call: which answers are kept, and which calls make them worthless.
+//! Decides how the cache treats the calls of a tool: which answers are cached, and which calls
+//! invalidate others.
 
 use std::time::Duration;
 
 use onecall_catalog::is_meant;
 use onecall_core::{CacheSettings, ToolPattern, ToolSpec};
 
-/// Words of names that promise a change.
+/// Verbs in tool names that indicate a change.
 const CHANGING: [&str; 62] = [
     "accept", "add", "append", "approve", "archive", "assign", "book", "buy", "cancel", "change",
     "clear", "close", "commit", "copy", "create", "delete", "deploy", "destroy", "disable", "drop",
@@ -16,8 +17,7 @@ const CHANGING: [&str; 62] = [
     "upload", "write",
 ];
 
-/// Words of names that promise none: what follows them is what they are about, as in
-/// `get_order`.
+/// Verbs in tool names that indicate reading. A word after them is their object, as in `get_order`.
 const READING: [&str; 18] = [
     "check",
     "compare",
@@ -39,26 +39,27 @@ const READING: [&str; 18] = [
     "view",
 ];
 
-/// What becomes of the calls of a tool.
+/// How the cache treats the calls of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Treatment {
-    /// Their answers are kept for so long.
+    /// Answers are cached for this long.
     Keep(Duration),
-    /// They change nothing, and are made each time.
+    /// The calls change nothing, but their answers are not cached.
     Pass,
-    /// They may change what the server's other tools answer.
+    /// The calls may change what other tools of the server answer.
     Invalidate,
 }
 
 impl Treatment {
-    /// As the configuration, the server and the tool's name say.
+    /// Decides by the configuration, the annotations of the server and the tool's name.
     pub(super) fn of(spec: &ToolSpec, config: &CacheSettings) -> Self {
         let hints = &spec.annotations;
         let name = spec.callable.as_str();
         let is_destructive = hints.destructive_hint == Some(true);
         let is_read_only = hints.read_only_hint == Some(true) && !is_destructive;
         let is_excluded = config.exclude.iter().any(|pattern| is_meant(pattern, spec));
-        // A name that is written out is meant; a pattern may catch more than was thought of.
+        // A tool that is included by its full name was chosen on purpose; a pattern may match more
+        // tools than its author had in mind.
         let is_named = config.include.iter().any(|pattern| pattern.as_str() == name);
         let is_caught = config.include.iter().any(|pattern| pattern.matches(name))
             && hints.read_only_hint != Some(false)
@@ -77,7 +78,7 @@ fn ttl(name: &str, config: &CacheSettings) -> Duration {
     config.ttls.iter().find(fits).map_or(config.ttl, |(_, ttl)| *ttl)
 }
 
-/// Whether the first verb of a tool's name is one for a change: `create_user`, `deleteUser`,
+/// Whether the first verb of a tool's name indicates a change: `create_user`, `deleteUser`,
 /// `user-update`, `API-patch-page`.
 fn promises_change(tool: &str) -> bool {
     let words = words(tool);
@@ -86,8 +87,8 @@ fn promises_change(tool: &str) -> bool {
     verb.is_some_and(|verb| CHANGING.contains(&verb))
 }
 
-/// The words of a name, in lower case: parted by anything but letters and digits, and where a
-/// capital follows a small letter.
+/// The words of a name in lower case: split at every character that is neither letter nor digit,
+/// and before an upper-case letter that follows a lower-case one.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut after_small = false;

@@ -1,10 +1,10 @@
-//! What was typed, as the tool's schema has it.
+//! Converts the words of a command line into arguments, by the tool's schema.
 
 use anyhow::{Context, bail, ensure};
 use serde_json::{Map, Value};
 
-/// The arguments that `words` mean: `key=value` with the type that the schema says, or
-/// `key:=value` with a value in JSON. A key given several times is a list.
+/// The arguments in `words`: `key=value` with the type that the schema declares, or `key:=value`
+/// with a JSON value. A repeated key makes a list.
 pub(super) fn read(words: &[String], schema: &Value) -> anyhow::Result<Map<String, Value>> {
     let mut arguments = Map::new();
     for word in words {
@@ -38,12 +38,12 @@ pub(super) fn read(words: &[String], schema: &Value) -> anyhow::Result<Map<Strin
     Ok(arguments)
 }
 
-/// `text` as the type that `schema` asks for. Where it can be a string, it is one unless
-/// nothing else fits.
+/// `text` converted to a type that `schema` accepts: an array if it accepts one, otherwise a string
+/// if it accepts one, otherwise the JSON value that the text contains.
 fn typed(key: &str, text: &str, schema: &Value) -> anyhow::Result<Value> {
     let json = || serde_json::from_str::<Value>(text).ok();
     if takes(schema, "array") {
-        // One item of it, or all of them in JSON.
+        // Either one item, or the whole list as JSON.
         let list = json().filter(Value::is_array);
         return list.map_or_else(|| Ok(Value::from(vec![typed(key, text, &schema["items"])?])), Ok);
     }
@@ -61,7 +61,7 @@ fn typed(key: &str, text: &str, schema: &Value) -> anyhow::Result<Value> {
     };
     match json() {
         Some(value) if is_wanted(&value) => Ok(value),
-        // The schema says nothing: JSON if it is some, else text.
+        // Without a type in the schema, JSON if it parses, otherwise text.
         parsed if schema.get("type").is_none() => Ok(parsed.unwrap_or_else(|| Value::from(text))),
         _ => bail!("'{key}' must be {}, not '{text}'", wanted(schema)),
     }

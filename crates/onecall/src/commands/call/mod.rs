@@ -1,4 +1,4 @@
-//! `onecall call`: one tool from the shell.
+//! `onecall call`: calls one tool from the shell.
 
 mod arguments;
 
@@ -17,7 +17,7 @@ use crate::live::COMMAND_LINE;
 use crate::setup;
 use crate::terminal::print;
 
-/// Calls a tool and prints what it answers.
+/// Calls a tool and prints its answer.
 pub(crate) fn call(given: &CallArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let json = given.args.as_deref().map(json_arguments).transpose()?;
     let answer = setup::ask_gateway(global, async |gateway| {
@@ -66,7 +66,7 @@ fn json_arguments(text: &str) -> anyhow::Result<Box<RawValue>> {
     Ok(arguments)
 }
 
-/// An answer as JSON, whatever it is: a text that is no JSON becomes a string, nothing is null.
+/// An answer as JSON: a text that is not JSON becomes a string, an empty answer becomes null.
 fn as_json(value: &ToolValue) -> anyhow::Result<String> {
     let json = match value {
         ToolValue::WithContent { value, .. } => return as_json(value),

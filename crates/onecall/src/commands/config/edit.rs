@@ -1,4 +1,4 @@
-//! `onecall config edit`: a copy of the configuration in an editor.
+//! `onecall config edit`: opens a copy of the configuration in an editor.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ fn editor() -> anyhow::Result<String> {
         .context("no editor is set; name one, as in `EDITOR=nano onecall config edit`")
 }
 
-/// Starts the editor by a shell, because its variable may hold arguments, too.
+/// Starts the editor through a shell, because the variable may contain arguments.
 fn open(editor: &str, file: &Path) -> anyhow::Result<()> {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(file);
@@ -82,7 +82,7 @@ fn open(editor: &str, file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The copy that is edited: beside the file, with its extension, by which editors know its syntax.
+/// The path of the copy: beside the file and with its extension, so that editors know its syntax.
 fn draft(file: &Path) -> PathBuf {
     let part = |part: Option<&std::ffi::OsStr>, instead: &str| {
         part.map_or_else(|| instead.to_owned(), |part| part.to_string_lossy().into_owned())

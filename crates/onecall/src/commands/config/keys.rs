@@ -51,7 +51,7 @@ pub(super) fn set(key: &str, value: &str, own: &OwnFile) -> anyhow::Result<ExitC
         anyhow::Ok(text)
     };
     let meant = value_of(value);
-    // What looks like a number may be meant as text.
+    // A value that looks like a number may be meant as text.
     let text = edited(&meant).or_else(|error| match meant {
         Value::String(_) => Err(error),
         _ => edited(&Value::from(value)).map_err(|_| error),
@@ -63,7 +63,7 @@ pub(super) fn set(key: &str, value: &str, own: &OwnFile) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// The way to a key: `servers.NAME` leads to the server of this name, even in a list.
+/// The path of a key: `servers.NAME` refers to the server of this name, even in a list.
 fn steps<'k>(key: &'k str, own: &OwnFile) -> anyhow::Result<Vec<Step<'k>>> {
     let keys: Vec<&str> = key.split('.').collect();
     ensure!(
@@ -79,7 +79,7 @@ fn steps<'k>(key: &'k str, own: &OwnFile) -> anyhow::Result<Vec<Step<'k>>> {
     Ok(keys.into_iter().enumerate().map(step).collect())
 }
 
-/// A value of the command line, as YAML would read it.
+/// A value from the command line, parsed as YAML.
 fn value_of(text: &str) -> Value {
     let read = edit::read(&format!("value: {text}\n"), Format::Yaml).ok();
     let value = read.and_then(|mut document| Some(document.get_mut("value")?.take()));

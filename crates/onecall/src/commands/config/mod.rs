@@ -1,5 +1,5 @@
-//! `onecall config`: which configuration is read, and changes of it that are checked before they
-//! are written.
+//! `onecall config`: shows which configuration is used, and makes changes that are validated before
+//! they are written.
 
 mod edit;
 mod keys;
@@ -70,7 +70,7 @@ Exit codes: 0 the value is set, 2 nothing was changed")]
     },
 }
 
-/// Carries out one of them.
+/// Runs a subcommand.
 pub(crate) fn config(command: &ConfigCommand, global: &Global) -> anyhow::Result<ExitCode> {
     match command {
         ConfigCommand::Path => path(global),

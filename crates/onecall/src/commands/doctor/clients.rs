@@ -1,4 +1,4 @@
-//! The clients that start onecall.
+//! Checks the clients that start onecall.
 
 use std::path::Path;
 

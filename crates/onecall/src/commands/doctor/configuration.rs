@@ -1,4 +1,4 @@
-//! Which configuration is used and why that one, and what is wrong with it.
+//! Checks the configuration: which file is used, why, and what is wrong with it.
 
 use std::path::PathBuf;
 
@@ -14,13 +14,13 @@ use crate::commands::own_file::counted;
 use crate::protection::{self, Overlaps};
 use crate::setup;
 
-/// What came of the configuration.
+/// The result of reading the configuration.
 pub(super) struct Reading {
-    /// What to look at the rest with: the defaults, if there is nothing better.
+    /// The configuration for the other checks; the defaults, if it cannot be read.
     pub(super) config: Config,
-    /// The file it is from.
+    /// The file that it was read from.
     pub(super) source: Option<PathBuf>,
-    /// Whether it says what its user wants.
+    /// Whether the configuration is valid.
     pub(super) is_valid: bool,
     pub(super) section: Section,
 }
@@ -44,7 +44,7 @@ pub(super) fn read(global: &Global) -> Reading {
     if let Err(error) = setup::check_workspace(&config) {
         let fix = "create the folder, or correct 'path' in workspace";
         findings.push(Finding::red("workspace", format!("{error:#}")).fix(fix));
-        // Everything else can be tried without it.
+        // All other checks are possible without the workspace.
         config.workspace = None;
     }
     let source = found.map(|found| found.path);

@@ -1,5 +1,4 @@
-//! Every engine: its walls tested, then a program that says hello, on the way that all
-//! programs take.
+//! Checks every engine: tests its sandbox, then runs a small program as any program is run.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use super::finding::{Finding, Section, Verdict};
 use super::scratch;
 use crate::commands::exec::Nobody;
 
-/// A program that says so little has hung by then.
+/// The timeout for the small program.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 const PYTHON: &str = "\
@@ -23,21 +22,21 @@ print(sys.prefix if platform.python_implementation() == 'CPython' else '')";
 
 const TYPESCRIPT: &str = "const greeting: string = 'hello from TypeScript'; console.log(greeting)";
 
-/// An engine, and what its worker found when it tried to break out.
+/// An engine, and the result of its sandbox test.
 pub(super) struct Tested {
     pub(super) engine: &'static EngineSpec,
     pub(super) examined: Result<Examination, EngineError>,
-    /// With the start of the engine.
+    /// How long the test took, including the start of the engine.
     pub(super) took: Duration,
 }
 
 impl Tested {
-    /// Its name.
+    /// The name of the engine.
     pub(super) fn title(&self) -> &'static str {
         self.engine.name.name()
     }
 
-    /// A program for it, in the first of its languages.
+    /// A program for the engine, in the first of its languages.
     pub(super) fn program(&self, code: impl Fn(Language) -> &'static str) -> Program {
         let language = self.engine.languages.first().copied().unwrap_or_default();
         Program {
@@ -48,13 +47,13 @@ impl Tested {
         }
     }
 
-    /// Whether it is there at all: an interpreter that is not installed has no walls.
+    /// Whether the engine exists: one whose interpreter is not installed cannot be tested.
     pub(super) fn is_there(&self) -> bool {
         !matches!(self.examined, Err(EngineError::NoInterpreter { .. }))
     }
 
-    /// How bad it is if this engine cannot run programs: an interpreter of the system may be missing
-    /// unless the configuration asks for it.
+    /// How serious it is if this engine cannot run programs: the system's interpreter may be
+    /// missing unless the configuration requires it.
     pub(super) fn if_missing(&self, config: &Config) -> Verdict {
         let is_wanted = self.engine.is_built_in()
             || config.python.is_some()
@@ -63,7 +62,7 @@ impl Tested {
     }
 }
 
-/// Starts every engine, one after the other, so that none is slowed down by another.
+/// Starts the engines one after the other, so that none slows another one down.
 pub(super) async fn test(engines: &Engines) -> Vec<Tested> {
     let mut tested = Vec::new();
     for engine in engines.all() {
@@ -74,7 +73,7 @@ pub(super) async fn test(engines: &Engines) -> Vec<Tested> {
     tested
 }
 
-/// Runs the programs. Nothing of them is recorded.
+/// Runs the programs. They are not recorded.
 pub(super) async fn look(engines: Arc<Engines>, tested: &[Tested], config: &Config) -> Section {
     let runtime = Runtime::new(engines, Arc::new(Nobody), config.execution.clone());
     let mut findings = Vec::new();
@@ -89,7 +88,7 @@ pub(super) async fn look(engines: Arc<Engines>, tested: &[Tested], config: &Conf
     Section { name: "engines", findings }
 }
 
-/// Whether programs that ask for no engine run on this one first.
+/// Whether this engine is the default for programs that name none.
 fn is_default(engine: &EngineSpec, config: &Config) -> bool {
     let first = ENGINES.iter().find(|it| it.runs(Language::default())).map(|it| it.name);
     match config.engine {

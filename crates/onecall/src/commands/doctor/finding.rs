@@ -1,22 +1,22 @@
-//! What the doctor found: lines with a verdict, in sections, and all of it as JSON.
+//! The findings of the doctor: lines with a verdict, in sections, also as JSON.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-/// How well something is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
-    /// It works.
+    /// The part works.
     Green,
-    /// It works, with a reservation.
+    /// The part works, with a reservation.
     Yellow,
-    /// It is broken.
+    /// The part is broken.
     Red,
 }
 
 impl Verdict {
-    /// From the best to the worst.
+    /// All verdicts, from best to worst.
     pub(super) const ALL: [Self; 3] = [Self::Green, Self::Yellow, Self::Red];
 
     pub(super) fn name(self) -> &'static str {
@@ -30,17 +30,17 @@ impl Verdict {
 
 /// One line of the report.
 pub(super) struct Finding {
-    /// What it is about.
+    /// What the finding is about.
     pub(super) name: String,
     pub(super) verdict: Verdict,
     /// What was found.
     pub(super) summary: String,
     /// What to do about it.
     pub(super) fix: Option<String>,
-    /// More lines for whoever wants to know more.
+    /// Further details, one line each.
     pub(super) notes: Vec<String>,
     pub(super) took: Option<Duration>,
-    /// The same for programs.
+    /// Details for the JSON output.
     facts: Map<String, Value>,
 }
 
@@ -69,7 +69,7 @@ impl Finding {
         Self::new(Verdict::Red, name, summary)
     }
 
-    /// A message of ours, which says behind its first semicolon what to do.
+    /// A finding from a message of onecall, whose text after the first semicolon says what to do.
     pub(super) fn told(verdict: Verdict, name: impl Into<String>, message: &str) -> Self {
         match message.split_once("; ") {
             Some((summary, fix)) => Self::new(verdict, name, summary).fix(fix),
@@ -108,18 +108,18 @@ impl Finding {
     }
 }
 
-/// To a thousandth.
+/// Milliseconds, rounded to three decimals.
 pub(super) fn milliseconds(span: Duration) -> f64 {
     (span.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// Findings about one part.
+/// The findings about one area.
 pub(super) struct Section {
     pub(super) name: &'static str,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Everything that was found.
+/// All findings.
 pub(super) struct Report {
     pub(super) sections: Vec<Section>,
     pub(super) took: Duration,
@@ -134,7 +134,7 @@ impl Report {
         self.findings().map(|(_, finding)| finding.verdict).max().unwrap_or(Verdict::Green)
     }
 
-    /// What to do before anything else: what comes first depends on nothing that follows.
+    /// What to do first: earlier sections do not depend on later ones.
     pub(super) fn first_step(&self) -> Option<String> {
         let worst = self.worst();
         let is_first = |(_, finding): &(&str, &Finding)| finding.verdict == worst;

@@ -1,5 +1,5 @@
-//! `onecall doctor`: looks at everything that onecall depends on, and says what is wrong
-//! and what to do about it. It changes nothing, and no trouble of one part hides another.
+//! `onecall doctor`: checks everything that onecall depends on, and reports what is wrong and how
+//! to fix it. It changes nothing, and a failure of one check does not hide another.
 
 mod clients;
 mod configuration;
@@ -27,7 +27,7 @@ use crate::cli::Global;
 use crate::setup;
 use crate::terminal::{print, print_styled, spinner};
 
-/// Looks at everything and prints what was found.
+/// Runs all checks and prints the report.
 pub(crate) fn doctor(is_json: bool, global: &Global) -> anyhow::Result<ExitCode> {
     let progress = spinner("reading the configuration");
     let report = setup::tokio_runtime()?.block_on(examine(global, &progress));
@@ -41,7 +41,7 @@ pub(crate) fn doctor(is_json: bool, global: &Global) -> anyhow::Result<ExitCode>
     Ok(if is_broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// One part after the other, so that the times mean something.
+/// The checks run one after the other, so that their times are meaningful.
 async fn examine(global: &Global, progress: &ProgressBar) -> anyhow::Result<Report> {
     let started = Instant::now();
     let mut sections = vec![versions::look()];

@@ -1,5 +1,4 @@
-//! The programs that onecall and its servers are started with: where they are on `PATH`,
-//! and which version.
+//! Checks the programs that start onecall's servers: where they are on `PATH`, and their versions.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,10 +11,10 @@ use tokio::process::Command;
 
 use super::finding::{Finding, Section};
 
-/// A program that has not said its version by then does not want to.
+/// The timeout for a program that is asked for its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What servers are usually started with, and how to get it.
+/// The programs that usually start servers, and how to install them.
 const KNOWN: [(&str, &str); 12] = [
     ("python3", PYTHON),
     ("python", PYTHON),
@@ -36,13 +35,13 @@ const NODE: &str = "install Node.js: https://nodejs.org";
 const UV: &str = "install uv: https://docs.astral.sh/uv";
 const BUN: &str = "install Bun: https://bun.sh";
 
-/// Looked for whether a server uses them or not, and what is not possible without.
+/// Programs that are always checked, and what is not possible without them.
 const ALWAYS: [(&str, &str); 2] = [
     ("python3", "not on PATH: programs run on the embedded Python alone, without packages"),
     ("node", "not on PATH: servers that are started with node or npx will not run"),
 ];
 
-/// How to get a program that servers are started with.
+/// How to install a program that starts servers.
 pub(super) fn how_to_get(command: &str) -> Option<&'static str> {
     KNOWN.iter().find(|(known, _)| *known == command).map(|(_, how)| *how)
 }
@@ -54,7 +53,7 @@ pub(super) async fn look(config: &Config) -> Section {
             names.push(command);
         }
     }
-    // All at once: some take their time to say a number.
+    // All at once, because some take long to print their version.
     let ask = |name: &&str| Some(tokio::spawn(version((*name).to_owned(), on_path(name)?)));
     let asked: Vec<_> = names.iter().map(ask).collect();
     let mut findings = Vec::new();
@@ -70,7 +69,7 @@ pub(super) async fn look(config: &Config) -> Section {
     Section { name: "programs", findings }
 }
 
-/// The commands that servers are looked up by, on the `PATH` that we have.
+/// The commands of servers that are looked up on this process's `PATH`.
 fn used(config: &Config) -> impl Iterator<Item = &str> {
     config.servers.iter().filter_map(|server| match &server.transport {
         Transport::Stdio(StdioTransport { command, env, .. }) => {
@@ -101,7 +100,7 @@ async fn version(name: String, path: PathBuf) -> Finding {
     let started = Instant::now();
     let mut command = Command::new(&path);
     command.arg("--version").stdin(Stdio::null()).kill_on_drop(true);
-    // What a server would see when it is started with this program.
+    // The environment that a server would have.
     command.env_clear().envs(onecall_bridge::base_environment());
     let answer = tokio::time::timeout(PATIENCE, command.output()).await;
     let shown = path.display();

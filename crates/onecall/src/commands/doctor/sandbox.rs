@@ -1,4 +1,5 @@
-//! The sandbox: what it keeps programs from, by which walls, each tried by a worker of every engine.
+//! Checks the sandbox: what it keeps programs from, and by which walls. A worker of every engine
+//! tests each of them.
 
 use std::time::Duration;
 
@@ -57,7 +58,7 @@ fn examinations(tested: &[Tested]) -> impl Iterator<Item = (&'static str, &Exami
     tested.iter().filter_map(|engine| Some((engine.title(), engine.examined.as_ref().ok()?)))
 }
 
-/// One property on all engines; how it is where it is worst.
+/// One property on all engines; the worst result counts.
 fn keeps(property: Property, config: &Config, tested: &[Tested]) -> Finding {
     let requirement = setup::requirement(config);
     let verdict = if requirement.demands(property) { Verdict::Red } else { Verdict::Yellow };
@@ -100,7 +101,7 @@ fn add_new<'a>(known: &mut Vec<&'a str>, more: &[&'a str]) {
     }
 }
 
-/// Which walls stand. One that is missing is no fault where others hold its properties.
+/// Which walls exist. A missing one is not an error if others ensure its properties.
 fn walls(tested: &[Tested]) -> Finding {
     let mut standing: Vec<&str> = Vec::new();
     let mut missing: Vec<String> = Vec::new();

@@ -1,4 +1,5 @@
-//! The scratch folder: whether a program that names it can write to it, on each Python engine.
+//! Checks the scratch folder: whether a program that uses it can write to it, on each Python
+//! engine.
 
 use std::path::Path;
 use std::time::Instant;
@@ -13,8 +14,8 @@ use super::finding::Finding;
 const PROGRAM: &str = "import os\nopen('/tmp/x', 'w').close()\nprint(os.listdir('/tmp'))";
 const PRINTED: &str = "['x']\n";
 
-/// Nothing where programs have no folder of their own at `/tmp`, but that of the host or their
-/// workspace.
+/// Checks the scratch folder; `None` if programs have no folder of their own at `/tmp`, but that of
+/// the host or their workspace.
 pub(super) async fn look(runtime: &Runtime, tested: &[Tested], config: &Config) -> Option<Finding> {
     let workspace = config.workspace.as_ref();
     let is_workspace = workspace.is_some_and(|it| Path::new("/tmp").starts_with(&it.path));

@@ -1,5 +1,5 @@
-//! Every server, connected to once and all at the same time: what it is, how long it took,
-//! or what happened and what to do.
+//! Checks every server by connecting to all of them at once: what each is and how long it took, or
+//! why it failed and what to do.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,14 +20,14 @@ use crate::logs::LogFolder;
 use crate::setup;
 use crate::terminal::neutralise;
 
-/// From this revision on, tools answer with values and say of which type.
+/// From this protocol version on, tools can return structured content and declare its type.
 const STRUCTURED: &str = "2025-06-18";
 
 /// Connects to every server. Must be called inside a tokio runtime.
 pub(super) async fn look(config: &Config, guard: Guard, progress: &ProgressBar) -> Section {
     let mut servers = config.servers.clone();
     for server in &mut servers {
-        // Whoever looks accepts nothing: tools are pinned when somebody uses them.
+        // A check must not accept tools: they are pinned only when a server is used.
         server.pins = server.pins.take().filter(|file| file.exists());
     }
     let downloads = setup::downloads();
@@ -68,14 +68,14 @@ pub(super) async fn look(config: &Config, guard: Guard, progress: &ProgressBar) 
     Section { name: "servers", findings }
 }
 
-/// Instead of all that, if nobody knows what the servers are.
+/// The section if the servers are unknown because the configuration is not valid.
 pub(super) fn unknown() -> Section {
     let finding = Finding::yellow("servers", "not tried, because the configuration is not valid");
     Section { name: "servers", findings: vec![finding.fix("fix the configuration first")] }
 }
 
-/// Returns when each has been tried, and tells how long those took that failed. Each has a
-/// deadline of its own.
+/// Waits until every server has connected or failed, and returns how long each failed one took.
+/// Each has a timeout of its own.
 async fn wait(bridge: &Bridge, progress: &ProgressBar) -> Vec<(ServerName, Duration)> {
     let started = Instant::now();
     let mut failed: Vec<(ServerName, Duration)> = Vec::new();
@@ -185,7 +185,7 @@ fn finding(
     finding.fact("transport", server.transport)
 }
 
-/// With what helps, which takes the place of what the reason says about it.
+/// Adds what helps to a finding, in place of the advice in the reason.
 fn advised(
     mut finding: Finding,
     trouble: Trouble,
@@ -203,7 +203,7 @@ fn advised(
                 "onecall does not pass {names} on to it: add `env_inherit: [{names}]` to its entry"
             )
         }
-        // The reason says it: the entry is wrong, and not what is installed.
+        // The reason contains the advice: the entry is wrong, nothing has to be installed.
         Trouble::NoCommand | Trouble::NotExecutable if is_entry_wrong(command) => {
             finding.summary.split_once("; ").map(|(_, fix)| fix.to_owned()).unwrap_or_default()
         }
@@ -243,7 +243,7 @@ fn advised(
     finding.fix(fix)
 }
 
-/// Whether `command` cannot be a program, wherever one looks: a whole command line, or a folder.
+/// Whether `command` cannot be a program on any machine: it is a whole command line, or a folder.
 fn is_entry_wrong(command: &str) -> bool {
     command.contains(char::is_whitespace) || Path::new(command).is_dir()
 }
@@ -263,7 +263,7 @@ fn label(trouble: Trouble) -> &'static str {
     }
 }
 
-/// With the tools that nobody may call until somebody has looked at them.
+/// Adds the server's quarantined tools, which a person has to accept first.
 fn quarantined(mut finding: Finding, server: &ServerStatus) -> Finding {
     let tools: Vec<_> = server.quarantined.iter().map(|it| it.spec.callable.to_string()).collect();
     if tools.is_empty() || finding.verdict == Verdict::Red {
@@ -276,7 +276,7 @@ fn quarantined(mut finding: Finding, server: &ServerStatus) -> Finding {
         .fact("quarantined", tools)
 }
 
-/// What looks like a secret in the arguments or the address of a server, the longest first.
+/// Texts that look like secrets in the arguments or the URL of a server, longest first.
 fn secrets(entry: &ServerConfig) -> Vec<String> {
     let launch = match &entry.transport {
         Transport::Stdio(stdio) => Launch::Command {

@@ -1,4 +1,4 @@
-//! The file in which runs are recorded: looked at, and nothing else.
+//! Checks the store, in which runs are recorded, without changing it.
 
 use std::time::Instant;
 

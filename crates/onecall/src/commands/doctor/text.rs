@@ -1,4 +1,4 @@
-//! The report for a person: a mark that says the same without its colour.
+//! The report as text for a person. Marks have the same meaning as colours.
 
 use std::io::IsTerminal;
 
@@ -8,7 +8,7 @@ use super::finding::{Finding, Report, Verdict};
 use crate::figures::{duration, terminal_width, wrapped};
 use crate::terminal::Readable;
 
-/// Whether the report's reader is at a terminal, and how wide that is.
+/// The layout of the report: whether it goes to a terminal, and how wide that is.
 pub(super) struct Page {
     readable: Readable,
     width: Option<usize>,
@@ -66,7 +66,7 @@ impl Page {
         text
     }
 
-    /// A text in lines that fit behind the names, if there is an edge to fit in.
+    /// A text in lines that fit beside the names, if the width is known.
     fn lines(&self, text: &str, width: usize) -> Vec<String> {
         let text = self.readable.text(text);
         let fit = |line: &str| match self.width {

@@ -1,10 +1,10 @@
-//! Which variable a server most likely lacks: one that is set where onecall runs, that servers do
-//! not get by themselves, and without which programs fail in the way that this one did.
+//! Finds the environment variables that a failed server probably lacks: those that are set where
+//! onecall runs, that servers do not get by default, and whose absence causes such an error.
 
 use onecall_bridge::is_passed_on;
 use onecall_config::StdioTransport;
 
-/// What programs say without a variable, in lower case, and the variables that they may lack.
+/// Parts of error messages in lower case, and the variables that may be missing.
 const COMPLAINTS: &[(&str, &[&str])] = &[
     ("publickey", &["SSH_AUTH_SOCK"]),
     ("authentication agent", &["SSH_AUTH_SOCK"]),
@@ -21,7 +21,8 @@ const COMPLAINTS: &[(&str, &[&str])] = &[
     ("kubeconfig", &["KUBECONFIG"]),
 ];
 
-/// The variables that a server may lack, by what it said. `is_set` tells whether onecall has one.
+/// The variables that a server may lack, by its error message. `is_set` tells whether onecall has
+/// one.
 pub(super) fn likely_missing(
     said: &str,
     server: &StdioTransport,

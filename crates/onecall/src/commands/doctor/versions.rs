@@ -1,4 +1,4 @@
-//! What this onecall is, and what it runs on.
+//! Reports the version of onecall and the system that it runs on.
 
 use super::finding::{Finding, Section};
 

@@ -1,4 +1,4 @@
-//! The tool calls that wait for the host, of all programs.
+//! The tool calls of all programs that wait for an answer of the host.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,23 +8,23 @@ use tokio::sync::oneshot;
 use super::message::{Answer, Outgoing};
 use super::outbox::Outbox;
 
-/// Calls whose late answers are not wondered at.
+/// How many cancelled calls are remembered, so that their late answers are not reported as errors.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// Calls by their ids.
+/// The waiting calls by their ids.
 #[derive(Clone, Default)]
 pub(super) struct Calls(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     waiting: HashMap<String, oneshot::Sender<Answer>>,
-    /// Those that were given up: their answers may be on their way.
+    /// Cancelled calls, whose answers may still arrive.
     given_up: HashSet<String>,
-    /// The same, oldest first.
+    /// The cancelled calls, oldest first.
     remembered: VecDeque<String>,
 }
 
-/// A call of a program that waits for its answer. Dropping it gives it up.
+/// A call that waits for its answer. Dropping it cancels the call.
 pub(super) struct Waiting {
     calls: Calls,
     outbox: Outbox,
@@ -35,7 +35,7 @@ pub(super) struct Waiting {
 }
 
 impl Calls {
-    /// Registers a call, before it is sent.
+    /// Registers a call. This must happen before it is sent.
     pub(super) fn open(&self, run: &str, id: String, outbox: &Outbox) -> Waiting {
         let (sender, answer) = oneshot::channel();
         self.state().waiting.insert(id.clone(), sender);
@@ -43,7 +43,7 @@ impl Calls {
         Waiting { calls, outbox, run, id, sent: false, answer }
     }
 
-    /// Takes an answer; an error if nobody can have asked for it.
+    /// Accepts an answer; an error if there was no such call.
     pub(super) fn answer(&self, id: &str, answer: Answer) -> Result<(), String> {
         let mut state = self.state();
         if let Some(waiting) = state.waiting.remove(id) {
@@ -74,7 +74,7 @@ impl State {
 }
 
 impl Waiting {
-    /// The call is on its way.
+    /// Notes that the call has been sent.
     pub(super) fn sent(&mut self) {
         self.sent = true;
     }

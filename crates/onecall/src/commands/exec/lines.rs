@@ -1,4 +1,4 @@
-//! The lines that the host writes, one by one.
+//! Reads the lines that the host writes.
 
 use std::io;
 
@@ -16,8 +16,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { source, splitter: Splitter::new(limit) }
     }
 
-    /// The next line; `None` at the end of the stream. What was read is not lost if the
-    /// future is dropped.
+    /// The next line; `None` at the end of the stream. Nothing that was read is lost if the future
+    /// is dropped.
     pub(in crate::commands) async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         while !self.splitter.has_line() {
             if self.source.read_buf(self.splitter.room()).await? == 0 {

@@ -15,18 +15,18 @@ use serde_json::{Map, Value};
 
 use crate::cli::LONGEST_TIMEOUT;
 
-/// What changes when an old host could not understand us any more.
+/// The version of the protocol. It changes when hosts for older versions would not work any more.
 pub(super) const PROTOCOL: u32 = 1;
 
-/// Characters of the id of a program.
+/// Longest id of a program, in characters.
 const LONGEST_ID: usize = 256;
 
-/// What the host says.
+/// A message from the host.
 #[derive(Debug)]
 pub(super) enum Incoming {
     /// Run a program.
     Execute(Box<Execute>),
-    /// A tool call's answer.
+    /// The answer to a tool call.
     ToolResult { tool_call_id: String, answer: Answer },
     /// End a program.
     Cancel { id: String },
@@ -37,39 +37,39 @@ pub(super) enum Incoming {
 pub(super) struct Execute {
     pub(super) id: String,
     pub(super) program: Program,
-    /// Nothing if any name may be a tool.
+    /// The tools that the program can call; `None` if any name may be a tool.
     pub(super) tools: Option<Vec<ToolSpec>>,
     pub(super) filename: Option<String>,
 }
 
-/// How a tool call ended.
+/// The answer to a tool call.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) observation: Box<RawValue>,
-    /// Whether a string is the text of an answer, which may be JSON.
+    /// Whether a string is text from a tool, which may be JSON.
     pub(super) is_text: bool,
     pub(super) end: CallEnd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallEnd {
-    /// It gave a value.
+    /// The call returned a value.
     Succeeded,
-    /// It gave an error.
+    /// The call returned an error.
     Failed,
-    /// It was not made: the host does not know the tool or cannot read its arguments.
+    /// The call was not made: the host does not know the tool or cannot parse its arguments.
     NotParsed,
 }
 
-/// A line that says nothing we could do.
+/// A line that is not a valid message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Misunderstood {
-    /// The program it is about, if that can be told.
+    /// The program that the line is about, if it names one.
     pub(super) id: Option<String>,
     pub(super) message: String,
 }
 
-/// What we say.
+/// A message to the host.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Outgoing<'a> {
@@ -158,7 +158,7 @@ struct CancelFields<'a> {
     id: Option<&'a RawValue>,
 }
 
-/// A tool as MCP defines one; what else a definition has is not ours to judge.
+/// A tool definition as in MCP; other fields are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Definition {
@@ -173,7 +173,7 @@ struct Definition {
     annotations: Option<ToolAnnotations>,
 }
 
-/// Reads one line.
+/// Parses one line.
 pub(super) fn read(line: &[u8]) -> Result<Incoming, Misunderstood> {
     let unknown = |message: String| Misunderstood { id: None, message };
     let text = str::from_utf8(line).map_err(|_| unknown("a line that is not UTF-8".to_owned()))?;
@@ -201,7 +201,7 @@ pub(super) fn read(line: &[u8]) -> Result<Incoming, Misunderstood> {
     read.map_err(|message| about(format!("{kind}: {message}")))
 }
 
-/// The call whose answer a line begins to give that is too long to be read.
+/// The id of the call that a line answers, if the line is too long to be parsed.
 pub(super) fn answered_call(head: &[u8]) -> Option<String> {
     let head = String::from_utf8_lossy(head);
     let (_, rest) = head.split_once("\"tool_call_id\"")?;
@@ -228,7 +228,7 @@ fn execute(text: &str) -> Result<Incoming, String> {
         language,
         engine,
         timeout: fields.timeout.map(timeout).transpose()?,
-        // One process has one host, whose sessions they all are.
+        // One process has one host, so all sessions have the same owner.
         session: session.map(|name| SessionRequest::named(ClientId(0), name, reset)),
         detail: Detail::Whole,
         ..Program::new(required::<String>(fields.code, "code", "a string")?)
@@ -329,7 +329,7 @@ fn optional<'a, T: Deserialize<'a>>(
     read.map_err(|_| format!("'{name}' must be {wanted}"))
 }
 
-/// A string, if it is one and no longer than an id.
+/// A string that is not longer than an id may be.
 fn text_of(given: Option<&RawValue>) -> Option<String> {
     let text: String = serde_json::from_str(given?.get()).ok()?;
     (text.chars().count() <= LONGEST_ID).then_some(text)

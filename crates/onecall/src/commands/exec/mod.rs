@@ -1,5 +1,5 @@
-//! `onecall exec`: runs programs for a host that executes their tools itself. The two
-//! speak lines of JSON on standard input and output.
+//! `onecall exec`: runs programs for a host that executes their tool calls itself. Both sides
+//! exchange lines of JSON on standard input and output.
 
 mod calls;
 pub(super) mod lines;
@@ -36,13 +36,13 @@ use self::runs::{Admitted, Runs};
 use crate::cli::{ExecArguments, Global};
 use crate::{protection, setup};
 
-/// The longest message: what a worker takes, and what surrounds it.
+/// The longest line in bytes: what a worker accepts, and the fields around it.
 const MAX_LINE: usize = 64 * 1024 * 1024;
 
-/// How long the host has to read what is left when it wants nothing more.
+/// How long to wait until the host has read the last messages.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Serves the host until it closes stdin or goes away, or a signal arrives.
+/// Serves the host until it closes stdin or exits, or a signal arrives.
 pub(crate) fn exec(arguments: &ExecArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let Loaded { mut config, source, .. } = setup::read(global)?;
     if let Some(folder) = &arguments.workspace {
@@ -58,7 +58,7 @@ pub(crate) fn exec(arguments: &ExecArguments, global: &Global) -> anyhow::Result
     protection::check(&config, source.as_deref())?;
     let runtime = setup::tokio_runtime()?;
     let served = runtime.block_on(serve(&config, source.as_deref()));
-    // A thread that still reads stdin would hold up the end of the process.
+    // A thread that still reads stdin would delay the end of the process.
     runtime.shutdown_background();
     served.map(|()| ExitCode::SUCCESS)
 }
@@ -82,14 +82,14 @@ async fn serve(config: &Config, source: Option<&Path>) -> anyhow::Result<()> {
         Arc::new(Conversation { runtime, outbox, calls: Calls::default(), runs: Runs::default() });
     tokio::select! {
         () = conversation.listen(stdin) => {}
-        // The host does not read any more, which it tells us by going.
+        // The host does not read any more, so it is gone.
         _ = &mut writing => return Ok(()),
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
     conversation.runs.close();
     warming.abort();
-    // The last program to end leaves nobody who could send anything.
+    // When the last program has ended, no sender is left and the writer ends.
     drop(conversation);
     _ = tokio::time::timeout(FAREWELL, writing).await;
     recorder.inspect(|recorder| recorder.close(FAREWELL));
@@ -97,15 +97,15 @@ async fn serve(config: &Config, source: Option<&Path>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Starts the engine, so that the first program need not wait for it. Where that fails,
-/// programs will be told the same.
+/// Starts the engine, so that the first program does not have to wait for it. If that fails, each
+/// program gets the same error.
 async fn warm_up(engines: Arc<Engines>) {
     if let Err(error) = engines.warm_up().await {
         tracing::error!("no program can run: {error}");
     }
 }
 
-/// Everything that programs and messages of one host share.
+/// What all programs and messages of one host share.
 struct Conversation {
     runtime: Runtime,
     outbox: Outbox,
@@ -114,10 +114,10 @@ struct Conversation {
 }
 
 impl Conversation {
-    /// Does what the host says, until it has nothing more to say.
+    /// Handles the messages of the host until its input ends.
     async fn listen(self: &Arc<Self>, source: impl AsyncRead + Unpin) {
         let mut lines = Lines::new(source, MAX_LINE);
-        // An error on a pipe means what its end means: nothing more will come.
+        // An error on a pipe has the same meaning as its end.
         while let Ok(Some(line)) = lines.next().await {
             let heard = match line {
                 Line::Whole(line) if line.trim_ascii().is_empty() => Ok(()),
@@ -150,7 +150,7 @@ impl Conversation {
         }
     }
 
-    /// A line that is too long hurts the call that it was to answer.
+    /// A line that is too long fails the call that it answers.
     fn skip(&self, head: &[u8]) -> Result<(), Misunderstood> {
         let message = format!("a line of more than {} MiB", MAX_LINE >> 20);
         if let Some(id) = message::answered_call(head)
@@ -186,13 +186,13 @@ impl Conversation {
         let transcript = Transcript::with_call_ids(&outcome, file.as_deref(), &prefix);
         let reserved =
             self.outbox.reserve(&Outgoing::Outcome { id: &id, transcript: &transcript }).await;
-        // Whoever has read the outcome may use the id again.
+        // A host that has read the outcome may use the id again.
         self.runs.remove(&id);
         self.outbox.put(reserved);
     }
 }
 
-/// The host of programs that are given no tools.
+/// A host without tools.
 pub(super) struct Nobody;
 
 impl ToolResolver for Nobody {

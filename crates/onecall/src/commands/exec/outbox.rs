@@ -1,5 +1,5 @@
-//! What goes to the host, in the order in which it happened. A host that does not read
-//! holds up its programs, and costs a bounded amount of memory.
+//! The queue of messages to the host, in the order of events. A host that does not read blocks its
+//! programs; the memory for its messages is limited.
 
 use std::io;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Bytes of tool calls and outcomes that wait to be read; programs wait while there are more.
+/// Bytes of queued tool calls and outcomes; programs wait while there are more.
 const ROOM: usize = 8 * 1024 * 1024;
 
-/// Bytes of error messages likewise; the host is not listened to while there are more.
+/// Bytes of queued error messages; while there are more, no message of the host is read.
 const ROOM_FOR_ERRORS: usize = 1024 * 1024;
 
-/// Where messages for the host are left.
+/// The sending end of the queue.
 #[derive(Clone)]
 pub(in crate::commands) struct Outbox {
     queue: UnboundedSender<Queued>,
@@ -23,16 +23,16 @@ pub(in crate::commands) struct Outbox {
     room_for_errors: Arc<Semaphore>,
 }
 
-/// The other end of it.
+/// The receiving end of the queue.
 pub(in crate::commands) struct Waiting(UnboundedReceiver<Queued>);
 
 struct Queued {
     line: Vec<u8>,
-    /// Given back when the line has been written.
+    /// Released when the line has been written.
     _place: Option<OwnedSemaphorePermit>,
 }
 
-/// A line and the room for it.
+/// A message, with room reserved for it.
 pub(in crate::commands) struct Reserved(Queued);
 
 impl Outbox {
@@ -53,13 +53,13 @@ impl Outbox {
         reserve(&self.room_for_errors, ROOM_FOR_ERRORS, message).await
     }
 
-    /// Leaves a message whose room was reserved.
+    /// Queues a message for which room was reserved.
     pub(in crate::commands) fn put(&self, reserved: Reserved) {
-        // Nobody is left to read it if this fails, and the conversation is about to end.
+        // This fails only if the writer is gone, and then the process is about to end.
         _ = self.queue.send(reserved.0);
     }
 
-    /// Leaves a message that cannot wait. There is at most one for each that did.
+    /// Queues a message that cannot wait. There is at most one for each message that did wait.
     pub(in crate::commands) fn put_at_once(&self, message: &impl Serialize) {
         self.put(Reserved(Queued { line: line(message), _place: None }));
     }
@@ -67,7 +67,7 @@ impl Outbox {
 
 async fn reserve(room: &Arc<Semaphore>, all: usize, message: &impl Serialize) -> Reserved {
     let line = line(message);
-    // One that is larger than all room there is waits until it is alone.
+    // A message that is larger than the whole queue waits until it is the only one.
     let wanted = u32::try_from(line.len().min(all)).unwrap_or(u32::MAX);
     let place = Arc::clone(room).acquire_many_owned(wanted).await.ok();
     Reserved(Queued { line, _place: place })
@@ -75,15 +75,15 @@ async fn reserve(room: &Arc<Semaphore>, all: usize, message: &impl Serialize) ->
 
 fn line(message: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(message).unwrap_or_default();
-    // Arguments and values are in it as a program wrote them, and between two tokens a
-    // program may write a line break. Inside a string there can be none.
+    // Arguments and values are kept as a program wrote them, so there can be line breaks between
+    // two tokens. Inside a JSON string there are none.
     line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
     line.push(b'\n');
     line
 }
 
 impl Waiting {
-    /// Writes messages as they come, until nobody is left who could send one.
+    /// Writes messages as they arrive, until all senders are dropped.
     pub(in crate::commands) async fn write_to(
         mut self,
         mut sink: impl AsyncWrite + Unpin,

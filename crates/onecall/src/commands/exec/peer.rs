@@ -1,4 +1,5 @@
-//! The host as a program sees it: whoever executes its tools, and knows which there are.
+//! The host of `onecall exec`, as a program sees it: it executes the program's tool calls and knows
+//! its tools.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,27 +17,27 @@ use super::calls::Calls;
 use super::message::{self, CallEnd, Outgoing};
 use super::outbox::Outbox;
 
-/// How many similar names an unknown one is answered with.
+/// How many similar names are suggested for an unknown one.
 const NEAREST: usize = 3;
 
 /// The host, for one program.
 pub(super) struct Peer {
-    /// The host's name for the program.
+    /// The id that the host gave to the program.
     run: String,
-    /// How the ids of its calls begin.
+    /// The prefix of the ids of its calls.
     prefix: String,
     tools: Tools,
     calls: Calls,
     outbox: Outbox,
-    /// Ids of calls so far. A worker that uses one twice is not ours any more.
+    /// The ids of calls so far. A worker that uses an id twice is compromised.
     used: Mutex<HashSet<u64>>,
 }
 
-/// What a program can call.
+/// The tools that a program can call.
 enum Tools {
-    /// These.
+    /// The tools in this list.
     Listed(Box<Catalog>),
-    /// Whatever it names as an attribute of `tools`.
+    /// Any name, as an attribute of `tools`.
     Any,
 }
 
@@ -52,7 +53,7 @@ impl Peer {
         Self { run: run.to_owned(), prefix, tools, calls, outbox, used: Mutex::default() }
     }
 
-    /// Keeps a call from the host that it should not be troubled with.
+    /// Refuses a call that should not reach the host.
     fn check(&self, call: &ResolvedCall) -> Result<(), ToolError> {
         if !self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(call.id) {
             let message = "its id was used before".to_owned();
@@ -95,8 +96,8 @@ impl Peer {
         }
     }
 
-    /// The value of a call. A string is parsed as JSON if the tool declares that it never
-    /// returns one, or if the host calls it a text and the tool declares nothing.
+    /// The value of a call. A string is parsed as JSON if the tool declares that it never returns a
+    /// string, or if the host marks it as text and the tool declares nothing.
     fn as_declared(
         &self,
         observation: Box<RawValue>,
@@ -134,7 +135,7 @@ impl Peer {
     }
 }
 
-/// An error as the host gave it.
+/// The text of an error from the host.
 fn in_words(observation: &RawValue) -> String {
     match serde_json::from_str::<Option<String>>(observation.get()) {
         Ok(Some(text)) if !text.trim().is_empty() => text,
@@ -143,7 +144,7 @@ fn in_words(observation: &RawValue) -> String {
     }
 }
 
-/// A tool that nothing is known about.
+/// A tool without a definition.
 fn any_tool(name: &str) -> Arc<ToolSpec> {
     Arc::new(ToolSpec {
         callable: CallableName::new(name),
@@ -156,7 +157,7 @@ fn any_tool(name: &str) -> Arc<ToolSpec> {
     })
 }
 
-/// How a tool's name is written as an attribute.
+/// The name of a tool as an attribute.
 fn identifier(name: &str) -> String {
     let part = |it: char| if it.is_ascii_alphanumeric() || it == '_' { it } else { '_' };
     name.chars().map(part).collect()
@@ -169,7 +170,7 @@ impl ToolResolver for Peer {
                 Some(spec) => Resolution::Callable(Arc::clone(spec)),
                 None => Resolution::unknown(self.nearest(name.as_str())),
             },
-            // A misspelt variable is no tool.
+            // Only attributes of `tools` are tools; a plain name may be a misspelled variable.
             Tools::Any => Resolution::Attribute(any_tool(name.as_str())),
         })
     }

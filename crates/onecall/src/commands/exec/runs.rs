@@ -1,4 +1,4 @@
-//! The programs that run now, by the names that the host gave them.
+//! The running programs, by the ids that the host gave them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,10 +7,10 @@ use onecall_core::BoxFuture;
 use onecall_runtime::Observer;
 use tokio::sync::watch;
 
-/// Programs at once; no more are taken.
+/// How many programs may run at once; further ones are refused.
 const MAX_RUNS: usize = 256;
 
-/// Bytes of the messages that asked for them.
+/// Bytes of the messages of all running programs.
 const MAX_BYTES: usize = 256 * 1024 * 1024;
 
 /// Every program that has no outcome yet.
@@ -29,19 +29,19 @@ struct Running {
     wanted: watch::Sender<bool>,
 }
 
-/// A place among them.
+/// The admission of one program.
 pub(super) struct Admitted {
-    /// Distinguishes it from every other of this process.
+    /// A number that is unique in this process.
     pub(super) number: u64,
-    /// Watches the program, and ends it when the host has had enough.
+    /// Observes the program, and ends it when the host cancels it.
     pub(super) wish: Wish,
 }
 
-/// Whether a program is still wanted.
+/// Whether the host still wants the result of a program.
 pub(super) struct Wish(watch::Receiver<bool>);
 
 impl Runs {
-    /// Takes a program in, whose message has this many bytes.
+    /// Admits a program whose message has this many bytes.
     pub(super) fn admit(&self, id: &str, bytes: usize) -> Result<Admitted, String> {
         let mut state = self.state();
         if state.closed {
@@ -64,7 +64,7 @@ impl Runs {
         Ok(Admitted { number: state.begun, wish: Wish(wish) })
     }
 
-    /// Ends a program; an error if it does not run.
+    /// Cancels a program; an error if it does not run.
     pub(super) fn cancel(&self, id: &str) -> Result<(), String> {
         match self.state().running.get(id) {
             Some(running) => {
@@ -75,12 +75,12 @@ impl Runs {
         }
     }
 
-    /// Forgets a program that has ended.
+    /// Removes a program that has ended.
     pub(super) fn remove(&self, id: &str) {
         self.state().running.remove(id);
     }
 
-    /// Ends every program, and takes no more.
+    /// Cancels every program, and admits no more.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
@@ -98,7 +98,7 @@ impl Observer for Wish {
     fn called_off(&self) -> BoxFuture<'_, ()> {
         let mut wish = self.0.clone();
         Box::pin(async move {
-            // Nobody is left who could want it if this fails.
+            // This fails only if the sender is gone, and then the program is not wanted either.
             _ = wish.wait_for(|wanted| !wanted).await;
         })
     }

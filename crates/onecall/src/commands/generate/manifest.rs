@@ -1,4 +1,5 @@
-//! Which files of a folder we have written, so that no others are touched.
+//! The manifest of generated files: which files in a folder onecall has written, so that no others
+//! are touched.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -8,10 +9,10 @@ use onecall_catalog::content_digest;
 use onecall_core::Language;
 use serde::{Deserialize, Serialize};
 
-/// Its name in the folder.
+/// The name of the manifest in the folder.
 pub(super) const MANIFEST: &str = ".onecall-generated.json";
 
-/// What was written, by path, each with a digest of its content.
+/// The written files by path, each with a digest of its content.
 #[derive(Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Manifest {
@@ -20,12 +21,12 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Nothing was written yet.
+    /// The manifest of a folder to which nothing was written yet.
     pub(super) fn new(language: Language) -> Self {
         Self { language: language.name().to_owned(), files: BTreeMap::new() }
     }
 
-    /// What was written of `language`. A folder has files of one language only.
+    /// Parses a manifest. A folder contains files of one `language` only.
     pub(super) fn parse(text: &str, language: Language, folder: &Path) -> anyhow::Result<Self> {
         let found: Self = serde_json::from_str(text).with_context(|| {
             format!(
@@ -41,7 +42,8 @@ impl Manifest {
             found.language,
             wanted.language
         );
-        // It says what is removed, and anybody may have written it.
+        // The manifest decides which files are removed, and it may have been edited, so paths are
+        // checked.
         let is_inside = |path: &str| {
             !path.is_empty()
                 && !path.contains('\\')
@@ -56,12 +58,12 @@ impl Manifest {
         Ok(found)
     }
 
-    /// As it is stored.
+    /// The manifest as it is stored.
     pub(super) fn text(&self) -> anyhow::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// Whether this is what we wrote there last.
+    /// Whether onecall wrote exactly this content there.
     pub(super) fn wrote(&self, path: &str, content: &[u8]) -> bool {
         self.files.get(path).is_some_and(|digest| *digest == content_digest(content))
     }
@@ -74,7 +76,7 @@ impl Manifest {
         self.files.insert(path.to_owned(), content_digest(content.as_bytes()));
     }
 
-    /// Remembers a file as `earlier` did; one that it did not know is nobody's of ours.
+    /// Takes over the entry of `earlier` for a file; a file without one is not onecall's.
     pub(super) fn keep(&mut self, path: &str, earlier: &Self) {
         match earlier.files.get(path) {
             Some(digest) => _ = self.files.insert(path.to_owned(), digest.clone()),

@@ -1,4 +1,4 @@
-//! `onecall generate`: typed files for agents that run code of their own.
+//! `onecall generate`: writes typed files for agents that run code themselves.
 
 mod manifest;
 mod tree;
@@ -44,7 +44,7 @@ pub(crate) struct GenerateArguments {
     force: bool,
 }
 
-/// Writes the files, or compares them with what is there.
+/// Writes the files, or compares them with the existing ones.
 pub(crate) fn generate(arguments: &GenerateArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let language = Language::named(&arguments.lang).context("there is no such language")?;
     let loaded = setup::load(global)?;
@@ -94,8 +94,8 @@ fn check_names(config: &Config, wanted: &[String]) -> anyhow::Result<()> {
     }
 }
 
-/// The tools to write, of all servers or of these. A server that does not answer is an
-/// error: its files would look as if its tools were gone.
+/// The tools to write, of all servers or of the given ones. A server that does not answer is an
+/// error: its files would be removed as if its tools were gone.
 async fn tools(gateway: &Gateway, arguments: &GenerateArguments) -> anyhow::Result<Vec<Listed>> {
     let servers = &arguments.servers;
     let observed = |spec: &ToolSpec| match arguments.declared {
@@ -133,7 +133,7 @@ fn absence(status: &ServerStatus) -> Option<String> {
     }
 }
 
-/// What the folder is called in the words about it: a name that the language can import.
+/// The name of the folder in generated texts, which must be a name that the language can import.
 fn folder_name(out: &Path, language: Language) -> String {
     let path = std::path::absolute(out).unwrap_or_else(|_| out.to_owned());
     let name = path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
@@ -149,7 +149,7 @@ fn folder_name(out: &Path, language: Language) -> String {
     if can_be_imported { name } else { "tools".to_owned() }
 }
 
-/// Lists what differs.
+/// Lists the differences.
 fn report(changes: &[(String, Change)]) -> anyhow::Result<ExitCode> {
     if changes.is_empty() {
         return Ok(ExitCode::SUCCESS);

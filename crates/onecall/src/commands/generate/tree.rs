@@ -1,5 +1,5 @@
-//! A folder of generated files: what differs from what it should be, and making it so.
-//! Files of others are left alone, and no link is followed out of the folder.
+//! A folder of generated files: finds the differences to the wanted content and applies them. Other
+//! files are left alone, and no link is followed out of the folder.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,27 +11,27 @@ use onecall_core::Language;
 
 use super::manifest::{MANIFEST, Manifest};
 
-/// The folder, and what we wrote there last.
+/// The folder, and what onecall wrote there last.
 pub(super) struct Tree {
     folder: PathBuf,
     language: Language,
     manifest: Manifest,
-    /// The manifest as it is there.
+    /// The bytes of the manifest in the folder.
     stored: Option<Vec<u8>>,
 }
 
-/// What is to become of a file.
+/// How a file differs from what it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It is not there.
+    /// The file does not exist.
     Missing,
-    /// It is as we wrote it, which is not as it should be.
+    /// The file is as onecall wrote it, but outdated.
     Outdated,
-    /// It is not as we wrote it, or we did not write it.
+    /// The file was edited, or not written by onecall.
     Edited,
-    /// Its tool is gone.
+    /// The tool of the file does not exist any more.
     Gone,
-    /// Its tool is gone, but somebody has edited it.
+    /// The tool of the file does not exist any more, but the file was edited.
     GoneEdited,
 }
 
@@ -60,7 +60,7 @@ impl Change {
     }
 }
 
-/// How many files were treated how.
+/// How many files were written, removed and kept.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) written: usize,
@@ -69,7 +69,7 @@ pub(super) struct Done {
 }
 
 impl Tree {
-    /// Looks into a folder, which need not be there.
+    /// Reads a folder, which need not exist.
     pub(super) fn open(folder: &Path, language: Language) -> anyhow::Result<Self> {
         if let Ok(metadata) = fs::metadata(folder) {
             ensure!(metadata.is_dir(), "'{}' is not a folder", folder.display());
@@ -84,7 +84,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// What differs from `files`, by path.
+    /// The differences to `files`, by path.
     pub(super) fn compare(&self, files: &Files) -> anyhow::Result<Vec<(String, Change)>> {
         let mut changes = Vec::new();
         for (path, content) in files {
@@ -109,8 +109,8 @@ impl Tree {
         Ok(changes)
     }
 
-    /// Whether a file is the one that we wrote under a name that differs only in case, which
-    /// is removed: so it is on systems that do not tell the two names apart.
+    /// Whether a file is one that onecall wrote under a name that differs only in case and is
+    /// removed now. On file systems that ignore case, both names refer to the same file.
     fn is_of_other_case(&self, path: &str, found: &[u8], files: &Files) -> bool {
         let is_removed = |earlier: &&String| {
             earlier.as_str() != path
@@ -122,7 +122,7 @@ impl Tree {
             && !self.manifest.wrote(path, found)
     }
 
-    /// Makes the changes; those to edited files only by `force`.
+    /// Applies the changes; those to edited files only with `force`.
     pub(super) fn apply(
         &self,
         files: &Files,
@@ -134,7 +134,8 @@ impl Tree {
             manifest.add(path, content);
         }
         let mut done = Done::default();
-        // Where names that differ only in case are one file, it goes before it is written.
+        // On file systems that ignore case, the old name must be removed before the new file is
+        // written.
         let is_written =
             |change: Change| matches!(change, Change::Missing | Change::Outdated | Change::Edited);
         let (written, removed): (Vec<_>, Vec<_>) =
@@ -142,7 +143,7 @@ impl Tree {
         for (path, change) in removed.into_iter().chain(written) {
             match change {
                 Change::Edited | Change::GoneEdited if !force => {
-                    // Nobody's but theirs: it stays as it is remembered.
+                    // An edited file stays as it is.
                     manifest.keep(path, &self.manifest);
                 }
                 Change::Gone | Change::GoneEdited => {
@@ -165,7 +166,7 @@ impl Tree {
         Ok(done)
     }
 
-    /// Where a file is; an error if a link is on the way.
+    /// The path of a file; an error if a part of it is a link.
     fn place(&self, path: &str) -> anyhow::Result<PathBuf> {
         let mut place = self.folder.clone();
         for part in path.split('/') {
@@ -185,7 +186,7 @@ impl Tree {
         }
     }
 
-    /// Writes a new file that takes the place of the old one, so that nobody reads half of it.
+    /// Writes a file by replacing it in one step, so that readers never see a partial one.
     fn write(&self, path: &str, content: &[u8]) -> anyhow::Result<()> {
         let place = self.place(path)?;
         let folder = place.parent().unwrap_or(&self.folder);
@@ -200,13 +201,13 @@ impl Tree {
         written.with_context(|| format!("cannot write '{}'", place.display()))
     }
 
-    /// Removes a file, and the folders that are empty without it.
+    /// Removes a file, and the folders that become empty.
     fn remove(&self, path: &str) -> anyhow::Result<()> {
         let place = self.place(path)?;
         fs::remove_file(&place).with_context(|| format!("cannot remove '{}'", place.display()))?;
         let above = place.ancestors().skip(1).take_while(|it| *it != self.folder);
         for folder in above {
-            // One that is not empty is not removed.
+            // Fails for a folder that is not empty.
             if fs::remove_dir(folder).is_err() {
                 break;
             }

@@ -1,4 +1,5 @@
-//! `onecall install` and `onecall uninstall`: onecall in the configuration of clients.
+//! `onecall install` and `onecall uninstall`: add onecall to the configuration of clients, and
+//! remove it.
 
 mod offer;
 mod step;
@@ -75,7 +76,7 @@ pub(crate) fn install(arguments: &InstallArguments, global: &Global) -> anyhow::
     })
 }
 
-/// What a person has to do yet.
+/// Tells the user what is left to do.
 fn say_what_is_left(client: Client, offer: &Offer, places: &[Place]) {
     if !offer.variables.is_empty() && client != Client::Codex {
         let names = offer.variables.join(", ");
@@ -91,7 +92,7 @@ fn say_what_is_left(client: Client, offer: &Offer, places: &[Place]) {
     note(&format!("Restart {client} to use it; `onecall uninstall {id}` undoes this"));
 }
 
-/// Takes onecall out of the configuration of clients.
+/// Removes onecall from the configuration of clients.
 pub(crate) fn uninstall(arguments: &TargetArguments) -> anyhow::Result<ExitCode> {
     for_each_client(arguments, |client, host| {
         let places = places(host, client, arguments)?;
@@ -119,7 +120,7 @@ fn for_each_client(
     Ok(code)
 }
 
-/// The places of a client that a command is about, the one that onecall goes to first.
+/// The places in a client's configuration that a command changes; onecall is added to the first.
 fn places(
     host: &Host<'_>,
     client: Client,
@@ -132,7 +133,7 @@ fn places(
         bail!("{client} has no configuration files for projects; leave out --project");
     }
     for place in &mut places {
-        // A folder of files, of which one would be ours.
+        // This client has a folder with one file per server.
         if place.path.to_string_lossy().ends_with(['/', '\\']) {
             place.path = place.path.join("onecall.yaml");
         }
@@ -140,7 +141,7 @@ fn places(
     Ok(places)
 }
 
-/// Whether a list of servers that may be started has onecall on it, or there is none.
+/// Whether a client's list of allowed servers contains onecall, or does not exist.
 fn is_allowed(places: &[Place]) -> bool {
     let settings = places.first().and_then(|place| {
         let file = TextFile::read(&place.path).ok()?;
@@ -151,7 +152,7 @@ fn is_allowed(places: &[Place]) -> bool {
     allowed.is_none_or(|names| names.iter().any(|name| name == "onecall"))
 }
 
-/// The files of these places with the places in each, in order.
+/// The files of these places, each with its places, in order.
 fn by_file(places: &[Place]) -> Vec<(PathBuf, Vec<Place>)> {
     let mut files: Vec<(PathBuf, Vec<Place>)> = Vec::new();
     for place in places {
@@ -183,7 +184,7 @@ fn installation(
         let change = onecall_clients::install(file.text(), &places, index == 0, request, before)
             .map_err(|error| wrong(&path, &error))?;
         if let Some(Change { text, mut record }) = change {
-            // What others have written since stays, so that the file is no longer ours alone.
+            // If others have changed the file since, it is not onecall's alone any more.
             let untouched = before.filter(|before| before.is_of(file.text()));
             record.created = untouched.map_or(!file.exists(), |before| before.created);
             let original = match before {
@@ -211,7 +212,7 @@ fn removal(places: &[Place], records: &Records) -> anyhow::Result<Vec<Step>> {
         if !file.exists() {
             continue;
         }
-        // A file that nobody has written since becomes what it was, to the byte.
+        // A file that was not changed since gets exactly its original content back.
         let untouched = record.filter(|record| record.is_of(file.text()));
         let original = untouched
             .and_then(|record| TextFile::read(record.backup.as_deref()?).ok())

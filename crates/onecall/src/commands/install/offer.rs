@@ -1,4 +1,4 @@
-//! What clients are told to start, and which servers that makes superfluous.
+//! What clients are configured to start, and which of their servers become redundant.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::cli::Global;
 use crate::commands::note;
 use crate::setup;
 
-/// What is installed, and from where.
+/// What is installed, and from which configuration.
 pub(super) struct Offer {
     executable: PathBuf,
     is_on_path: bool,
@@ -65,14 +65,15 @@ impl Offer {
             path.to_str().context("the configuration's path is not valid UTF-8; rename it")?;
         match found.format() {
             Format::Onecall => offer.args.extend(["--config".to_owned(), path.to_owned()]),
-            // Named by --config, it would be read as one of onecall's own.
+            // With --config, the file would be read in onecall's own format.
             Format::PtcMcp => offer.env.push((PTC_MCP_VARIABLE.to_owned(), path.to_owned())),
         }
         offer.bridged = if replace { servers } else { Vec::new() };
         Ok(offer)
     }
 
-    /// By its name where a shell finds it; editors are started with another search path.
+    /// The command for a client: the plain name if a shell finds it. Editors have another search
+    /// path.
     pub(super) fn command(&self, client: Client) -> String {
         match self.is_on_path && client.is_started_in_shell() {
             true => "onecall".to_owned(),

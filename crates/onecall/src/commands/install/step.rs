@@ -1,4 +1,4 @@
-//! A change of a client's file: shown, agreed to, made, and remembered.
+//! A change of a client's file: shown, confirmed, made, and recorded.
 
 use std::path::{Path, PathBuf};
 
@@ -12,31 +12,31 @@ use crate::commands::{note, pin};
 use crate::difference::unified;
 use crate::{claude_code, terminal};
 
-/// How often a change is made anew because a client has written its file meanwhile.
+/// How often a change is retried because the client has written its file meanwhile.
 const TRIES: usize = 3;
 
-/// A file that is to change.
+/// A file that is to be changed.
 pub(super) struct Step {
     pub(super) file: TextFile,
-    /// What it is to hold; nothing if it is to go.
+    /// The new content; `None` if the file is to be removed.
     pub(super) text: Option<String>,
     pub(super) record: Option<Record>,
     pub(super) original: Original,
     pub(super) format: Format,
-    /// Who may read it if it is new.
+    /// The permissions for a new file.
     pub(super) readers: Readers,
 }
 
-/// Where the text is that the file had before onecall came, or that it gets back.
+/// Where the content is that the file had before onecall was installed.
 pub(super) enum Original {
     /// In the file itself, which is copied before it changes.
     ThisFile,
-    /// In a copy that was made earlier; none if others have written the file since, and what they
-    /// wrote stays when onecall goes.
+    /// In an earlier copy. `None` if others have changed the file since; their changes are kept
+    /// when onecall is removed.
     Known(Option<PathBuf>),
 }
 
-/// What has become of a change.
+/// The result of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Done,
@@ -45,7 +45,7 @@ pub(super) enum Outcome {
     Refused,
 }
 
-/// Shows what would change, asks, and changes it.
+/// Shows the changes, asks for confirmation, and makes them.
 pub(super) fn carry_out(
     client: Client,
     arguments: &TargetArguments,
@@ -63,7 +63,7 @@ pub(super) fn carry_out(
         let path = step.file.path().display().to_string();
         let mut hidden = secrets_in(step.file.text(), step.format);
         hidden.extend(secrets_in(new, step.format));
-        // Colours are ours; everything else has been made visible.
+        // Only the colours are control characters; all others have been escaped.
         terminal::print_styled(&unified(&path, step.file.text(), new, &hidden))?;
     }
     if arguments.dry_run {
@@ -77,7 +77,7 @@ pub(super) fn carry_out(
     }
     for attempt in 1.. {
         let steps = plan(&Records::read(&state))?;
-        // Its program has had its chance, if it has one.
+        // The client's own command is tried only in the first attempt.
         let program = (client == Client::ClaudeCode && attempt == 1).then_some(arguments.project);
         match steps.into_iter().try_for_each(|step| apply(&step, program, &state)) {
             Ok(()) => return Ok(Outcome::Done),
@@ -91,8 +91,8 @@ pub(super) fn carry_out(
     Ok(Outcome::Done)
 }
 
-/// Changes one file; `program` says whether a client's own program may do it, and for a
-/// project or not.
+/// Changes one file. `program` says whether the client's own command may do it, and whether for a
+/// project.
 fn apply(step: &Step, program: Option<bool>, state: &Path) -> anyhow::Result<()> {
     let Step { file, text, record, .. } = step;
     let path = file.path();
@@ -116,7 +116,7 @@ fn apply(step: &Step, program: Option<bool>, state: &Path) -> anyhow::Result<()>
         Some(record) => {
             let mut record = record.clone();
             if by_program {
-                // What else it wrote is not to be undone.
+                // Other changes of that command must not be undone later.
                 record.after.clear();
             }
             record.backup = match &step.original {
@@ -128,7 +128,8 @@ fn apply(step: &Step, program: Option<bool>, state: &Path) -> anyhow::Result<()>
         None => {
             Records::write(state, path, None).context("cannot record the change")?;
             if let Some(copy) = restored {
-                // The file says the same again; a copy does no harm where it cannot be removed.
+                // The file has its original content again, so the copy is not needed; failing to
+                // remove it is harmless.
                 _ = std::fs::remove_file(copy);
             }
         }

@@ -1,17 +1,17 @@
-//! What could be meant by the beginning of a word.
+//! Completion of tool names, arguments and commands in the REPL.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onecall_core::ToolSpec;
 
-/// Commands that are no programs.
+/// Commands of the REPL itself.
 pub(super) const COMMANDS: [&str; 5] = [":help", ":quit", ":reset", ":show ", ":tools "];
 
-/// More candidates help nobody.
+/// The most candidates that are offered.
 const MAX_CANDIDATES: usize = 200;
 
-/// What can be completed.
+/// The words that can be completed.
 #[derive(Default)]
 pub(super) struct Vocabulary {
     tools: BTreeMap<String, Arc<ToolSpec>>,
@@ -22,7 +22,7 @@ impl Vocabulary {
         Self { tools: tools.into_iter().map(|spec| (spec.callable.to_string(), spec)).collect() }
     }
 
-    /// Where the word at the end of `before` begins, and what it may become.
+    /// The position where the last word of `before` begins, and its completions.
     pub(super) fn candidates(&self, before: &str) -> (usize, Vec<String>) {
         if before.starts_with(':') && !before.contains(' ') {
             let commands = COMMANDS.iter().filter(|command| command.starts_with(before));
@@ -47,7 +47,7 @@ impl Vocabulary {
         (word, found)
     }
 
-    /// The tool in whose parentheses the end of `before` is.
+    /// The tool whose call is open at the end of `before`.
     fn called(&self, before: &str) -> Option<&Arc<ToolSpec>> {
         let mut closed = 0_usize;
         let mut begins_argument = false;
@@ -62,7 +62,7 @@ impl Vocabulary {
                 }
                 '[' | '{' => return None,
                 ',' if closed == 0 => begins_argument = true,
-                // The end is inside a value.
+                // The end is inside a value, not a name of an argument.
                 '=' if closed == 0 && !begins_argument => return None,
                 _ => {}
             }

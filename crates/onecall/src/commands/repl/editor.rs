@@ -1,4 +1,4 @@
-//! The line that is typed: its history, its completion, and when it is done.
+//! The line editor of the REPL: history, completion, and the check whether the input is complete.
 
 use std::path::PathBuf;
 
@@ -15,19 +15,19 @@ use super::input::is_complete;
 
 const PROMPT: &str = ">>> ";
 
-/// Programs that are remembered.
+/// How many programs the history keeps.
 const HISTORY: usize = 1_000;
 
-/// What was typed.
+/// What the user typed.
 pub(super) enum Typed {
     Text(String),
-    /// Ctrl-C: begin again.
+    /// Ctrl-C: the input is discarded.
     Nothing,
     /// Ctrl-D, or the end of the input.
     End,
 }
 
-/// Reads programs from a terminal, or whatever stands in for it.
+/// Reads programs from a terminal, or from another input in its place.
 pub(super) struct Keyboard {
     editor: Editor<Assistance, FileHistory>,
     history: Option<PathBuf>,
@@ -44,13 +44,13 @@ impl Keyboard {
         let mut editor = Editor::with_config(config)?;
         editor.set_helper(Some(Assistance(vocabulary)));
         if let Some(file) = &history {
-            // There is none the first time.
+            // There is no file the first time.
             _ = editor.load_history(file);
         }
         Ok(Self { editor, history })
     }
 
-    /// Waits for a whole program. An error is a terminal that cannot be read.
+    /// Waits for a complete program. The error is that the terminal cannot be read.
     pub(super) fn read(&mut self) -> anyhow::Result<Typed> {
         match self.editor.readline(PROMPT) {
             Ok(text) => Ok(Typed::Text(text)),
@@ -60,7 +60,7 @@ impl Keyboard {
         }
     }
 
-    /// Remembers what was typed. That it could not is no reason to fail.
+    /// Saves the history. The caller reports an error but does not fail.
     pub(super) fn keep_history(&mut self) -> Result<(), String> {
         let Some(file) = &self.history else { return Ok(()) };
         self.editor

@@ -1,7 +1,7 @@
-//! Whether what was typed so far is a whole program.
+//! Decides whether the text that was typed so far is a complete program.
 
-/// Whether Python would wait for more lines: an open bracket or string, a line that goes
-/// on, or a block that no empty line has ended.
+/// Whether the text is complete. Python would wait for more lines after an open bracket or string,
+/// a line that is continued, or a block without an empty line after it.
 pub(super) fn is_complete(text: &str) -> bool {
     let Some(ending) = scan(text) else { return false };
     let last = text.rsplit('\n').next().unwrap_or_default();
@@ -9,11 +9,11 @@ pub(super) fn is_complete(text: &str) -> bool {
     last.trim().is_empty() || !(ending.in_block || ending.character == ':')
 }
 
-/// How a text without anything open ends.
+/// The end of a text in which nothing is left open.
 struct Ending {
     /// The last character that is code.
     character: char,
-    /// Whether its last statement belongs to one before it, or to one to come.
+    /// Whether the last statement is part of a block, or is followed by one.
     in_block: bool,
 }
 
@@ -50,7 +50,7 @@ fn scan(text: &str) -> Option<Ending> {
     (open == 0).then_some(ending)
 }
 
-/// What follows the string at the start of `text`; nothing if it does not end.
+/// The text after the string at the start of `text`; `None` if the string does not end.
 fn after_string(text: &str, quote: char) -> Option<&str> {
     let triple = quote.to_string().repeat(3);
     let (mut rest, closing) = match text.strip_prefix(&triple) {
@@ -66,7 +66,7 @@ fn after_string(text: &str, quote: char) -> Option<&str> {
             Some('\\') => {
                 characters.next();
             }
-            // A mistake, which Python explains better than we could.
+            // A syntax error, for which Python has the better message.
             Some('\n') | None if closing.len() == 1 => return Some(rest),
             None => return None,
             Some(_) => {}

@@ -1,4 +1,4 @@
-//! `onecall repl`: programs typed one after the other, over the real tools.
+//! `onecall repl`: runs programs as they are typed, with the real tools.
 
 mod completion;
 mod editor;
@@ -23,7 +23,7 @@ use crate::live::{Echo, Live};
 use crate::terminal::{Readable, print};
 use crate::{setup, waiting};
 
-/// Tools that `:tools WORDS` shows.
+/// How many tools `:tools WORDS` shows.
 const SEARCH_RESULTS: usize = 20;
 
 const HELP: &str = "\
@@ -32,7 +32,7 @@ Variables stay, the value of a last expression is shown, Tab completes tools and
   :tools WORDS   find tools           :show NAME   one tool's signature and description
   :reset         forget variables     :quit        leave (or Ctrl-D)";
 
-/// Reads programs until there are no more.
+/// Reads and runs programs until the input ends.
 pub(crate) fn repl(global: &Global) -> anyhow::Result<ExitCode> {
     let loaded = setup::load(global)?;
     let runtime = setup::tokio_runtime()?;
@@ -51,11 +51,11 @@ async fn converse(gateway: &Gateway) -> anyhow::Result<ExitCode> {
         note(&format!("onecall: {} tools. :help lists the commands, :quit leaves.", tools.len()));
     }
     let mut keyboard = Some(Keyboard::new(Vocabulary::new(tools), history())?);
-    // The first program begins anew too, whatever was there.
+    // The first program starts a new session, whatever exists already.
     let mut fresh = true;
     loop {
         let mut reader = keyboard.take().context("the terminal is gone")?;
-        // Reading blocks, and servers have to be heard meanwhile.
+        // Reading blocks, and must not stop the messages of servers.
         let (reader, typed) = tokio::task::spawn_blocking(move || {
             let typed = reader.read();
             (reader, typed)
@@ -91,7 +91,7 @@ async fn converse(gateway: &Gateway) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs one program; says whether the next one must begin anew.
+/// Runs one program; returns whether the next one must start a new session.
 async fn execute(gateway: &Gateway, code: String, fresh: bool) -> anyhow::Result<bool> {
     let session = SessionRequest::named(ClientId(0), "repl", fresh);
     let program = Program { session: Some(session), detail: Detail::Whole, ..Program::new(code) };
@@ -139,7 +139,7 @@ async fn show(gateway: &Gateway, name: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Where what was typed is remembered.
+/// The file of the history.
 fn history() -> Option<PathBuf> {
     let environment = |name: &str| std::env::var(name).ok();
     let state = Directories::from_environment(&environment).state?.join("onecall");

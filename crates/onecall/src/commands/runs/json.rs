@@ -1,4 +1,4 @@
-//! Runs as JSON, for other programs.
+//! Recorded runs as JSON.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use onecall_core::Tokens;
 use onecall_core::storage::{CallFacts, RunRecord, RunSummary};
 use serde_json::{Value, json};
 
-/// A run without its text and its calls.
+/// A run without its source and its calls.
 pub(super) fn summary(run: &RunSummary) -> Value {
     json!({
         "id": run.id.as_str(),
@@ -30,7 +30,7 @@ pub(super) fn summary(run: &RunSummary) -> Value {
     })
 }
 
-/// A run with everything.
+/// A run with all details.
 pub(super) fn whole(record: &RunRecord) -> Value {
     let mut value = summary(&record.run);
     value["program"] = json!(record.program);
@@ -58,7 +58,7 @@ fn call(call: &CallFacts) -> Value {
     })
 }
 
-/// What was spent and saved.
+/// The tokens that were used and saved.
 pub(crate) fn tokens(tokens: Tokens) -> Value {
     json!({
         "direct": tokens.direct,
@@ -68,7 +68,7 @@ pub(crate) fn tokens(tokens: Tokens) -> Value {
     })
 }
 
-/// Microseconds are as exact as it gets.
+/// Seconds, with a precision of microseconds.
 fn seconds(span: Duration) -> f64 {
     span.as_micros() as f64 / 1e6
 }

@@ -1,4 +1,4 @@
-//! The latest runs, a row each.
+//! Lists the latest runs, one per row.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use crate::commands::note;
 use crate::figures::{Side, age, amount, duration, table, terminal_width};
 use crate::terminal::{neutralise, print};
 
-/// Below this width a row has no client.
+/// In a narrower terminal, rows have no client.
 const NARROW: usize = 80;
 
 pub(super) fn list(store: &dyn Store, arguments: &RunsArguments) -> anyhow::Result<ExitCode> {
@@ -43,8 +43,8 @@ pub(super) fn list(store: &dyn Store, arguments: &RunsArguments) -> anyhow::Resu
     Ok(ExitCode::SUCCESS)
 }
 
-/// Other ways to write the name of a tool, as it is recorded: `server.tool`, and a tool's own name
-/// with characters that callable names do not have.
+/// Other spellings for the recorded name of a tool: `server.tool`, and a tool's own name with
+/// characters that callable names do not have.
 fn spellings(name: &str) -> Vec<String> {
     let plain = |part: &str| part.replace(|it: char| !it.is_ascii_alphanumeric(), "_");
     let with_server =
@@ -91,7 +91,7 @@ fn saved(run: &RunSummary) -> String {
     })
 }
 
-/// How it ended, and what went wrong.
+/// The outcome of a run, and its error.
 fn outcome(run: &RunSummary) -> String {
     let calls = match run.failed_calls {
         0 => String::new(),

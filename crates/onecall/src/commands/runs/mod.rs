@@ -1,4 +1,4 @@
-//! `onecall runs`: what ran.
+//! `onecall runs`: lists, shows and replays recorded runs.
 
 mod json;
 mod list;
@@ -76,7 +76,7 @@ Exit codes: 0 the output is the same, 1 it differs, 2 the run cannot be replayed
     },
 }
 
-/// Lists runs, or does something with one.
+/// Lists runs, or runs a subcommand.
 pub(crate) fn runs(arguments: RunsArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let loaded = setup::load(global)?;
     let store = open(&loaded.config)?;

@@ -1,4 +1,4 @@
-//! A host whose tools answer what they answered before.
+//! A tool host for replays: answers calls with recorded answers.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,8 +12,8 @@ use onecall_core::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Answers calls from a record: those with the same tool and arguments in the order in which
-/// they were made.
+/// Answers calls from a record. Calls with the same tool and arguments get their answers in the
+/// recorded order.
 pub(super) struct Recorded {
     run: String,
     tools: Catalog,
@@ -25,7 +25,7 @@ type Asked = (String, String);
 
 type RecordedAnswer = Result<ToolValue, ToolError>;
 
-/// A tool as the record has it.
+/// A tool definition in a record.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Definition {
@@ -56,13 +56,13 @@ impl Recorded {
         Self { run, tools, answers: Mutex::new(answers) }
     }
 
-    /// How many answers nobody asked for.
+    /// How many recorded answers were not used.
     pub(super) fn left(&self) -> usize {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.values().map(VecDeque::len).sum()
     }
 
-    /// The tool of this name: its callable one, or its own where only one has it.
+    /// The tool of this name: its callable name, or its own if only one tool has it.
     fn find(&self, name: &str) -> Option<&Arc<ToolSpec>> {
         match self.tools.named(name).as_slice() {
             [spec] => Some(spec),
@@ -87,7 +87,7 @@ impl ToolResolver for Recorded {
     fn resolve<'a>(&'a self, name: &'a CallableName) -> Resolving<'a> {
         Resolving::now(match self.find(name.as_str()) {
             Some(spec) => Resolution::Callable(Arc::clone(spec)),
-            // A tool that was never called may still be named.
+            // The name of a tool may be used without a call.
             None if name.as_str().starts_with("mcp__") => {
                 let (server, tool) = (ServerName::new(""), ToolName::new(name.as_str()));
                 Resolution::Callable(Arc::new(spec(name.as_str(), server, tool, json!({}))))
@@ -116,7 +116,7 @@ impl CallHandler for Recorded {
     }
 }
 
-/// What a call got, if that was kept.
+/// The recorded answer to a call, if it was recorded.
 fn answer(call: &CallFacts) -> Option<RecordedAnswer> {
     let name = CallableName::new(call.name.as_str());
     if let Some(error) = &call.error {

@@ -1,4 +1,4 @@
-//! A recorded program once more, against what its tools answered then.
+//! `onecall runs replay`: runs a recorded program again, with the recorded answers of its tools.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::live::{Echo, Live};
 use crate::setup;
 use crate::terminal::neutralise;
 
-/// Lines of a difference that are shown.
+/// How many lines of a difference are shown.
 const MOST_LINES: usize = 40;
 
 pub(super) fn replay(record: RunRecord, loaded: &Loaded) -> anyhow::Result<ExitCode> {
@@ -59,13 +59,13 @@ pub(super) fn replay(record: RunRecord, loaded: &Loaded) -> anyhow::Result<ExitC
     Ok(verdict(&record, &outcome, host.left()))
 }
 
-/// The engine that ran a program, unless it was refused before one was chosen.
+/// The engine that ran a program; `None` if the program was refused before one was chosen.
 fn engine(name: &str) -> Option<EngineChoice> {
     let engine = ENGINES.iter().find(|engine| engine.name.name() == name);
     engine.map(|engine| EngineChoice::Only(engine.name))
 }
 
-/// Says whether it came out the same.
+/// Reports whether the replay had the same result.
 fn verdict(record: &RunRecord, outcome: &Outcome, left: usize) -> ExitCode {
     let run = &record.run;
     let before = run.error.as_ref().map(|(kind, _)| kind.as_str());

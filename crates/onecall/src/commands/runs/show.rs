@@ -1,4 +1,4 @@
-//! Everything about one run.
+//! `onecall runs show`: all details of one run.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use super::{agent_tokens, json, timeline};
 use crate::figures::{age, amount, duration, terminal_width, wrapped};
 use crate::terminal::{neutralise, print};
 
-/// Lines of a program or an output that are shown.
+/// How many lines of a program or an output are shown.
 const MOST_LINES: usize = 200;
 
 pub(super) fn show(record: &RunRecord, as_json: bool) -> anyhow::Result<ExitCode> {
@@ -66,13 +66,13 @@ fn facts(record: &RunRecord, now: Timestamp) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What `sys.argv` had after the name of the program, as it would be typed.
+/// The program's arguments, as they would be typed in a shell.
 fn arguments(argv: &[String]) -> String {
     let words = argv.iter().skip(1).map(|word| shell_word(&visible_line(word)).into_owned());
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// What ran: its kind, its language, and its engine where that is not named like the language.
+/// The kind of the run, its language, and its engine if that has another name than the language.
 fn program(run: &RunSummary) -> String {
     let RunSummary { kind, language, engine, .. } = run;
     match kind.as_str() {

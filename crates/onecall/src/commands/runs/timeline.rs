@@ -1,5 +1,5 @@
-//! The calls of a run against its duration: a bar for each, or, where they are too many, for
-//! those of the same tool.
+//! Draws the calls of a run on a time line: one bar for each call or, if there are too many, one
+//! for the calls of the same tool.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use onecall_core::storage::CallFacts;
 use crate::figures::{duration, fitted};
 use crate::terminal::neutralise;
 
-/// More rows are folded.
+/// With more rows than this, calls are combined.
 const MOST_ROWS: usize = 40;
 
-/// The most characters that stand behind a bar.
+/// The most characters after a bar.
 const AFTER: usize = 34;
 
-/// A line of the drawing: calls that are shown together.
+/// A row of the drawing: calls that are shown together.
 struct Row<'a> {
     name: &'a str,
     calls: Vec<&'a CallFacts>,
@@ -47,7 +47,7 @@ pub(super) fn drawn(calls: &[CallFacts], total: Duration, width: usize) -> Strin
     text
 }
 
-/// The end of a name says more than its beginning.
+/// Shortens a name at its beginning, because its end says more.
 fn shortened(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {
@@ -56,7 +56,7 @@ fn shortened(name: &str, width: usize) -> String {
     "…".chars().chain(name.chars().skip(length - width + 1)).collect()
 }
 
-/// A row for each call; else for neighbours of the same tool; else for each tool, of which
+/// One row for each call; or for consecutive calls of the same tool; or for each tool, of which
 /// some may be hidden.
 fn folded(calls: &[CallFacts]) -> (Vec<Row<'_>>, usize) {
     if calls.len() <= MOST_ROWS {
@@ -84,7 +84,7 @@ fn folded(calls: &[CallFacts]) -> (Vec<Row<'_>>, usize) {
     (rows, hidden)
 }
 
-/// Where in the run the calls were under way; `x` where one failed.
+/// A bar that shows when the calls were in progress; `x` marks a failed one.
 fn bar(calls: &[&CallFacts], total: Duration, columns: usize) -> String {
     let mut bar = vec![' '; columns];
     let last = columns.saturating_sub(1);
@@ -103,7 +103,7 @@ fn bar(calls: &[&CallFacts], total: Duration, columns: usize) -> String {
         };
         let (from, to) = (column(call.started), column(call.started + span));
         for place in bar.iter_mut().take(to + 1).skip(from) {
-            // A failure among many must not be painted over.
+            // The mark of a failure must stay visible.
             if *place != 'x' {
                 *place = mark;
             }
@@ -139,7 +139,7 @@ fn most_at_once(calls: &[&CallFacts]) -> usize {
         events.push((call.started, true));
         events.extend(call.duration.map(|span| (call.started + span, false)));
     }
-    // Ends come before beginnings of the same moment.
+    // At the same moment, ends come before beginnings.
     events.sort();
     let (mut now, mut most) = (0_usize, 0);
     for (_, begins) in events {

@@ -1,4 +1,4 @@
-//! Adds up runs and calls, and shows the sums.
+//! Sums up runs and calls, and formats the results.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::commands::runs::agent_tokens;
 use crate::figures::{Side, amount, bar, duration, percent, table, wrapped};
 use crate::terminal::neutralise;
 
-/// Rows of a table that are shown; JSON has all.
+/// How many rows of a table are shown; the JSON output has all.
 const MOST_ROWS: usize = 20;
 
-/// Columns that a narrow terminal does without.
+/// Columns that are left out in a narrow terminal.
 const WIDE_ONLY: [&str; 3] = ["FAILED", "P50", "CACHED"];
 const NARROW: usize = 80;
 
@@ -23,7 +23,7 @@ Times of days are those of runs, the others those of calls. TOKENS is what calls
 have taken in a model's context; SAVED is that and the tools' definitions, less what onecall took, \
 for the runs of agents. ~ stands for estimates from sizes, at four bytes to a token.";
 
-/// The figures of some time.
+/// The figures for a period of time.
 #[derive(Default)]
 pub(super) struct Figures {
     total: Sum,
@@ -32,7 +32,7 @@ pub(super) struct Figures {
     tools: BTreeMap<String, Sum>,
 }
 
-/// What came together under one name.
+/// The sums for one day, server or tool.
 #[derive(Default)]
 struct Sum {
     runs: HashSet<RunId>,
@@ -40,11 +40,11 @@ struct Sum {
     calls: u64,
     errors: u64,
     cached: u64,
-    /// Of calls, or of runs where it is about those.
+    /// Durations of calls, or of runs if the sums are about runs.
     durations: Vec<Duration>,
-    /// Runs that agents asked for. Those of commands save no agent any tokens.
+    /// Runs that agents requested. Runs of commands save no tokens for an agent.
     agent_runs: u64,
-    /// Tokens that direct calls would have taken.
+    /// Tokens that direct calls would have used.
     direct_tokens: u64,
     saved_tokens: i64,
     estimated: bool,
@@ -82,7 +82,7 @@ impl Sum {
         u64::try_from(self.runs.len()).unwrap_or(u64::MAX)
     }
 
-    /// The duration that this share of them, in percent, does not exceed.
+    /// The duration that this percentage of them does not exceed.
     fn percentile(&self, percent: usize) -> Option<Duration> {
         let mut durations = self.durations.clone();
         durations.sort_unstable();
@@ -111,7 +111,7 @@ impl Sum {
         }
     }
 
-    /// A number of tokens, with a mark if estimates are in it.
+    /// A number of tokens, marked if it contains estimates.
     fn marked(&self, tokens: i64) -> String {
         format!("{}{}", if self.estimated { "~" } else { "" }, amount(tokens))
     }
@@ -154,7 +154,7 @@ impl Figures {
 
     pub(super) fn add_call(&mut self, run: &RunId, call: &CallFacts) {
         self.tools.entry(call.name.clone()).or_default().add_call(run, call);
-        // Functions of ours belong to no server.
+        // Functions for resources and prompts belong to no server.
         if !call.server.is_empty() {
             self.servers.entry(call.server.clone()).or_default().add_call(run, call);
         }
@@ -274,10 +274,11 @@ fn calls(heading: &str, sums: &BTreeMap<String, Sum>, width: usize) -> String {
     format!("\n{}{}", fitting(&headings, &rows, width), hidden(sums.len(), "more"))
 }
 
-/// Characters of a bar.
+/// The width of a bar in characters.
 const BAR: usize = 12;
 
-/// Where it is narrow, some columns are left out and names give way.
+/// A table that fits the width: in a narrow terminal some columns are left out and names are
+/// shortened.
 fn fitting(headings: &[(&str, Side)], rows: &[Vec<String>], width: usize) -> String {
     let stays = |heading: &str| width >= NARROW || !WIDE_ONLY.contains(&heading);
     let columns: Vec<usize> =

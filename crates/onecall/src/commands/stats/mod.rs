@@ -1,4 +1,4 @@
-//! `onecall stats`: what ran, what it cost and what it saved.
+//! `onecall stats`: sums of recorded runs, their durations and what they saved.
 
 mod figures;
 
@@ -29,7 +29,7 @@ pub(crate) struct StatsArguments {
     json: bool,
 }
 
-/// Shows the figures of recorded runs.
+/// Shows the sums of recorded runs.
 pub(crate) fn stats(arguments: &StatsArguments, global: &Global) -> anyhow::Result<ExitCode> {
     let config = setup::load(global)?.config;
     let store = open(&config)?;

@@ -1,4 +1,4 @@
-//! Three companies are compared by their statements, quotes and news.
+//! Workflow: compares three companies by their statements, quotes and news.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! People who are in an address book twice are found and merged.
+//! Workflow: finds and merges duplicates in an address book.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What every member of a department spent is held against the budget of their level.
+//! Workflow: compares the expenses of every member of a department with the budget of their level.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The logs of failed runs are read to find the test that fails without a reason.
+//! Workflow: reads the logs of failed runs to find a flaky test.
 
 use std::collections::BTreeMap;
 

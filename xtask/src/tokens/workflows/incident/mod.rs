@@ -1,4 +1,4 @@
-//! The errors of five services are put together by trace, to find where they began.
+//! Workflow: joins the errors of five services by trace, to find where they began.
 
 use std::collections::BTreeMap;
 

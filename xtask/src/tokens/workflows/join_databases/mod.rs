@@ -1,4 +1,4 @@
-//! Rows of two databases that know nothing of each other are joined.
+//! Workflow: joins rows of two independent databases.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Six tools are asked one small thing each. An agent that has them all before it needs
-//! only call them; one that has to read up on six tools first reads more than it saves.
+//! Workflow: one small question to each of six tools. With direct calls an agent can call them at
+//! once; with onecall it first reads six signatures, which costs more than it saves.
 
 use serde_json::{Value, json};
 

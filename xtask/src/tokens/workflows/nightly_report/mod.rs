@@ -1,4 +1,5 @@
-//! The sales of a day are told to every region's channel, and all of them to management.
+//! Workflow: sends the sales of a day to the channel of every region, and all of them to
+//! management.
 
 use serde_json::{Value, json};
 

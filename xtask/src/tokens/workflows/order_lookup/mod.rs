@@ -1,4 +1,4 @@
-//! One small question that one call answers: nothing to save here but definitions.
+//! Workflow: one small question that one call answers; only definitions can be saved.
 
 use serde_json::json;
 

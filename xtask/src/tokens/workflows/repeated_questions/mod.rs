@@ -1,5 +1,5 @@
-//! Six questions about one website in one conversation. One of them can be answered from
-//! what direct calls have brought into the context before.
+//! Workflow: six questions about one website in one conversation. With direct calls, one of them
+//! can be answered from results that are already in the context.
 
 use std::collections::BTreeMap;
 

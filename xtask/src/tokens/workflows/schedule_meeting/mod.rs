@@ -1,4 +1,4 @@
-//! The first hour in two weeks in which nine people are free is found and taken.
+//! Workflow: finds and books the first hour in two weeks in which nine people are free.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Every lead of a spreadsheet is looked up in a CRM, and created or brought up to date.
+//! Workflow: looks up every lead of a spreadsheet in a CRM, and creates or updates it there.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Two hundred tickets become a summary of a month.
+//! Workflow: summarises two hundred tickets of a month.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ fn summary(area: &str, tickets: &[&Value]) -> String {
     let mut minutes: Vec<u64> =
         tickets.iter().filter_map(|ticket| ticket["first_reply_minutes"].as_u64()).collect();
     minutes.sort_unstable();
-    // The lower one of two in the middle.
+    // The lower of the two middle values.
     let median = minutes.get((minutes.len() - 1) / 2).copied().unwrap_or_default();
     let late = minutes.iter().filter(|minutes| **minutes > 24 * 60).count();
     let unsolved = tickets.iter().filter(|ticket| ticket["status"] != "solved").count();
