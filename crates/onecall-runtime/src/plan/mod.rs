@@ -2,7 +2,7 @@
 //!
 //! A plan is read ([`read`]) and checked as a whole ([`check_plan`]). A plan without transforms is
 //! executed directly ([`execute`](mod@execute)); any other is compiled into a program ([`program`])
-//! and runs like one. In both cases [`PlanHost`](host::PlanHost) executes the nodes.
+//! and runs like one. In both cases [`PlanHost`] executes the nodes.
 
 mod check;
 mod execute;

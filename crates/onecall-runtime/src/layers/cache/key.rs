@@ -38,8 +38,12 @@ impl Key {
     /// The key as a hash, combined with the present definition of the tool.
     pub(super) fn hash(&self, spec: &ToolSpec) -> [u8; 32] {
         let Self { identity, server, tool, arguments, form } = self;
-        let definition =
-            json!([spec.description, spec.input_schema, spec.output_schema, spec.annotations]);
+        let definition = json!([
+            spec.description.as_deref(),
+            spec.input_schema,
+            spec.output_schema,
+            spec.annotations
+        ]);
         let form = match form {
             // The number changes whenever the conversion of values does, so that older answers are
             // not used.
